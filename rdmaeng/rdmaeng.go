@@ -1,0 +1,73 @@
+// Package rdmaeng writes into the memory of other processes and notifies them
+// (thesis 2.3).
+//
+// A receiver exposes a buffer and gets a Window: two 64-bit Exanet addresses,
+// of the buffer and of the notification word. It sends them to whoever shall
+// write. The writer starts a Transfer to them and tests it for completion;
+// the receiver learns of the completed write, and of the 16 bytes that came
+// with it, from Notified.
+//
+// Engine is what the layers above use. Its implementations are Device in this
+// package, which drives the memory-mapped engine of the prototype, and
+// emu/host, which copies through shared memory or by cross-memory attach.
+package rdmaeng
+
+// Window names a remote buffer and the notification word that goes with it,
+// both as Exanet addresses (dma_get_exanet_addr of the thesis, 2.4). Windows
+// travel in control messages; only the rank that exposed the buffer and its
+// fabric give the bits a meaning.
+type Window struct {
+	Addr   uint64
+	Notify uint64
+}
+
+// Notification is the 16 bytes that arrive with a completed write. The
+// protocols fill them as in thesis 3.3: size in bytes (low 32 bits), tag,
+// whether an RTS was sent, and the size's high 32 bits. The third word is
+// stored last, with release order: it is -1 until the write is complete, and
+// 0 or 1 from then on.
+type Notification [4]int32
+
+// Pending is what a notification word holds before its write has completed.
+var Pending = Notification{-1, -1, -1, -1}
+
+// Transfer is one RDMA write in flight, dma_transfer_t of the thesis (2.4).
+// The caller owns the memory of the Transfer and of Src and leaves both alone
+// from Start until Test has reported completion.
+type Transfer struct {
+	To     int    // destination rank
+	Src    []byte // local source; empty: notify only
+	Dst    Window
+	Notify Notification
+
+	// Progress of the transfer, owned by the engine.
+	Done  int   // bytes written so far
+	Stage uint8 // engine-specific
+	Slot  int32 // engine-specific
+}
+
+// Engine moves bulk data for one rank. It is not safe for concurrent use: its
+// rank serialises the calls.
+type Engine interface {
+	// Expose makes buf writable by others until Withdraw and returns a slot,
+	// a small number that names it locally, and what a writer must know.
+	Expose(buf []byte) (slot int, w Window)
+
+	// Withdraw ends the exposure. Writes that arrive later are discarded
+	// where the engine can tell (emu/host through shared memory); for the
+	// others the protocol must know that none is on its way.
+	Withdraw(slot int)
+
+	// Start begins a write of t.Src to t.Dst, followed by t.Notify to its
+	// notification word. It never waits: dma_init_write of the thesis (2.4).
+	Start(t *Transfer)
+
+	// Test carries t on as far as it goes without waiting and reports whether
+	// the source may be reused: dma_test_transfer of the thesis (2.4). An
+	// error ends the transfer.
+	Test(t *Transfer) (done bool, err error)
+
+	// Notified returns the slot and the data of one completed write, in
+	// order of completion. Each write is reported once.
+	Notified() (slot int, n Notification, ok bool)
+}
