@@ -1,0 +1,104 @@
+package floor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// peerVariable makes the test program the child of a Pair.
+const peerVariable = "EXANET_FLOOR_TEST_PEER"
+
+func TestMain(m *testing.M) {
+	switch os.Getenv(peerVariable) {
+	case "peer":
+		if err := Peer(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	case "exit":
+		os.Exit(3)
+	}
+	os.Exit(m.Run())
+}
+
+func child(role string) Start {
+	return func(ctx context.Context) *exec.Cmd {
+		cmd := exec.CommandContext(ctx, "/proc/self/exe")
+		cmd.Env = append(os.Environ(), peerVariable+"="+role)
+		return cmd
+	}
+}
+
+// Every line has a plausible figure, or says why it has none.
+func TestAdd(t *testing.T) {
+	var table Table
+	require.NoError(t, table.Add(t.Context(), child("peer")))
+	require.Len(t, table.Lines, len(measurements))
+	for _, l := range table.Lines {
+		t.Logf("%-28s %12.3f %s %s", l.Name, l.Value, l.Unit, l.Refused)
+		require.NotEmpty(t, l.Unit)
+		if l.Refused == "" {
+			require.Positive(t, l.Value, l.Name)
+			require.Len(t, l.Repeats, 1)
+		}
+		_, ok := table.Find(l.Name)
+		require.Equal(t, l.Refused == "", ok)
+	}
+	_, ok := table.Find("no such line")
+	require.False(t, ok)
+}
+
+func TestFindLeavesOutRefusedLines(t *testing.T) {
+	table := Table{Lines: []Line{{Name: "x", Value: 1, Repeats: []float64{1}, Refused: "no"}}}
+	_, ok := table.Find("x")
+	require.False(t, ok)
+}
+
+// A child that is gone is an error, not a hang, whenever it goes.
+func TestChildIsGone(t *testing.T) {
+	_, err := Open(t.Context(), child("exit"))
+	require.ErrorIs(t, err, ErrPeer)
+
+	for name, measure := range map[string]func(*Pair) (float64, error){
+		"CacheLine": (*Pair).CacheLine, "Yield": (*Pair).Yield, "Pipe": (*Pair).Pipe, "Wake": (*Pair).Wake,
+	} {
+		p, err := Open(t.Context(), child("peer"))
+		require.NoError(t, err)
+		require.NoError(t, p.cmd.Process.Kill())
+		_, err = measure(p)
+		if !errors.Is(err, ErrOneCore) {
+			require.ErrorIs(t, err, ErrPeer, name)
+		}
+		p.Close()
+	}
+}
+
+func TestContextEndsTheChild(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	p, err := Open(ctx, child("peer"))
+	require.NoError(t, err)
+	defer p.Close()
+	cancel()
+	<-p.waited
+	_, err = p.Yield()
+	require.ErrorIs(t, err, ErrPeer)
+}
+
+func TestNoSuchChild(t *testing.T) {
+	_, err := Open(t.Context(), func(ctx context.Context) *exec.Cmd { return exec.CommandContext(ctx, "/no/such/program") })
+	require.ErrorIs(t, err, os.ErrNotExist)
+}
+
+func TestPeerByHandSaysSo(t *testing.T) {
+	cmd := child("peer")(t.Context())
+	out, err := cmd.CombinedOutput()
+	require.Error(t, err)
+	require.Contains(t, string(out), "not by hand")
+}

@@ -1,0 +1,57 @@
+package floor
+
+import (
+	"time"
+
+	"github.com/exanet-mpi/exanet/internal/mem"
+	"github.com/exanet-mpi/exanet/internal/sys"
+)
+
+// asleep is how long after its announcement the child is taken to be asleep in
+// the kernel, and its core idle.
+const asleep = 200 * time.Microsecond
+
+// Wake returns the median time in microseconds from a store and FUTEX_WAKE on
+// one core until the answer of a process that slept on another core has
+// arrived. One trip of a cache line, the answer's, is contained.
+func (p *Pair) Wake() (float64, error) {
+	const rounds = 200
+	mine, theirs, err := p.twoCores()
+	if err != nil {
+		return 0, err
+	}
+	p.s.bell.Store(0)
+	p.s.armed.Store(0)
+	p.s.pong = 0
+	if err := p.begin(orderWake, mine, theirs, rounds); err != nil {
+		return 0, err
+	}
+	times := make([]float64, 0, rounds)
+	for i := uint32(1); i <= rounds; i++ {
+		for p.s.armed.Load() != i {
+			if err := p.alive(); err != nil {
+				return 0, err
+			}
+		}
+		for from := time.Now(); time.Since(from) < asleep; {
+		}
+		start := time.Now()
+		p.s.bell.Store(i)
+		sys.FutexWake(&p.s.bell, 1)
+		if err := p.spin(&p.s.pong, uint64(i)); err != nil {
+			return 0, err
+		}
+		times = append(times, float64(time.Since(start).Nanoseconds())/1e3)
+	}
+	return median(times), p.finish()
+}
+
+func (p *peer) sleep() {
+	for i := uint32(1); i <= uint32(p.s.rounds); i++ {
+		p.s.armed.Store(i)
+		for p.s.bell.Load() != i {
+			sys.FutexWait(&p.s.bell, i-1)
+		}
+		mem.Publish(&p.s.pong, uint64(i))
+	}
+}

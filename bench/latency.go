@@ -1,0 +1,40 @@
+package bench
+
+import (
+	"time"
+
+	"github.com/exanet-mpi/exanet/mpi"
+)
+
+// Latency measures a blocking ping-pong between the first and the last rank of
+// c, as osu_latency does: half the round trip, in microseconds. Rank 0 gets
+// the rows.
+func Latency(c *mpi.Comm, s Sweep) ([]Row, error) {
+	return s.sweep(c, func(p *pair, size int) (float64, error) {
+		return p.latency(size, s.counts(size, counts{10000, 100}, counts{1000, 10}))
+	})
+}
+
+func (p *pair) latency(size int, n counts) (float64, error) {
+	send, recv := p.send[:size], p.recv[:size]
+	var start time.Time
+	for i := range n.warmup + n.iterations {
+		if i == n.warmup {
+			start = time.Now()
+		}
+		if p.first {
+			if err := mpi.Send(p.comm, send, p.peer, tagData); err != nil {
+				return 0, err
+			}
+		}
+		if _, err := mpi.Recv(p.comm, recv, p.peer, tagData); err != nil {
+			return 0, err
+		}
+		if p.last {
+			if err := mpi.Send(p.comm, send, p.peer, tagData); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return microseconds(time.Since(start)) / float64(2*n.iterations), nil
+}

@@ -1,0 +1,41 @@
+package bench
+
+import (
+	"fmt"
+	"io"
+)
+
+// Titles of the value column, as the OSU programs print them.
+const (
+	MicrosecondsTitle = "Latency (us)"
+	BandwidthTitle    = "Bandwidth (MB/s)"
+)
+
+// WriteOSU prints rows as the OSU programs do, so that what reads their output
+// reads this: comment lines, the size in 10 columns and the value in 18.
+func WriteOSU(w io.Writer, title, column string, rows []Row) error {
+	_, err := fmt.Fprintf(w, "# %s\n%-10s%18s\n", title, "# Size", column)
+	for _, r := range rows {
+		if err == nil {
+			_, err = fmt.Fprintf(w, "%-10d%18.2f\n", r.Size, r.Value)
+		}
+	}
+	return err
+}
+
+// WriteOSUBarrier prints a barrier's time as osu_barrier does.
+func WriteOSUBarrier(w io.Writer, title string, row Row) error {
+	_, err := fmt.Fprintf(w, "# %s\n# Avg Latency(us)\n%17.2f\n", title, row.Value)
+	return err
+}
+
+// WriteIdle prints the lines of Idle in the same manner.
+func WriteIdle(w io.Writer, title string, lines []Blocked) error {
+	_, err := fmt.Fprintf(w, "# %s\n%-10s%18s%18s%18s\n", title, "# Call", "Wall (ms)", "CPU (ms)", "CPU (%)")
+	for _, b := range lines {
+		if err == nil {
+			_, err = fmt.Fprintf(w, "%-10s%18.2f%18.2f%18.3f\n", b.Call, b.Wall, b.CPU, b.Share())
+		}
+	}
+	return err
+}

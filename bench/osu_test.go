@@ -1,0 +1,40 @@
+package bench
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestOutputHasTheColumnsOfOSU(t *testing.T) {
+	var out strings.Builder
+	require.NoError(t, WriteOSU(&out, "exanet latency", MicrosecondsTitle, []Row{{Size: 0, Value: 0.174}, {Size: 8, Value: 0.176}, {Size: 4194304, Value: 170}}))
+	require.Equal(t, ""+
+		"# exanet latency\n"+
+		"# Size          Latency (us)\n"+
+		"0                       0.17\n"+
+		"8                       0.18\n"+
+		"4194304               170.00\n", out.String())
+
+	out.Reset()
+	require.NoError(t, WriteOSU(&out, "exanet bw", BandwidthTitle, []Row{{Size: 1024, Value: 7512.3}}))
+	require.Equal(t, ""+
+		"# exanet bw\n"+
+		"# Size      Bandwidth (MB/s)\n"+
+		"1024                 7512.30\n", out.String())
+
+	out.Reset()
+	require.NoError(t, WriteOSUBarrier(&out, "exanet barrier", Row{Size: 16, Value: 12.345}))
+	require.Equal(t, ""+
+		"# exanet barrier\n"+
+		"# Avg Latency(us)\n"+
+		"            12.35\n", out.String())
+
+	out.Reset()
+	require.NoError(t, WriteIdle(&out, "exanet idle", []Blocked{{Call: "Recv", Wall: 1000, CPU: 0.5}}))
+	require.Equal(t, ""+
+		"# exanet idle\n"+
+		"# Call             Wall (ms)          CPU (ms)           CPU (%)\n"+
+		"Recv                 1000.00              0.50             0.050\n", out.String())
+}
