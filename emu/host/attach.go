@@ -1,0 +1,87 @@
+package host
+
+import (
+	"math/rand/v2"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/exanet-mpi/exanet/internal/mem"
+	"github.com/exanet-mpi/exanet/internal/sys"
+)
+
+// Cross-memory attach: one process copies straight into another's memory. User
+// namespaces, seccomp filters and security modules can refuse it, and a PID
+// namespace can make the published PID name somebody else. So each pair is
+// probed before the first use: the peer publishes the address of a random
+// cookie, and the probe reads it there and writes the same bytes back.
+//
+// A PID can be recycled once its process has been reaped. The launcher reaps
+// nobody before the job is over; for ranks with another parent a pidfd, opened
+// before the cookie was seen, tells whether the process still exists.
+const (
+	attachUnknown uint8 = iota
+	attachWorks
+	attachRefused
+)
+
+func newCookie() []uint64 {
+	return []uint64{rand.Uint64() | 1, 0}
+}
+
+// reaches reports whether store can write into the memory of a rank.
+func (f *Fabric) reaches(to int) bool {
+	if f.job.localRings != nil || to == f.me {
+		return true
+	}
+	h := f.job.ringOf(f.me, to).head
+	if h.attach == attachUnknown {
+		h.attach = attachRefused
+		if f.probe(to) {
+			h.attach = attachWorks
+		}
+	}
+	if h.attach != attachWorks {
+		return false
+	}
+	return sys.Alive(f.pidfds[to])
+}
+
+func (f *Fabric) probe(to int) bool {
+	c := f.job.control(to)
+	pid, addr, cookie := int(c.pid.Load()), c.cookieAddr.Load(), c.cookie.Load()
+	fd, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		return false
+	}
+	seen := make([]uint64, 1)
+	n, err := sys.VMRead(pid, addr, mem.Bytes(seen))
+	if err == nil && n == 8 && seen[0] == cookie {
+		n, err = sys.VMWrite(pid, addr, mem.Bytes(seen))
+		if err == nil && n == 8 {
+			if f.pidfds == nil {
+				f.pidfds = make(map[int]int)
+			}
+			f.pidfds[to] = fd
+			return true
+		}
+	}
+	_ = unix.Close(fd)
+	return false
+}
+
+// store copies src to an address of another rank and returns how much arrived
+// and whether it makes sense to go on in this way.
+func (f *Fabric) store(to int, addr uint64, src []byte) (int, bool) {
+	if f.job.localRings != nil || to == f.me {
+		return copy(mem.At(addr, len(src)), src), true
+	}
+	n, err := sys.VMWrite(int(f.job.control(to).pid.Load()), addr, src)
+	return n, err == nil && n > 0
+}
+
+func (e *engine) close() {
+	for _, fd := range e.pidfds {
+		_ = unix.Close(fd)
+	}
+	e.pidfds = nil
+}

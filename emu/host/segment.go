@@ -1,0 +1,250 @@
+package host
+
+import (
+	"fmt"
+	"os"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/exanet-mpi/exanet/internal/mem"
+	"github.com/exanet-mpi/exanet/internal/sys"
+)
+
+// The segment of a job:
+//
+//	header    one page, see header
+//	control   one block a rank, see control
+//	rings     one a pair of ranks, at computed places
+//
+// It is a memory file, so a ring that nobody uses costs no memory, and nothing
+// is left of it when the last process of the job is gone.
+const (
+	segmentMagic   = 0x3154454e41584521 // "!EXANET1"
+	headerSize     = 4096
+	pageSize       = 4096
+	sharedCells    = 64
+	sharedBulk     = 128 << 10
+	localCells     = 32
+	localBulk      = 32 << 10
+	maxSharedRanks = 4096
+)
+
+type header struct {
+	magic uint64
+	ranks uint32
+	_     uint32
+	_     [48]byte
+
+	deaths atomic.Uint32 // ranks marked dead; looked at by all who wait
+	_      [60]byte
+
+	// Set by a rank whose kernel does not let it use membarrier: senders must
+	// then fence between publishing and looking at the bell.
+	fence atomic.Uint32
+}
+
+// The states of a rank.
+const (
+	stateAbsent uint32 = iota
+	stateAttached
+	stateFinalized
+	stateDead
+)
+
+// Bell flags, see wait.go.
+const (
+	bellForeground uint32 = 1 << iota
+	bellBackground
+)
+
+// control is what the others know of a rank.
+type control struct {
+	flags atomic.Uint32 // which bell to ring; read by every sender
+	_     [60]byte
+
+	foreground atomic.Uint32 // futex words: counted up by each ring
+	background atomic.Uint32
+	_          [56]byte
+
+	state      atomic.Uint32
+	pid        atomic.Uint32
+	cookieAddr atomic.Uint64 // where the process keeps cookie, for the probe
+	cookie     atomic.Uint64
+	_          [40]byte
+
+	opened atomic.Uint32 // rings opened towards this rank
+	_      [60]byte
+	// A bitmap of the ranks that have opened one follows.
+}
+
+const controlSize = int(unsafe.Sizeof(control{}))
+
+// Job is the shared memory of a set of ranks.
+type Job struct {
+	ranks  int
+	geo    geometry
+	file   *os.File // nil: all ranks live in this process
+	mapped []byte
+
+	// Shared form: bases of the control blocks and of the rings.
+	control0, ring0         unsafe.Pointer
+	controlStep, ringStep   int
+	head                    *header
+	localControl, localHead []byte
+	localRings              []atomic.Pointer[byte] // in-process form, made on first use
+	localBells              []bells
+}
+
+func layout(n int, g geometry) (controlStep, ring0, ringStep, total int) {
+	controlStep = controlSize + (n+511)/512*64
+	ring0 = (headerSize + n*controlStep + pageSize - 1) &^ (pageSize - 1)
+	ringStep = (g.ringSize() + pageSize - 1) &^ (pageSize - 1)
+	return controlStep, ring0, ringStep, ring0 + n*n*ringStep
+}
+
+// NewJob makes the segment of a job of n ranks that are processes. The
+// processes inherit File and attach to it.
+func NewJob(n int) (*Job, error) {
+	if n < 1 || n > maxSharedRanks {
+		return nil, &JobError{Ranks: n, Err: ErrRanks}
+	}
+	_, _, _, total := layout(n, geometry{sharedCells, sharedBulk})
+	f, err := sys.SharedMemory("exanet-job", total)
+	if err != nil {
+		return nil, &JobError{Ranks: n, Err: err}
+	}
+	j, err := open(f, n)
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	j.head.ranks = uint32(n)
+	atomic.StoreUint64(&j.head.magic, segmentMagic)
+	return j, nil
+}
+
+// open maps a segment of n ranks; n of 0 means as many as it says itself.
+func open(f *os.File, n int) (*Job, error) {
+	b, err := sys.Map(f)
+	if err != nil {
+		return nil, &JobError{Ranks: n, Err: err}
+	}
+	j := &Job{geo: geometry{sharedCells, sharedBulk}, file: f, mapped: b}
+	j.head = mem.Struct[header](b, 0)
+	if n == 0 {
+		if atomic.LoadUint64(&j.head.magic) != segmentMagic {
+			_ = sys.Unmap(b)
+			return nil, &JobError{Err: ErrSegment}
+		}
+		n = int(j.head.ranks)
+	}
+	var ring0 int
+	j.ranks = n
+	j.controlStep, ring0, j.ringStep, _ = layout(n, j.geo)
+	j.control0 = unsafe.Pointer(&b[headerSize])
+	j.ring0 = unsafe.Pointer(&b[ring0])
+	return j, nil
+}
+
+// NewLocalJob makes a job whose n ranks are goroutines of this process. Its
+// memory is ordinary Go memory, so that the race detector sees what the ranks
+// hand to each other.
+func NewLocalJob(n int) *Job {
+	j := &Job{ranks: n, geo: geometry{localCells, localBulk}}
+	j.controlStep, _, _, _ = layout(n, j.geo)
+	j.localHead = mem.Bytes(make([]uint64, headerSize/8))
+	j.localControl = mem.Bytes(make([]uint64, n*j.controlStep/8))
+	j.localRings = make([]atomic.Pointer[byte], n*n)
+	j.localBells = make([]bells, n)
+	for i := range j.localBells {
+		j.localBells[i] = newBells()
+	}
+	j.head = mem.Struct[header](j.localHead, 0)
+	j.head.ranks = uint32(n)
+	j.head.fence.Store(1)
+	j.control0 = unsafe.Pointer(&j.localControl[0])
+	return j
+}
+
+// Ranks is the number of ranks.
+func (j *Job) Ranks() int { return j.ranks }
+
+// File is the memory file for the rank processes to inherit.
+func (j *Job) File() *os.File { return j.file }
+
+// Attached reports whether a rank has joined the job.
+func (j *Job) Attached(rank int) bool { return j.control(rank).state.Load() != stateAbsent }
+
+// Finalized reports whether a rank has left the job in good order.
+func (j *Job) Finalized(rank int) bool { return j.control(rank).state.Load() == stateFinalized }
+
+// Dead reports whether a rank has been marked dead.
+func (j *Job) Dead(rank int) bool { return j.control(rank).state.Load() == stateDead }
+
+// MarkDead tells all ranks that one has died and wakes those that wait. The
+// caller makes sure that the process is gone: nothing may write any more.
+func (j *Job) MarkDead(rank int) {
+	if j.control(rank).state.Swap(stateDead) == stateDead {
+		return
+	}
+	j.head.deaths.Add(1)
+	for i := range j.ranks {
+		j.wake(i, bellForeground)
+		j.wake(i, bellBackground)
+	}
+}
+
+// Close unmaps and closes the segment. No Fabric of it may be in use.
+func (j *Job) Close() error {
+	if j.file == nil {
+		return nil
+	}
+	err := sys.Unmap(j.mapped)
+	if e := j.file.Close(); err == nil {
+		err = e
+	}
+	return err
+}
+
+func (j *Job) control(rank int) *control {
+	return (*control)(unsafe.Add(j.control0, rank*j.controlStep))
+}
+
+// openedBy returns the word of rank's bitmap that has the bit of peer from.
+func (j *Job) openedBy(rank, from int) (w *atomic.Uint64, bit uint64) {
+	p := unsafe.Add(j.control0, rank*j.controlStep+controlSize+from/64*8)
+	return (*atomic.Uint64)(p), 1 << (from % 64)
+}
+
+// ringOf returns the ring from one rank to another.
+func (j *Job) ringOf(from, to int) ring {
+	i := to*j.ranks + from
+	if j.localRings == nil {
+		return j.geo.ringAt(unsafe.Add(j.ring0, i*j.ringStep))
+	}
+	p := j.localRings[i].Load()
+	if p == nil {
+		b := mem.Bytes(make([]uint64, j.geo.ringSize()/8))
+		if j.localRings[i].CompareAndSwap(nil, &b[0]) {
+			p = &b[0]
+		} else {
+			p = j.localRings[i].Load()
+		}
+	}
+	return j.geo.ringAt(unsafe.Pointer(p))
+}
+
+// JobError says what is wrong with the segment of a job.
+type JobError struct {
+	Ranks int
+	Err   error
+}
+
+func (e *JobError) Error() string {
+	if e.Ranks == 0 {
+		return fmt.Sprintf("job segment: %v", e.Err)
+	}
+	return fmt.Sprintf("job segment for %d ranks: %v", e.Ranks, e.Err)
+}
+
+func (e *JobError) Unwrap() error { return e.Err }

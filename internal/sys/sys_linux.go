@@ -1,0 +1,128 @@
+// Package sys holds the system calls that the fabrics use and that
+// golang.org/x/sys/unix does not offer in the form needed: without
+// allocation, on words in shared memory.
+package sys
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"sync/atomic"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	futexWait = 0 // FUTEX_WAIT, shared between processes
+	futexWake = 1 // FUTEX_WAKE, shared between processes
+)
+
+// FutexWait sleeps while *w == val, until FutexWake. It may return early, as
+// after a signal: callers look again at what they wait for.
+func FutexWait(w *atomic.Uint32, val uint32) {
+	// Syscall, not RawSyscall: the sleeper must give up its P, or a
+	// collection would wait for it.
+	_, _, _ = syscall.Syscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(w)), futexWait, uintptr(val), 0, 0, 0)
+}
+
+// FutexWake wakes at most n sleepers on w.
+func FutexWake(w *atomic.Uint32, n int) {
+	_, _, _ = syscall.RawSyscall(unix.SYS_FUTEX, uintptr(unsafe.Pointer(w)), futexWake, uintptr(n))
+}
+
+// Yield lets another runnable thread have this core.
+func Yield() {
+	_, _, _ = syscall.RawSyscall(unix.SYS_SCHED_YIELD, 0, 0, 0)
+}
+
+const (
+	membarrierGlobalExpedited         = 1 << 1
+	membarrierRegisterGlobalExpedited = 1 << 2
+)
+
+// RegisterBarrier makes this process a target of Barrier calls of others and
+// reports whether the kernel lets us.
+func RegisterBarrier() bool {
+	_, _, e := syscall.RawSyscall(unix.SYS_MEMBARRIER, membarrierRegisterGlobalExpedited, 0, 0)
+	return e == 0
+}
+
+// Barrier makes every running thread of every registered process execute a
+// full memory barrier before it returns.
+func Barrier() {
+	_, _, _ = syscall.RawSyscall(unix.SYS_MEMBARRIER, membarrierGlobalExpedited, 0, 0)
+}
+
+// SharedMemory returns a new memory file of the given size. It has no name in
+// any file system and its pages exist once they are touched.
+func SharedMemory(label string, size int) (*os.File, error) {
+	fd, err := unix.MemfdCreate(label, unix.MFD_CLOEXEC)
+	if err != nil {
+		return nil, fmt.Errorf("memfd_create: %w", err)
+	}
+	f := os.NewFile(uintptr(fd), label)
+	if err := f.Truncate(int64(size)); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("size %d bytes of shared memory: %w", size, err)
+	}
+	return f, nil
+}
+
+// Map maps the whole of a memory file for reading and writing.
+func Map(f *os.File) ([]byte, error) {
+	st, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	b, err := unix.Mmap(int(f.Fd()), 0, int(st.Size()), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	if err != nil {
+		return nil, fmt.Errorf("map %d bytes of shared memory: %w", st.Size(), err)
+	}
+	return b, nil
+}
+
+// Unmap undoes Map.
+func Unmap(b []byte) error { return unix.Munmap(b) }
+
+// VMWrite copies src to addr in process pid by cross-memory attach and returns
+// how many bytes arrived; fewer than len(src) without an error is possible.
+func VMWrite(pid int, addr uint64, src []byte) (int, error) {
+	return vmCopy(unix.SYS_PROCESS_VM_WRITEV, pid, addr, src)
+}
+
+// VMRead copies from addr in process pid to dst by cross-memory attach and
+// returns how many bytes arrived.
+func VMRead(pid int, addr uint64, dst []byte) (int, error) {
+	return vmCopy(unix.SYS_PROCESS_VM_READV, pid, addr, dst)
+}
+
+func vmCopy(call uintptr, pid int, addr uint64, local []byte) (int, error) {
+	if len(local) == 0 {
+		return 0, nil
+	}
+	liov := unix.Iovec{Base: unsafe.SliceData(local), Len: uint64(len(local))}
+	riov := unix.RemoteIovec{Base: uintptr(addr), Len: len(local)}
+	for {
+		n, _, e := syscall.Syscall6(call, uintptr(pid),
+			uintptr(unsafe.Pointer(&liov)), 1, uintptr(unsafe.Pointer(&riov)), 1, 0)
+		if e == 0 {
+			return int(n), nil
+		}
+		if !errors.Is(e, unix.EINTR) {
+			return 0, e
+		}
+	}
+}
+
+// AllowAttach lets any process of this user attach to our memory where the
+// Yama module would only let our ancestors.
+func AllowAttach() {
+	_ = unix.Prctl(unix.PR_SET_PTRACER, ^uintptr(0), 0, 0, 0) // PR_SET_PTRACER_ANY
+}
+
+// Alive reports whether the process behind a pidfd has not been reaped.
+func Alive(pidfd int) bool {
+	return unix.PidfdSendSignal(pidfd, 0, nil, 0) == nil
+}

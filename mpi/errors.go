@@ -1,0 +1,111 @@
+package mpi
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/exanet-mpi/exanet/variants"
+)
+
+// Sentinel errors. The errors that this package returns are of type *Error and
+// wrap one of them.
+var (
+	// ErrTruncate: the message was longer than the receive buffer, of which
+	// nothing has been written (MPI_ERR_TRUNCATE).
+	ErrTruncate = variants.ErrTruncate
+	// ErrProcFailed: the other rank has died (MPIX_ERR_PROC_FAILED of ULFM).
+	ErrProcFailed = variants.ErrPeerDied
+	// ErrRank: no such rank in the communicator (MPI_ERR_RANK).
+	ErrRank = errors.New("no such rank")
+	// ErrRoot: no such root in the communicator (MPI_ERR_ROOT).
+	ErrRoot = errors.New("no such root")
+	// ErrTag: the tag is negative or too large (MPI_ERR_TAG).
+	ErrTag = errors.New("invalid tag")
+	// ErrComm: no communicator, or one that is no longer valid (MPI_ERR_COMM).
+	ErrComm = errors.New("invalid communicator")
+	// ErrType: the element type contains pointers (MPI_ERR_TYPE).
+	ErrType = errors.New("element type is not of fixed size without pointers")
+	// ErrCount: buffers of different length where they must agree (MPI_ERR_COUNT).
+	ErrCount = errors.New("buffer lengths differ")
+	// ErrOp: the operator is not defined for the element type (MPI_ERR_OP).
+	ErrOp = errors.New("operator not defined for this element type")
+	// ErrRequest: the request can not do that (MPI_ERR_REQUEST).
+	ErrRequest = errors.New("invalid request")
+	// ErrInit: Init was called twice, or its environment is damaged.
+	ErrInit = errors.New("cannot initialise")
+)
+
+// noValue marks a field of an Error that does not apply.
+const noValue = -1 << 31
+
+// Error says which call failed, where, and why.
+type Error struct {
+	Op   string // the MPI call
+	Rank int    // of the caller
+	Peer int    // the other side; AnySource and ProcNull as given
+	Tag  int
+	Size int    // of the caller's buffer, in bytes
+	Err  error  // wraps a sentinel
+	Do   string // what to do about it
+}
+
+func (e *Error) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "mpi: rank %d: %s", e.Rank, e.Op)
+	switch e.Peer {
+	case noValue:
+	case AnySource:
+		b.WriteString(", any source")
+	default:
+		fmt.Fprintf(&b, ", peer %d", e.Peer)
+	}
+	switch e.Tag {
+	case noValue:
+	case AnyTag:
+		b.WriteString(", any tag")
+	default:
+		fmt.Fprintf(&b, ", tag %d", e.Tag)
+	}
+	if e.Size != noValue {
+		fmt.Fprintf(&b, ", %d bytes", e.Size)
+	}
+	fmt.Fprintf(&b, ": %v", e.Err)
+	if e.Do != "" {
+		fmt.Fprintf(&b, "; %s", e.Do)
+	}
+	return b.String()
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// fail makes the error of a call on c.
+func (c *Comm) fail(op string, peer, tag, size int, err error, do string) error {
+	rank := noValue
+	if c != nil {
+		rank = c.Rank()
+	}
+	return &Error{Op: op, Rank: rank, Peer: peer, Tag: tag, Size: size, Err: err, Do: do}
+}
+
+// outcome turns the result of a completed request into the caller's error.
+func (c *Comm) outcome(op string, r *variants.Request) error {
+	if r.Err == nil {
+		return nil
+	}
+	peer, tag, do := int(r.Peer), int(r.Tag), ""
+	err := r.Err
+	switch {
+	case errors.Is(err, ErrTruncate):
+		peer, tag = int(r.Status.Source), int(r.Status.Tag)
+		err = fmt.Errorf("%w: %d bytes were sent", err, r.Status.Size)
+		do = "receive into a larger buffer, or probe for the size first"
+	case errors.Is(err, ErrProcFailed):
+		do = "see what the launcher says about it"
+		if r.Recv && r.Peer == variants.AnySource {
+			err = fmt.Errorf("%w: a rank that could have sent has died", err)
+		}
+	}
+	return c.fail(op, peer, tag, len(r.Buf), err, do)
+}

@@ -1,0 +1,225 @@
+package mpi
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/exanet-mpi/exanet/emu/host"
+)
+
+// Environment of a rank process, set by the launcher.
+const (
+	envRank    = "EXANET_RANK"
+	envSize    = "EXANET_SIZE"
+	envJob     = "EXANET_JOB"     // file descriptor of the job segment
+	envControl = "EXANET_CONTROL" // file descriptor of the connection to the launcher
+	envVariant = "EXANET_VARIANT"
+	envDevice  = "EXANET_DEVICE"
+	envStats   = "EXANET_STATS"
+)
+
+const defaultVariant = "ticket"
+
+// ThreadLevel says which goroutines make calls (thesis 2.1).
+type ThreadLevel int
+
+// Thread levels, as in MPI. All are correct for every program; the lower ones
+// are promises of the program.
+const (
+	ThreadSingle ThreadLevel = iota
+	ThreadFunneled
+	ThreadSerialized
+	ThreadMultiple
+)
+
+type settings struct {
+	level   ThreadLevel
+	variant string
+	device  string
+}
+
+// Option is an option of Init and Run.
+type Option func(*settings) error
+
+// WithThreadLevel tells which goroutines will make calls. The default is
+// ThreadMultiple.
+func WithThreadLevel(l ThreadLevel) Option {
+	return func(s *settings) error {
+		if l < ThreadSingle || l > ThreadMultiple {
+			return fmt.Errorf("there is no thread level %d", l)
+		}
+		s.level = l
+		return nil
+	}
+}
+
+// WithVariant chooses the protocol. The default is the environment variable
+// EXANET_VARIANT, else "ticket".
+func WithVariant(name string) Option {
+	return func(s *settings) error {
+		s.variant = name
+		return nil
+	}
+}
+
+// WithDevice chooses the device: "host", "prototype" (host with the
+// prototype's 64-byte messages). The default is EXANET_DEVICE, else "host".
+func WithDevice(name string) Option {
+	return func(s *settings) error {
+		s.device = name
+		return nil
+	}
+}
+
+func options(opts []Option) (*settings, error) {
+	s := &settings{level: ThreadMultiple, variant: os.Getenv(envVariant), device: os.Getenv(envDevice)}
+	for _, o := range opts {
+		if err := o(s); err != nil {
+			return nil, initError(err, "")
+		}
+	}
+	switch s.variant {
+	case "":
+		s.variant = defaultVariant
+	case defaultVariant:
+	default:
+		return nil, initError(fmt.Errorf("there is no protocol %q", s.variant), "choose "+defaultVariant)
+	}
+	switch s.device {
+	case "":
+		s.device = "host"
+	case "host", "prototype":
+	default:
+		return nil, initError(fmt.Errorf("there is no device %q", s.device), "choose host or prototype")
+	}
+	return s, nil
+}
+
+func initError(err error, do string) error {
+	return (*Comm)(nil).fail("Init", noValue, noValue, noValue, fmt.Errorf("%w: %w", ErrInit, err), do)
+}
+
+// process is what Init makes and Finalize ends.
+var process struct {
+	sync.Mutex
+	world  *Comm
+	inited bool
+}
+
+// Init joins the job that the launcher has started and returns the world
+// communicator (MPI_Init, MPI_Init_thread). It returns when all ranks have
+// called it. In a program that was started without the launcher the world has
+// one rank. It may be called once a process.
+func Init(opts ...Option) (*Comm, error) {
+	process.Lock()
+	defer process.Unlock()
+	if process.inited {
+		return nil, initError(errors.New("Init was called before"), "call it once a process")
+	}
+	o, err := options(opts)
+	if err != nil {
+		return nil, err
+	}
+	f, err := join(o)
+	if err != nil {
+		return nil, initError(err, "")
+	}
+	k := newRank(f)
+	world := newWorld(k)
+	if err := k.listen(); err != nil {
+		return nil, initError(err, "start the program with exanet run")
+	}
+	if missing, ok := f.WaitAttached(func() bool { return f.Deaths() != 0 }); !ok {
+		return nil, world.fail("Init", missing, noValue, noValue, ErrProcFailed, "see what the launcher says about it")
+	}
+	if err := world.barrier(); err != nil {
+		return nil, err
+	}
+	k.mu.Lock()
+	f.Ready()
+	k.stats = newCallStats(os.Getenv(envStats))
+	k.mu.Unlock()
+	process.world, process.inited = world, true
+	return world, nil
+}
+
+// join attaches to the job segment that the environment names.
+func join(o *settings) (*host.Fabric, error) {
+	text, ok := os.LookupEnv(envRank)
+	if !ok {
+		return host.NewLocalJob(1).AttachLocal(0, o.limit())
+	}
+	rank, err := strconv.Atoi(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s=%q is not a number", envRank, text)
+	}
+	file, err := inherited(envJob)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return host.Attach(file, rank, o.limit())
+}
+
+// inherited opens a file that the launcher has passed on, for this process
+// only.
+func inherited(name string) (*os.File, error) {
+	fd, err := strconv.Atoi(os.Getenv(name))
+	if err != nil || fd < 3 {
+		return nil, fmt.Errorf("%s=%q is not a file descriptor", name, os.Getenv(name))
+	}
+	if _, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err != nil {
+		return nil, fmt.Errorf("%s=%d is not open in this process", name, fd)
+	}
+	unix.CloseOnExec(fd)
+	if err := unix.SetNonblock(fd, true); err != nil { // so that the runtime polls it
+		return nil, fmt.Errorf("%s=%d: %w", name, fd, err)
+	}
+	return os.NewFile(uintptr(fd), name), nil
+}
+
+// Finalize ends MPI in this process (MPI_Finalize). It returns when all ranks
+// have called it and buffered sends have been delivered. No call may follow.
+func Finalize() error {
+	process.Lock()
+	defer process.Unlock()
+	if process.world == nil {
+		return (*Comm)(nil).fail("Finalize", noValue, noValue, noValue, ErrInit, "call Init first, and Finalize once")
+	}
+	world := process.world
+	process.world = nil
+	err := world.rank.finalize(world)
+	if err != nil {
+		world.rank.fab.Fail()
+	}
+	world.rank.close()
+	return err
+}
+
+func (k *rank) finalize(world *Comm) error {
+	k.mu.Lock()
+	k.waitUntil(func() bool {
+		for _, r := range k.buffered {
+			if !r.Done {
+				return false
+			}
+		}
+		return true
+	})
+	k.mu.Unlock()
+	if err := world.barrier(); err != nil {
+		return err
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.fab.Finalize()
+	if k.stats != nil {
+		return k.writeStats()
+	}
+	return nil
+}

@@ -1,0 +1,217 @@
+package mpi
+
+import (
+	"time"
+
+	"github.com/exanet-mpi/exanet/variants"
+)
+
+// Blocking point-to-point calls (thesis 3.2.3, 3.6.2, 3.10).
+
+// Send sends buf to rank dest (MPI_Send). It returns when buf may be changed:
+// at once for short messages, else when the receive has been posted and the
+// data written.
+func Send[T Element](c *Comm, buf []T, dest, tag int) error {
+	b, err := valid(c, "Send", buf, dest, tag, false)
+	if err != nil || dest == ProcNull {
+		return err
+	}
+	if s := c.rank.stats; s != nil {
+		defer s.record("Send", len(b), time.Now())
+	}
+	k := c.rank
+	k.mu.Lock()
+	if k.proto.TrySend(c.p2p, int32(dest), int32(tag), b) {
+		k.mu.Unlock()
+		return nil
+	}
+	return c.sendAndWait("Send", c.p2p, variants.Standard, b, dest, tag)
+}
+
+// Ssend sends buf and returns when the matching receive has been posted
+// (MPI_Ssend).
+func Ssend[T Element](c *Comm, buf []T, dest, tag int) error {
+	b, err := valid(c, "Ssend", buf, dest, tag, false)
+	if err != nil || dest == ProcNull {
+		return err
+	}
+	if s := c.rank.stats; s != nil {
+		defer s.record("Ssend", len(b), time.Now())
+	}
+	c.rank.mu.Lock()
+	return c.sendAndWait("Ssend", c.p2p, variants.Synchronous, b, dest, tag)
+}
+
+// Rsend sends buf to a receive that the caller knows to be posted (MPI_Rsend).
+// It behaves as Send (thesis 3.10).
+func Rsend[T Element](c *Comm, buf []T, dest, tag int) error {
+	b, err := valid(c, "Rsend", buf, dest, tag, false)
+	if err != nil || dest == ProcNull {
+		return err
+	}
+	if s := c.rank.stats; s != nil {
+		defer s.record("Rsend", len(b), time.Now())
+	}
+	c.rank.mu.Lock()
+	return c.sendAndWait("Rsend", c.p2p, variants.Standard, b, dest, tag)
+}
+
+// Bsend sends buf and returns without waiting for the receiver: what cannot be
+// delivered at once is copied (MPI_Bsend). The copy needs no attached buffer;
+// Finalize waits for its delivery.
+func Bsend[T Element](c *Comm, buf []T, dest, tag int) error {
+	b, err := valid(c, "Bsend", buf, dest, tag, false)
+	if err != nil || dest == ProcNull {
+		return err
+	}
+	if s := c.rank.stats; s != nil {
+		defer s.record("Bsend", len(b), time.Now())
+	}
+	k := c.rank
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.proto.TrySend(c.p2p, int32(dest), int32(tag), b) {
+		return nil
+	}
+	r := new(variants.Request)
+	r.Reset()
+	r.Ctx, r.Peer, r.Tag, r.Buf = c.p2p, int32(dest), int32(tag), append([]byte(nil), b...)
+	k.proto.PostSend(r)
+	k.leave()
+	if !r.Done {
+		k.keepBuffered(r)
+	}
+	return c.outcome("Bsend", r)
+}
+
+// keepBuffered remembers a buffered send for Finalize, and forgets those that
+// are done.
+func (k *rank) keepBuffered(r *variants.Request) {
+	keep := k.buffered[:0]
+	for _, b := range k.buffered {
+		if !b.Done {
+			keep = append(keep, b)
+		}
+	}
+	clear(k.buffered[len(keep):])
+	k.buffered = append(keep, r)
+}
+
+// Recv receives a message of at most len(buf) elements from rank source, or
+// from AnySource, with the given tag or AnyTag (MPI_Recv). If the message is
+// longer, buf is unchanged and the error wraps ErrTruncate.
+func Recv[T Element](c *Comm, buf []T, source, tag int) (Status, error) {
+	b, err := valid(c, "Recv", buf, source, tag, true)
+	if err != nil {
+		return Status{}, err
+	}
+	if source == ProcNull {
+		return nullStatus, nil
+	}
+	if s := c.rank.stats; s != nil {
+		defer s.record("Recv", len(b), time.Now())
+	}
+	c.rank.mu.Lock()
+	return c.recvAndWait("Recv", c.p2p, b, source, tag)
+}
+
+// Sendrecv sends to dest and receives from source at the same time
+// (MPI_Sendrecv).
+func Sendrecv[T Element](c *Comm, send []T, dest, sendTag int, recv []T, source, recvTag int) (Status, error) {
+	out, err := valid(c, "Sendrecv", send, dest, sendTag, false)
+	if err != nil {
+		return Status{}, err
+	}
+	in, err := valid(c, "Sendrecv", recv, source, recvTag, true)
+	if err != nil {
+		return Status{}, err
+	}
+	if s := c.rank.stats; s != nil {
+		defer s.record("Sendrecv", len(out)+len(in), time.Now())
+	}
+	c.rank.mu.Lock()
+	return c.exchange("Sendrecv", c.p2p, out, dest, sendTag, in, source, recvTag)
+}
+
+// eagerTries bounds how often a blocking send tries again to get a short
+// message past a full device before it goes by rendezvous.
+const eagerTries = 256
+
+// sendAndWait sends b. It is called with the lock held and releases it.
+func (c *Comm) sendAndWait(op string, ctx *variants.Context, mode variants.Mode, b []byte, dest, tag int) error {
+	k := c.rank
+	d, t := int32(dest), int32(tag)
+	if mode == variants.Standard {
+		for range eagerTries {
+			if !k.proto.Crowded(ctx, d, t, len(b)) {
+				break
+			}
+			k.relax()
+			if k.proto.TrySend(ctx, d, t, b) {
+				k.mu.Unlock()
+				return nil
+			}
+		}
+	}
+	r := k.take()
+	r.Ctx, r.Mode, r.Peer, r.Tag, r.Buf = ctx, mode, d, t, b
+	k.proto.PostSend(&r.Request)
+	k.waitUntil(func() bool { return r.Done })
+	err := c.outcome(op, &r.Request)
+	k.put(r)
+	k.mu.Unlock()
+	return err
+}
+
+// relax polls, and lets others run if that brings nothing. It may release the
+// lock in between.
+func (k *rank) relax() {
+	if !k.leader && k.poll() {
+		return
+	}
+	k.mu.Unlock()
+	k.fab.Yield()
+	k.mu.Lock()
+}
+
+// recvAndWait receives into b. It is called with the lock held and releases it.
+func (c *Comm) recvAndWait(op string, ctx *variants.Context, b []byte, source, tag int) (Status, error) {
+	k := c.rank
+	r := k.take()
+	r.Recv, r.Ctx, r.Peer, r.Tag, r.Buf = true, ctx, int32(source), int32(tag), b
+	k.proto.PostRecv(&r.Request)
+	k.waitUntil(func() bool { return r.Done })
+	st, err := fromProtocol(r.Status), c.outcome(op, &r.Request)
+	k.put(r)
+	k.mu.Unlock()
+	return st, err
+}
+
+// exchange sends and receives at once. It is called with the lock held and
+// releases it.
+func (c *Comm) exchange(op string, ctx *variants.Context, out []byte, dest, sendTag int, in []byte, source, recvTag int) (Status, error) {
+	k := c.rank
+	r, s := k.take(), k.take()
+	r.Done, s.Done = source == ProcNull, dest == ProcNull
+	st := nullStatus
+	if !r.Done {
+		r.Recv, r.Ctx, r.Peer, r.Tag, r.Buf = true, ctx, int32(source), int32(recvTag), in
+		k.proto.PostRecv(&r.Request)
+	}
+	if !s.Done {
+		s.Ctx, s.Peer, s.Tag, s.Buf = ctx, int32(dest), int32(sendTag), out
+		k.proto.PostSend(&s.Request)
+	}
+	k.waitUntil(func() bool { return r.Done && s.Done })
+	if source != ProcNull {
+		st = fromProtocol(r.Status)
+	}
+	err := c.outcome(op, &s.Request)
+	if err == nil {
+		err = c.outcome(op, &r.Request)
+	}
+	k.put(r)
+	k.put(s)
+	k.mu.Unlock()
+	return st, err
+}

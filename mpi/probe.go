@@ -1,0 +1,72 @@
+package mpi
+
+import (
+	"time"
+
+	"github.com/exanet-mpi/exanet/variants"
+)
+
+// Probe waits for a message that a Recv with these arguments would take and
+// describes it (MPI_Probe, thesis 3.12).
+func (c *Comm) Probe(source, tag int) (Status, error) {
+	if err := c.checkProbe("Probe", source, tag); err != nil {
+		return Status{}, err
+	}
+	if source == ProcNull {
+		return nullStatus, nil
+	}
+	k := c.rank
+	if s := k.stats; s != nil {
+		defer s.record("Probe", 0, time.Now())
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	var st variants.Status
+	var found bool
+	var err error
+	k.waitUntil(func() bool {
+		st, found, err = k.proto.Probe(c.p2p, int32(source), int32(tag))
+		return found || err != nil
+	})
+	if err != nil {
+		return Status{}, c.fail("Probe", source, tag, noValue, err, "see what the launcher says about it")
+	}
+	return fromProtocol(st), nil
+}
+
+// Iprobe is Probe without waiting (MPI_Iprobe).
+func (c *Comm) Iprobe(source, tag int) (found bool, st Status, err error) {
+	if err := c.checkProbe("Iprobe", source, tag); err != nil {
+		return false, Status{}, err
+	}
+	if source == ProcNull {
+		return true, nullStatus, nil
+	}
+	k := c.rank
+	if s := k.stats; s != nil {
+		defer s.record("Iprobe", 0, time.Now())
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	s, found, perr := k.proto.Probe(c.p2p, int32(source), int32(tag))
+	if !found {
+		k.tryPoll()
+		s, found, perr = k.proto.Probe(c.p2p, int32(source), int32(tag))
+	}
+	k.leave()
+	if perr != nil {
+		return false, Status{}, c.fail("Iprobe", source, tag, noValue, perr, "see what the launcher says about it")
+	}
+	if !found {
+		k.relaxIdle()
+		return false, Status{}, nil
+	}
+	return true, fromProtocol(s), nil
+}
+
+func (c *Comm) checkProbe(op string, source, tag int) error {
+	if c == nil {
+		return c.fail(op, source, tag, noValue, ErrComm, "call Init first and use what it returns")
+	}
+	return c.checkPeer(op, source, tag, noValue, true)
+}

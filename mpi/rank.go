@@ -1,0 +1,272 @@
+package mpi
+
+import (
+	"runtime"
+	"sync"
+
+	"github.com/exanet-mpi/exanet/variants"
+	"github.com/exanet-mpi/exanet/variants/ticket"
+)
+
+// rank is one MPI process, or one of several in this process: a protocol and a
+// fabric under a lock.
+//
+// Only one goroutine at a time polls the fabric. A call that waits becomes the
+// leader unless there is one; it polls with the lock held and spins or sleeps
+// without it. The others are followers: they sleep on cond until the leader has
+// seen something happen, or steps back.
+type rank struct {
+	mu    sync.Mutex
+	fab   fabric
+	proto *ticket.Protocol
+
+	leader    bool      // somebody waits and polls
+	followers int       // others that wait
+	cond      sync.Cond // on mu, for followers
+	armed     bool      // the background bell is up
+	closed    bool
+	deaths    uint32
+
+	spare    *blocking
+	buffered []*variants.Request // buffered sends under way
+	scratch  [][]byte            // for reductions
+	stats    *callStats          // nil: not wanted
+	done     chan struct{}       // closed when the background goroutine has ended
+}
+
+func newRank(f fabric) *rank {
+	k := &rank{fab: f, proto: ticket.New(f.Rank(), f), done: make(chan struct{})}
+	k.cond.L = &k.mu
+	go k.background(f.MarkBackground())
+	return k
+}
+
+// blocking is the request of a call that waits for it, kept for reuse.
+type blocking struct {
+	variants.Request
+	next *blocking
+}
+
+func (k *rank) take() *blocking {
+	b := k.spare
+	if b == nil {
+		b = new(blocking)
+	} else {
+		k.spare = b.next
+	}
+	b.Request.Reset()
+	return b
+}
+
+func (k *rank) put(b *blocking) {
+	b.Buf = nil
+	b.Transfer.Src = nil
+	b.next = k.spare
+	k.spare = b
+}
+
+// pollBatch bounds how long a poll keeps the lock.
+const pollBatch = 64
+
+// poll hands what has arrived to the protocol and carries on what is under way.
+// It reports whether anything happened. The caller holds the lock, and nobody
+// else is the leader.
+func (k *rank) poll() (moved bool) {
+	for range pollBatch {
+		h, payload, ok := k.fab.Next()
+		if !ok {
+			break
+		}
+		k.proto.Deliver(h, payload)
+		k.fab.Release()
+		moved = true
+	}
+	for {
+		slot, n, ok := k.fab.Notified()
+		if !ok {
+			break
+		}
+		k.proto.Notified(slot, n)
+		moved = true
+	}
+	if k.proto.Busy() && k.proto.Progress() {
+		moved = true
+	}
+	if !moved {
+		if d := k.fab.Deaths(); d != k.deaths {
+			k.bury(d)
+			moved = true
+		}
+	}
+	k.hurry()
+	if moved && k.followers > 0 {
+		k.cond.Broadcast()
+	}
+	return moved
+}
+
+// hurry wakes the ranks whose answer is urgent.
+func (k *rank) hurry() {
+	for {
+		w, ok := k.proto.Urgent()
+		if !ok {
+			return
+		}
+		k.fab.WakeBackground(w)
+	}
+}
+
+// bury tells the protocol who has died. All that the dead have sent before has
+// been delivered: the last poll found nothing.
+func (k *rank) bury(deaths uint32) {
+	for i := range k.fab.Size() {
+		if i != k.fab.Rank() && k.fab.Dead(i) {
+			k.proto.PeerFailed(i)
+		}
+	}
+	k.deaths = deaths
+	k.fab.SawDeaths(deaths)
+}
+
+// waitUntil waits until done, which is called with the lock held, as the whole
+// of waitUntil is.
+func (k *rank) waitUntil(done func() bool) {
+	for !done() {
+		if k.leader {
+			k.followers++
+			k.cond.Wait()
+			k.followers--
+			continue
+		}
+		k.leader = true
+		if k.armed {
+			k.fab.DisarmBackground()
+			k.armed = false
+		}
+		k.lead(done)
+		k.leader = false
+		if k.followers > 0 {
+			k.cond.Broadcast()
+		}
+	}
+	k.leave()
+}
+
+func (k *rank) lead(done func() bool) {
+	for {
+		mark := k.fab.Mark()
+		moved := k.poll()
+		if done() {
+			return
+		}
+		if moved {
+			if k.followers > 0 {
+				k.mu.Unlock()
+				runtime.Gosched()
+				k.mu.Lock()
+			}
+			continue
+		}
+		k.mu.Unlock()
+		worth := k.fab.Spin(mark)
+		k.mu.Lock()
+		if worth || done() {
+			continue
+		}
+		if k.proto.Busy() {
+			// What cannot move waits for room at a peer, which may be
+			// computing: its background goroutine shall make some.
+			k.proto.Stuck(k.fab.WakeBackground)
+		}
+		k.mu.Unlock()
+		k.fab.Sleep(mark)
+		k.mu.Lock()
+		if done() {
+			return
+		}
+	}
+}
+
+// leave is called with the lock held at the end of every call that may have
+// changed what is pending.
+func (k *rank) leave() {
+	k.hurry()
+	if k.leader {
+		if k.proto.Busy() {
+			k.fab.WakeForeground() // the leader may sleep
+		}
+		return
+	}
+	if !k.proto.Pending() {
+		return
+	}
+	if !k.armed {
+		k.armed = true
+		for k.fab.ArmBackground() && k.poll() {
+		}
+	}
+	if k.proto.Busy() {
+		k.fab.WakeBackground(k.fab.Rank())
+	}
+}
+
+// nudge makes all who wait look again, after a request has been completed by
+// somebody else than the leader.
+func (k *rank) nudge() {
+	if k.leader {
+		k.fab.WakeForeground()
+		k.cond.Broadcast()
+	}
+}
+
+// background makes progress while nobody waits: it sleeps until an arrival
+// rings, which senders do only while the bell is armed, or until its own rank
+// or an urgent message wakes it.
+func (k *rank) background(mark uint32) {
+	defer close(k.done)
+	for {
+		k.fab.WaitBackground(mark)
+		k.mu.Lock()
+		mark = k.fab.MarkBackground()
+		k.armed = false
+		for !k.closed && !k.leader {
+			if k.poll() {
+				k.mu.Unlock()
+				runtime.Gosched()
+				k.mu.Lock()
+				continue
+			}
+			if !k.proto.Pending() || k.armed {
+				break
+			}
+			if k.proto.Busy() {
+				k.proto.Stuck(k.fab.WakeBackground)
+			}
+			k.armed = true
+			if !k.fab.ArmBackground() {
+				break
+			}
+		}
+		closed := k.closed
+		k.mu.Unlock()
+		if closed {
+			return
+		}
+	}
+}
+
+// tryPoll polls if nobody else does.
+func (k *rank) tryPoll() {
+	if !k.leader {
+		k.poll()
+	}
+}
+
+// close ends the background goroutine.
+func (k *rank) close() {
+	k.mu.Lock()
+	k.closed = true
+	k.mu.Unlock()
+	k.fab.WakeBackground(k.fab.Rank())
+	<-k.done
+}

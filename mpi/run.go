@@ -1,0 +1,84 @@
+package mpi
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"runtime/debug"
+	"sync"
+
+	"github.com/exanet-mpi/exanet/emu/host"
+	"github.com/exanet-mpi/exanet/packetizer"
+)
+
+// Run runs n ranks as goroutines of this process and returns when all have
+// returned. A rank that returns an error or panics counts as dead: calls of
+// the others that depend on it fail with ErrProcFailed, so Run never hangs for
+// it. The result joins the errors of the ranks that failed first.
+func Run(n int, rank func(world *Comm) error, opts ...Option) error {
+	o, err := options(opts)
+	if err != nil {
+		return err
+	}
+	if n < 1 {
+		return (*Comm)(nil).fail("Run", noValue, noValue, noValue, ErrInit, fmt.Sprintf("ask for at least one rank, not %d", n))
+	}
+	job := host.NewLocalJob(n)
+	stats := os.Getenv("EXANET_STATS")
+	errs := make([]error, n)
+	var wg sync.WaitGroup
+	fabs := make([]*host.Fabric, n)
+	for i := range n {
+		if fabs[i], err = job.AttachLocal(i, o.limit()); err != nil {
+			return err
+		}
+	}
+	for i := range n {
+		wg.Go(func() {
+			k := newRank(fabs[i])
+			k.stats = newCallStats(stats)
+			defer k.close()
+			world := newWorld(k)
+			if errs[i] = guard(rank, world); errs[i] == nil {
+				errs[i] = k.finalize(world)
+			}
+			if errs[i] != nil {
+				k.fab.Fail()
+			}
+		})
+	}
+	wg.Wait()
+	return primary(errs)
+}
+
+// guard calls a rank and turns a panic into an error.
+func guard(rank func(*Comm) error, world *Comm) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("rank %d panicked: %v\n%s", world.Rank(), p, debug.Stack())
+		}
+	}()
+	return rank(world)
+}
+
+// primary joins the errors of ranks that did not merely notice that another
+// has failed, unless there are no others.
+func primary(errs []error) error {
+	var first []error
+	for _, err := range errs {
+		if err != nil && !errors.Is(err, ErrProcFailed) {
+			first = append(first, err)
+		}
+	}
+	if first == nil {
+		first = errs
+	}
+	return errors.Join(first...)
+}
+
+func (o *settings) limit() int {
+	if o.device == "prototype" {
+		return packetizer.PayloadLimit
+	}
+	return host.DefaultLimit
+}

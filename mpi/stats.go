@@ -1,0 +1,114 @@
+package mpi
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/exanet-mpi/exanet/variants"
+)
+
+// callStats counts calls and the time in them, if EXANET_STATS names a
+// directory.
+type callStats struct {
+	dir string
+
+	mu    sync.Mutex
+	calls map[string]*CallStats
+}
+
+// CallStats sums up the calls of one MPI function.
+type CallStats struct {
+	N       uint64  `json:"n"`
+	Seconds float64 `json:"seconds"`
+	Bytes   uint64  `json:"bytes"`
+}
+
+// Stats is what a rank writes to EXANET_STATS/rank-N.json at Finalize.
+type Stats struct {
+	Rank    int    `json:"rank"`
+	Size    int    `json:"size"`
+	Variant string `json:"variant"`
+	// Control counts the control messages sent, by kind.
+	Control map[string]uint64 `json:"control"`
+	// Writes counts RDMA writes started, Receives completed receives, and
+	// FastReceives sends that found the receive advertised (thesis ch. 4).
+	Writes       uint64                `json:"writes"`
+	Receives     uint64                `json:"receives"`
+	FastReceives uint64                `json:"fast_receives"`
+	Calls        map[string]*CallStats `json:"calls"`
+	Counters     map[string]uint64     `json:"counters"`
+}
+
+func newCallStats(dir string) *callStats {
+	if dir == "" {
+		return nil
+	}
+	return &callStats{dir: dir, calls: make(map[string]*CallStats)}
+}
+
+// record counts a call that began at a time.
+func (s *callStats) record(op string, bytes int, began time.Time) {
+	d := time.Since(began)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.calls[op]
+	if c == nil {
+		c = new(CallStats)
+		s.calls[op] = c
+	}
+	c.N++
+	c.Seconds += d.Seconds()
+	c.Bytes += uint64(bytes)
+}
+
+// write writes the statistics file of a rank whose lock is held.
+func (k *rank) writeStats() error {
+	s := k.stats
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := k.proto.Counters()
+	out := Stats{
+		Rank: k.fab.Rank(), Size: k.fab.Size(), Variant: defaultVariant,
+		Control: controlMap(n), Writes: n.Writes, Receives: n.Receives, FastReceives: n.FastReceives,
+		Calls: s.calls, Counters: counterMap(n),
+	}
+	b, err := json.MarshalIndent(out, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(s.dir, 0o777); err != nil {
+		return fmt.Errorf("EXANET_STATS: %w", err)
+	}
+	path := filepath.Join(s.dir, fmt.Sprintf("rank-%d.json", out.Rank))
+	if err := os.WriteFile(path, append(b, '\n'), 0o666); err != nil {
+		return fmt.Errorf("EXANET_STATS: %w", err)
+	}
+	return nil
+}
+
+func controlMap(n *variants.Counters) map[string]uint64 {
+	m := make(map[string]uint64)
+	for k := variants.RTS; k < variants.Kinds; k++ {
+		m[k.String()] = n.Control[k]
+	}
+	return m
+}
+
+func counterMap(n *variants.Counters) map[string]uint64 {
+	m := controlMap(n)
+	m["writes"] = n.Writes
+	m["receives"] = n.Receives
+	m["fast_receives"] = n.FastReceives
+	m["crossings"] = n.Crossings
+	m["stale_rtrs"] = n.StaleRTRs
+	m["lifted"] = n.Lifted
+	m["truncations"] = n.Truncations
+	m["cancels_granted"] = n.CancelsGranted
+	m["cancels_refused"] = n.CancelsRefused
+	m["no_credit"] = n.NoCredit
+	return m
+}

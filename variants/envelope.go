@@ -1,0 +1,108 @@
+package variants
+
+import (
+	"encoding/binary"
+
+	"github.com/exanet-mpi/exanet/packetizer"
+	"github.com/exanet-mpi/exanet/rdmaeng"
+)
+
+// Kind is the type of a control message.
+type Kind uint8
+
+// The control messages of the thesis (2.6, 3.1, 3.10), and three that it does
+// not have: they give cancelling and flow control a form that needs no shared
+// memory.
+const (
+	RTS         Kind = 1 + iota // a long send is posted
+	CTS                         // the receive that an RTS matched is ready for the write
+	RTR                         // a long receive is posted
+	Env                         // envelope of a write that no RTS has announced
+	EnvD                        // envelope and data of an eager send
+	EnvDS                       // the same, of a synchronous send: wants an Ack
+	Ack                         // a receive has matched
+	CancelRecv                  // may the receive with this ticket be taken back?
+	CancelSend                  // may the send with this ticket be taken back?
+	CancelReply                 // yes or no
+	Credit                      // so many bytes of unexpected messages have been consumed
+	Kinds
+)
+
+var kindNames = [Kinds]string{"", "RTS", "CTS", "RTR", "Env", "EnvD", "EnvDS", "Ack",
+	"CancelRecv", "CancelSend", "CancelReply", "Credit"}
+
+func (k Kind) String() string {
+	if k < Kinds {
+		return kindNames[k]
+	}
+	return "unknown"
+}
+
+// Envelope is the matching information that every message carries: 20 of its
+// 24 header bytes, the other 4 being the device's.
+//
+//	word 0   bits 32-39 kind, 40-47 flags
+//	word 1   context id, sender's rank in the communicator
+//	word 2   tag, ticket
+type Envelope struct {
+	Kind   Kind
+	Flags  uint8
+	Ctx    uint32 // communicator
+	Src    int32  // rank of the message's sender in that communicator
+	Tag    int32
+	Ticket uint32 // number of the send or receive in its (communicator, peer, tag), thesis 3.5
+}
+
+// Pack makes the header of a message.
+func (e Envelope) Pack() packetizer.Header {
+	return packetizer.Header{
+		uint64(e.Kind)<<32 | uint64(e.Flags)<<40,
+		uint64(e.Ctx) | uint64(uint32(e.Src))<<32,
+		uint64(uint32(e.Tag)) | uint64(e.Ticket)<<32,
+	}
+}
+
+// Unpack reads the header of a message.
+func Unpack(h packetizer.Header) Envelope {
+	return Envelope{
+		Kind: Kind(h[0] >> 32), Flags: uint8(h[0] >> 40),
+		Ctx: uint32(h[1]), Src: int32(h[1] >> 32),
+		Tag: int32(uint32(h[2])), Ticket: uint32(h[2] >> 32),
+	}
+}
+
+// Body is the payload of a control message: up to five 64-bit words, what a
+// message of the prototype holds.
+type Body [packetizer.PayloadLimit]byte
+
+// Words fills the body and returns the part in use.
+func (b *Body) Words(w ...uint64) []byte {
+	for i, v := range w {
+		binary.LittleEndian.PutUint64(b[8*i:], v)
+	}
+	return b[:8*len(w)]
+}
+
+// Word reads word i of a payload; a payload that is too short has zeros there.
+func Word(payload []byte, i int) uint64 {
+	if len(payload) < 8*i+8 {
+		return 0
+	}
+	return binary.LittleEndian.Uint64(payload[8*i:])
+}
+
+// Notice makes the notification data of a write (thesis 3.3): the size in two
+// halves, since transfers may exceed 2 GiB, the tag, and whether an RTS was
+// sent.
+func Notice(size int, tag int32, rtsSent bool) rdmaeng.Notification {
+	n := rdmaeng.Notification{int32(uint32(size)), tag, 0, int32(uint32(uint64(size) >> 32))}
+	if rtsSent {
+		n[2] = 1
+	}
+	return n
+}
+
+// NoticeSize is the size that a notification tells.
+func NoticeSize(n rdmaeng.Notification) int {
+	return int(uint64(uint32(n[0])) | uint64(uint32(n[3]))<<32)
+}

@@ -1,0 +1,138 @@
+package variants
+
+import "github.com/exanet-mpi/exanet/packetizer"
+
+// CreditWindow is how many bytes of eager messages, envelopes included, a rank
+// lets a peer have unmatched. It bounds the unexpected queue; a send beyond it
+// goes by rendezvous.
+const CreditWindow = 8 << 20
+
+// cost of an eager message against the window.
+func cost(payload int) int { return packetizer.HeaderSize + payload }
+
+// Peer is the state towards one other rank of the job.
+type Peer struct {
+	World  int32
+	Failed bool
+
+	unmatched int // bytes of our eager messages that the peer has not said to have consumed
+	consumed  int // bytes of its eager messages consumed since we last said so
+	backlog   []held
+}
+
+// held is a control message that the device has refused for now.
+type held struct {
+	h    packetizer.Header
+	body Body
+	n    int
+}
+
+// Outbox sends the messages of a rank. Control messages are never refused:
+// what the device does not take waits in a backlog of its peer, in order. Each
+// belongs to a request of one side or the other, so outstanding requests bound
+// the backlogs.
+type Outbox struct {
+	me      int32
+	port    packetizer.Port
+	count   *Counters
+	peers   map[int32]*Peer
+	waiting []*Peer // those with a backlog
+}
+
+// NewOutbox makes the outbox of rank me of the job, which sends through port
+// and counts what it sends in count.
+func NewOutbox(me int32, port packetizer.Port, count *Counters) *Outbox {
+	return &Outbox{me: me, port: port, count: count, peers: make(map[int32]*Peer)}
+}
+
+// Peer returns the state towards a rank of the job.
+func (o *Outbox) Peer(world int32) *Peer {
+	p := o.peers[world]
+	if p == nil {
+		p = &Peer{World: world}
+		o.peers[world] = p
+	}
+	return p
+}
+
+// Control sends a control message with a payload of at most 40 B.
+func (o *Outbox) Control(p *Peer, e Envelope, payload []byte) {
+	o.count.Control[e.Kind]++
+	if p.Failed {
+		return
+	}
+	h := e.Pack()
+	if len(p.backlog) == 0 && o.port.TrySend(int(p.World), h, payload) {
+		return
+	}
+	if len(p.backlog) == 0 {
+		o.waiting = append(o.waiting, p)
+	}
+	m := held{h: h, n: len(payload)}
+	copy(m.body[:], payload)
+	p.backlog = append(p.backlog, m)
+}
+
+// Eager sends a message with data and reports whether the device and the
+// peer's credit allow it now.
+func (o *Outbox) Eager(p *Peer, e Envelope, payload []byte) bool {
+	if p.Failed || len(p.backlog) > 0 || p.unmatched+cost(len(payload)) > CreditWindow {
+		return false
+	}
+	if !o.port.TrySend(int(p.World), e.Pack(), payload) {
+		return false
+	}
+	p.unmatched += cost(len(payload))
+	o.count.Control[e.Kind]++
+	return true
+}
+
+// OutOfCredit reports whether the peer's credit, not the device, refuses an
+// eager message of n bytes.
+func (o *Outbox) OutOfCredit(p *Peer, n int) bool {
+	return p.unmatched+cost(n) > CreditWindow
+}
+
+// Consumed notes that an eager message of n bytes from p has been matched, and
+// tells p from time to time.
+func (o *Outbox) Consumed(p *Peer, n int) {
+	p.consumed += cost(n)
+	if p.consumed >= CreditWindow/4 {
+		var b Body
+		o.Control(p, Envelope{Kind: Credit}, b.Words(uint64(p.consumed), uint64(o.me)))
+		p.consumed = 0
+	}
+}
+
+// Credited takes the payload of a Credit message.
+func (o *Outbox) Credited(payload []byte) {
+	o.Peer(int32(Word(payload, 1))).unmatched -= int(Word(payload, 0))
+}
+
+// Backlogged reports whether messages wait for the device.
+func (o *Outbox) Backlogged() bool { return len(o.waiting) > 0 }
+
+// Waiting returns the peers that messages wait for.
+func (o *Outbox) Waiting() []*Peer { return o.waiting }
+
+// Flush sends what the device takes now and returns how many messages it took.
+func (o *Outbox) Flush() (sent int) {
+	keep := o.waiting[:0]
+	for _, p := range o.waiting {
+		i := 0
+		for i < len(p.backlog) {
+			m := &p.backlog[i]
+			if !p.Failed && !o.port.TrySend(int(p.World), m.h, m.body[:m.n]) {
+				break
+			}
+			i++
+		}
+		sent += i
+		p.backlog = p.backlog[:copy(p.backlog, p.backlog[i:])]
+		if len(p.backlog) > 0 {
+			keep = append(keep, p)
+		}
+	}
+	o.waiting = keep
+	return sent
+}

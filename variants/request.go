@@ -1,0 +1,153 @@
+// Package variants holds what the MPI protocols of the thesis have in common:
+// requests, control messages, and the way messages leave a rank. The protocols
+// themselves are in the packages below it.
+//
+// A protocol is a state machine. Its inputs are calls: a request is posted or
+// cancelled, a message or a notification has arrived, a peer has died. Its
+// outputs are messages and RDMA writes, given to a Device that takes them
+// without waiting, and requests that become Done. It has no threads, clocks or
+// locks; whoever owns it serialises the calls and decides how to wait.
+package variants
+
+import (
+	"errors"
+
+	"github.com/exanet-mpi/exanet/packetizer"
+	"github.com/exanet-mpi/exanet/rdmaeng"
+)
+
+// Wildcards of receives and probes.
+const (
+	AnySource int32 = -2
+	AnyTag    int32 = -1
+)
+
+// Errors of requests.
+var (
+	ErrTruncate = errors.New("message longer than the receive buffer")
+	ErrPeerDied = errors.New("process failed")
+)
+
+// Device is what a protocol needs of the fabric to send.
+type Device interface {
+	packetizer.Port
+	rdmaeng.Engine
+}
+
+// Mode is the mode of a send (thesis 3.10). Ready sends are standard ones, and
+// so are buffered ones once their data has been copied.
+type Mode uint8
+
+// Modes of sends.
+const (
+	Standard Mode = iota
+	Synchronous
+)
+
+// Context is a communicator as the protocols see it.
+type Context struct {
+	ID    uint32
+	Rank  int32   // this process's rank in it
+	Group []int32 // rank in the job of each of its ranks; nil: the same
+}
+
+// World returns the rank in the job of a rank of the communicator.
+func (c *Context) World(rank int32) int32 {
+	if c.Group == nil {
+		return rank
+	}
+	return c.Group[rank]
+}
+
+// Status is what a completed receive tells about its message.
+type Status struct {
+	Source    int32
+	Tag       int32
+	Size      int // bytes sent, also when they did not fit
+	Cancelled bool
+}
+
+// Request is a send or a receive. Whoever posts it fills in the first part and
+// leaves it alone until Done. The protocol owns the second part; requests can be
+// reused after Reset.
+type Request struct {
+	Recv bool
+	Mode Mode
+	Ctx  *Context
+	Peer int32 // rank in Ctx, or AnySource
+	Tag  int32 // or AnyTag
+	Buf  []byte
+
+	Done   bool
+	Err    error
+	Status Status
+
+	// State of the protocol.
+	Ticket     uint32 // thesis 3.5
+	Ticketed   bool   // a receive that has its ticket
+	Queued     bool   // in a queue of posted requests
+	Advertised bool   // a receive whose RTR is out
+	Delivered  bool   // a send whose data went with its EnvDS
+	Announced  bool   // a receive that an RTS has matched although its RTR is out
+	Cancelling bool   // waits for the peer's word
+	Slot       int    // of the exposed buffer; -1: none
+	Order      uint64 // of posting, to compare across queues
+	Transfer   rdmaeng.Transfer
+
+	next, prev *Request
+}
+
+// Reset makes a request ready to be filled in and posted.
+func (r *Request) Reset() { *r = Request{Slot: -1} }
+
+// Next is the request behind r in its queue.
+func (r *Request) Next() *Request { return r.next }
+
+// Queue is a FIFO of posted requests from which any can be removed.
+type Queue struct{ head, tail *Request }
+
+// Head is the oldest request, nil if there is none.
+func (q *Queue) Head() *Request { return q.head }
+
+// Push adds r at the end.
+func (q *Queue) Push(r *Request) {
+	r.next, r.prev = nil, q.tail
+	if q.tail == nil {
+		q.head = r
+	} else {
+		q.tail.next = r
+	}
+	q.tail = r
+	r.Queued = true
+}
+
+// Remove takes r, which is in q, out.
+func (q *Queue) Remove(r *Request) {
+	if r.prev == nil {
+		q.head = r.next
+	} else {
+		r.prev.next = r.next
+	}
+	if r.next == nil {
+		q.tail = r.prev
+	} else {
+		r.next.prev = r.prev
+	}
+	r.next, r.prev = nil, nil
+	r.Queued = false
+}
+
+// Counters counts what a protocol has done.
+type Counters struct {
+	Control        [Kinds]uint64 // messages sent
+	Writes         uint64        // RDMA writes started
+	Receives       uint64        // completed
+	FastReceives   uint64        // sends that found an RTR when posted (thesis ch. 4)
+	Crossings      uint64        // RTS that met a receive whose RTR was out (thesis 3.1)
+	StaleRTRs      uint64        // RTRs discarded because an eager send took their receive (thesis 3.5)
+	Lifted         uint64        // receives that got their ticket when a suspension was lifted
+	Truncations    uint64
+	CancelsGranted uint64
+	CancelsRefused uint64
+	NoCredit       uint64 // eager-size sends that went as long ones
+}

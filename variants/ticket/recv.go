@@ -1,0 +1,206 @@
+package ticket
+
+import (
+	"github.com/exanet-mpi/exanet/rdmaeng"
+	"github.com/exanet-mpi/exanet/variants"
+)
+
+// The receiving side of thesis 3.6.2 and 3.6.3.
+
+// PostRecv posts a receive.
+func (p *Protocol) PostRecv(r *variants.Request) {
+	c := p.comm(r.Ctx.ID)
+	if p.counts(r) {
+		p.open++
+	}
+	if r.Peer == variants.AnySource || r.Tag == variants.AnyTag {
+		if m := c.arrived.match(r.Peer, r.Tag); m != nil {
+			p.accept(c, r, m)
+		} else if err := p.hopeless(c, r.Peer); err != nil {
+			p.complete(r, err)
+		} else {
+			p.postWild(c, r)
+		}
+		return
+	}
+	l := c.inLane(r.Peer, r.Tag)
+	if m := l.unexpected.head; m != nil {
+		p.accept(c, r, m)
+		return
+	}
+	if p.peerOf(c, &l.peer, r.Peer).Failed {
+		p.complete(r, variants.ErrPeerDied)
+		return
+	}
+	c.order++
+	r.Order = c.order
+	l.posted.Push(r)
+	if c.suspends(r.Peer) {
+		c.hold(l)
+	} else {
+		p.assign(c, l, r)
+	}
+}
+
+// assign gives a posted receive its ticket and, if it is a long one,
+// advertises it (receiver initiation).
+func (p *Protocol) assign(c *comm, l *inLane, r *variants.Request) {
+	if len(l.skip) > 0 {
+		l.next = l.skip.pass(l.next)
+	}
+	r.Ticket, r.Ticketed = l.next, true
+	l.next++
+	if len(r.Buf) <= p.limit {
+		return
+	}
+	w := p.expose(r)
+	r.Advertised = true
+	var b variants.Body
+	p.out.Control(p.peerOf(c, &l.peer, l.src), c.envelope(variants.RTR, l.tag, r.Ticket),
+		b.Words(w.Addr, w.Notify, uint64(len(r.Buf))))
+}
+
+func (p *Protocol) expose(r *variants.Request) rdmaeng.Window {
+	slot, w := p.dev.Expose(r.Buf)
+	r.Slot = slot
+	for len(p.slots) <= slot {
+		p.slots = append(p.slots, nil)
+	}
+	p.slots[slot] = r
+	return w
+}
+
+// arrive matches a message that a send has caused, or keeps it.
+func (p *Protocol) arrive(c *comm, e variants.Envelope, size int, payload []byte) {
+	l := c.inLane(e.Src, e.Tag)
+	if c.Context != nil {
+		r, stale := p.match(c, l, e.Ticket)
+		if stale {
+			return // an RTS whose transfer has completed: the RTR crossed it
+		}
+		if r != nil {
+			p.receive(c, l, r, e, size, payload)
+			return
+		}
+	}
+	p.keep(c, l, e, size, payload)
+}
+
+// match takes the receive that a message belongs to out of its queue: the one
+// with its ticket, else the first without a ticket.
+func (p *Protocol) match(c *comm, l *inLane, ticket uint32) (r *variants.Request, stale bool) {
+	for r = l.posted.Head(); r != nil && r.Ticketed; r = r.Next() {
+		if r.Ticket == ticket {
+			l.posted.Remove(r)
+			return r, false
+		}
+	}
+	if before(ticket, l.next) {
+		return nil, true
+	}
+	w := c.firstWild(l.src, l.tag)
+	if r == nil && w == nil {
+		return nil, false
+	}
+	if len(l.skip) > 0 {
+		l.skip.pass(ticket)
+	}
+	l.next = ticket + 1
+	if r != nil && (w == nil || r.Order < w.Order) {
+		l.posted.Remove(r)
+		l.unticketed--
+		return r, false
+	}
+	p.removeWild(c, w)
+	return w, false
+}
+
+// accept gives an unexpected message to a receive that has just been posted.
+func (p *Protocol) accept(c *comm, r *variants.Request, m *message) {
+	l := m.lane
+	l.next = m.ticket + 1
+	if len(l.skip) > 0 {
+		l.skip.pass(l.next)
+	}
+	c.forgetMessage(m)
+	e := variants.Envelope{Kind: m.kind, Src: l.src, Tag: l.tag, Ticket: m.ticket}
+	p.receive(c, l, r, e, m.size, m.data)
+	p.recycle(m)
+}
+
+// receive carries on a receive that a message has matched.
+func (p *Protocol) receive(c *comm, l *inLane, r *variants.Request, e variants.Envelope, size int, payload []byte) {
+	r.Ticket = e.Ticket
+	r.Status = variants.Status{Source: e.Src, Tag: e.Tag, Size: size}
+	peer := p.peerOf(c, &l.peer, l.src)
+	if e.Kind != variants.RTS {
+		p.out.Consumed(peer, size)
+		if e.Kind == variants.EnvDS && !r.Advertised {
+			p.out.Control(peer, c.envelope(variants.Ack, l.tag, e.Ticket), nil)
+		}
+		if size > len(r.Buf) {
+			p.complete(r, variants.ErrTruncate)
+			return
+		}
+		copy(r.Buf, payload)
+		p.complete(r, nil)
+		return
+	}
+	if r.Advertised {
+		r.Announced = true
+		p.count.Crossings++
+		return // the notification completes it
+	}
+	if peer.Failed {
+		p.complete(r, variants.ErrPeerDied)
+		return
+	}
+	var w rdmaeng.Window
+	if size <= len(r.Buf) {
+		w = p.expose(r)
+	}
+	var b variants.Body
+	p.out.Control(peer, c.envelope(variants.CTS, l.tag, e.Ticket), b.Words(w.Addr, w.Notify, uint64(len(r.Buf))))
+	if size > len(r.Buf) {
+		p.complete(r, variants.ErrTruncate)
+	}
+}
+
+// Notified takes the notification of a completed write.
+func (p *Protocol) Notified(slot int, n rdmaeng.Notification) {
+	r := p.slots[slot]
+	if r == nil {
+		return
+	}
+	if r.Queued { // matched by its RTR alone
+		p.comm(r.Ctx.ID).inLane(r.Peer, r.Tag).posted.Remove(r)
+		r.Status.Source = r.Peer
+	}
+	r.Status.Tag = n[1]
+	r.Status.Size = variants.NoticeSize(n)
+	if r.Status.Size > len(r.Buf) {
+		p.complete(r, variants.ErrTruncate)
+		return
+	}
+	p.complete(r, nil)
+}
+
+// Probe looks for a message that a receive with these arguments would take if
+// it were posted now (thesis 3.12). It suspends nothing. If there is none and
+// none can be relied upon to come, it returns an error.
+func (p *Protocol) Probe(ctx *variants.Context, src, tag int32) (st variants.Status, found bool, err error) {
+	c := p.comm(ctx.ID)
+	var m *message
+	if src == variants.AnySource || tag == variants.AnyTag {
+		m = c.arrived.match(src, tag)
+	} else {
+		m = c.inLane(src, tag).unexpected.head
+	}
+	if m == nil {
+		if len(p.failed) > 0 {
+			err = p.hopeless(c, src)
+		}
+		return st, false, err
+	}
+	return variants.Status{Source: m.lane.src, Tag: m.lane.tag, Size: m.size}, true, nil
+}

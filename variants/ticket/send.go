@@ -1,0 +1,193 @@
+package ticket
+
+import (
+	"github.com/exanet-mpi/exanet/rdmaeng"
+	"github.com/exanet-mpi/exanet/variants"
+)
+
+// The sending side of thesis 3.6.2 and 3.6.3.
+
+// TrySend sends a standard message that fits an EnvD and needs no request. It
+// reports false, having done nothing, if the message is too long or the
+// device does not take it now: then PostSend will.
+func (p *Protocol) TrySend(ctx *variants.Context, dst, tag int32, buf []byte) bool {
+	if len(buf) > p.limit {
+		return false
+	}
+	c := p.comm(ctx.ID)
+	l := c.outLane(dst, tag)
+	l.drop()
+	e := c.envelope(variants.EnvD, tag, l.next)
+	if !p.out.Eager(p.peerOf(c, &l.peer, dst), e, buf) {
+		return false
+	}
+	l.next++
+	if len(l.rtrs) > 0 {
+		// Eager sends of the thesis leave stale advertisements to the next
+		// long one (fig. 3.28); to look at an empty list costs nothing.
+		if _, ok := p.take(l, l.next-1); ok {
+			p.count.StaleRTRs++
+		}
+	}
+	return true
+}
+
+// Crowded reports whether an eager message that TrySend has refused may go
+// soon: the device was full, but there is credit.
+func (p *Protocol) Crowded(ctx *variants.Context, dst, tag int32, n int) bool {
+	if n > p.limit {
+		return false
+	}
+	c := p.comm(ctx.ID)
+	peer := p.peerOf(c, &c.outLane(dst, tag).peer, dst)
+	return !peer.Failed && !p.out.OutOfCredit(peer, n)
+}
+
+// PostSend posts a send.
+func (p *Protocol) PostSend(r *variants.Request) {
+	c := p.comm(r.Ctx.ID)
+	l := c.outLane(r.Peer, r.Tag)
+	peer := p.peerOf(c, &l.peer, r.Peer)
+	p.open++
+	if peer.Failed {
+		p.complete(r, variants.ErrPeerDied)
+		return
+	}
+	if r.Mode == variants.Standard && p.TrySend(r.Ctx, r.Peer, r.Tag, r.Buf) {
+		p.complete(r, nil)
+		return
+	}
+	l.drop()
+	r.Ticket = l.next
+	l.next++
+	if a, ok := p.take(l, r.Ticket); ok {
+		p.count.FastReceives++
+		p.fast(c, l, r, a)
+		return
+	}
+	if len(r.Buf) <= p.limit {
+		if r.Mode == variants.Synchronous && p.out.Eager(peer, c.envelope(variants.EnvDS, r.Tag, r.Ticket), r.Buf) {
+			r.Delivered = true
+			l.posted.Push(r)
+			return
+		}
+		p.count.NoCredit++
+	}
+	var b variants.Body
+	p.out.Control(peer, c.envelope(variants.RTS, r.Tag, r.Ticket), b.Words(uint64(len(r.Buf))))
+	l.posted.Push(r)
+}
+
+// fast sends to a receive that was advertised before the send was posted.
+func (p *Protocol) fast(c *comm, l *outLane, r *variants.Request, a rtr) {
+	if len(r.Buf) <= p.limit && p.out.Eager(l.peer, c.envelope(variants.EnvD, r.Tag, r.Ticket), r.Buf) {
+		p.complete(r, nil) // a synchronous send: the receive is known to be posted
+		return
+	}
+	p.write(l, r, a, false)
+}
+
+// onRTR takes the advertisement of a receive (thesis 3.6.3).
+func (p *Protocol) onRTR(c *comm, e variants.Envelope, payload []byte) {
+	l := c.outLane(e.Src, e.Tag)
+	a := rtr{
+		ticket:   e.Ticket,
+		window:   rdmaeng.Window{Addr: variants.Word(payload, 0), Notify: variants.Word(payload, 1)},
+		capacity: int(variants.Word(payload, 2)),
+	}
+	if r := l.find(e.Ticket); r != nil {
+		l.posted.Remove(r)
+		if r.Delivered {
+			p.complete(r, nil) // the EnvDS is on its way to that receive
+			return
+		}
+		p.write(l, r, a, true)
+		return
+	}
+	if before(e.Ticket, l.next) {
+		p.count.StaleRTRs++ // it was for an eager send
+		return
+	}
+	l.rtrs = append(l.rtrs, a)
+}
+
+// onCTS takes the answer to an RTS.
+func (p *Protocol) onCTS(c *comm, e variants.Envelope, payload []byte) {
+	l := c.outLane(e.Src, e.Tag)
+	r := l.find(e.Ticket)
+	if r == nil {
+		return // the send has failed meanwhile
+	}
+	l.posted.Remove(r)
+	a := rtr{
+		window:   rdmaeng.Window{Addr: variants.Word(payload, 0), Notify: variants.Word(payload, 1)},
+		capacity: int(variants.Word(payload, 2)),
+	}
+	if len(r.Buf) > a.capacity {
+		p.complete(r, nil) // the receiver knows from the RTS that it is too long
+		return
+	}
+	p.write(l, r, a, true)
+}
+
+// onAck takes the answer to an EnvDS (thesis 3.10).
+func (p *Protocol) onAck(c *comm, e variants.Envelope) {
+	l := c.outLane(e.Src, e.Tag)
+	if r := l.find(e.Ticket); r != nil {
+		l.posted.Remove(r)
+		p.complete(r, nil)
+	}
+}
+
+// write starts the RDMA write of r. A message that is too long for its receive
+// is not written: the notification alone tells its size.
+func (p *Protocol) write(l *outLane, r *variants.Request, a rtr, rtsSent bool) {
+	t := &r.Transfer
+	*t = rdmaeng.Transfer{
+		To: int(l.peer.World), Src: r.Buf, Dst: a.window,
+		Notify: variants.Notice(len(r.Buf), r.Tag, rtsSent),
+	}
+	if len(r.Buf) > a.capacity {
+		t.Src = nil
+	}
+	p.count.Writes++
+	p.dev.Start(t)
+	if done, err := p.dev.Test(t); done {
+		p.complete(r, peerError(err))
+		return
+	}
+	p.active = append(p.active, r)
+}
+
+// find returns the posted send with a ticket.
+func (l *outLane) find(ticket uint32) *variants.Request {
+	for r := l.posted.Head(); r != nil; r = r.Next() {
+		if r.Ticket == ticket {
+			return r
+		}
+	}
+	return nil
+}
+
+// drop moves the next ticket past those of cancelled receives.
+func (l *outLane) drop() {
+	if len(l.skip) > 0 {
+		l.next = l.skip.pass(l.next)
+	}
+}
+
+// take returns the stored advertisement with a ticket and discards those
+// before it: eager sends have taken their receives (thesis fig. 3.28).
+func (p *Protocol) take(l *outLane, ticket uint32) (a rtr, ok bool) {
+	i := 0
+	for i < len(l.rtrs) && before(l.rtrs[i].ticket, ticket) {
+		i++
+	}
+	p.count.StaleRTRs += uint64(i)
+	if i < len(l.rtrs) && l.rtrs[i].ticket == ticket {
+		a, ok = l.rtrs[i], true
+		i++
+	}
+	l.rtrs = l.rtrs[:copy(l.rtrs, l.rtrs[i:])]
+	return a, ok
+}

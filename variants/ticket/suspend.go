@@ -1,0 +1,81 @@
+package ticket
+
+import "github.com/exanet-mpi/exanet/variants"
+
+// Wildcards suspend receiver initiation: of a communicator while a receive from
+// any source is posted (thesis 3.1, figs. 3.3 and 3.4), and of one source while
+// a receive from it of any tag is (3.6.3). Receives posted meanwhile have no
+// ticket; messages match them in posting order as in the read-based protocol.
+//
+// When the last wildcard of the scope has matched or is gone, the receives that
+// are still without a ticket get theirs in posting order and advertise. So at
+// any time the receives of a lane that have tickets come before those that have
+// not, and a newer receive never overtakes an older one by its RTR.
+
+func (c *comm) suspends(src int32) bool {
+	return c.anySource > 0 || len(c.anyTag) > 0 && c.anyTag[src] > 0
+}
+
+// hold notes that the newest receive of a lane has no ticket.
+func (c *comm) hold(l *inLane) {
+	if l.unticketed == 0 && !l.held {
+		l.held = true
+		c.held = append(c.held, l)
+	}
+	l.unticketed++
+}
+
+func (p *Protocol) postWild(c *comm, r *variants.Request) {
+	c.order++
+	r.Order = c.order
+	c.wild.Push(r)
+	if r.Peer == variants.AnySource {
+		c.anySource++
+	} else {
+		c.anyTag[r.Peer]++
+	}
+}
+
+// removeWild takes a wildcard receive out and lifts the suspension if it was
+// the last.
+func (p *Protocol) removeWild(c *comm, r *variants.Request) {
+	c.wild.Remove(r)
+	if r.Peer == variants.AnySource {
+		c.anySource--
+	} else if c.anyTag[r.Peer]--; c.anyTag[r.Peer] == 0 {
+		delete(c.anyTag, r.Peer)
+	}
+	if len(c.held) > 0 && c.anySource == 0 {
+		p.lift(c)
+	}
+}
+
+func (p *Protocol) lift(c *comm) {
+	keep := c.held[:0]
+	for _, l := range c.held {
+		if c.suspends(l.src) {
+			keep = append(keep, l)
+			continue
+		}
+		l.held = false
+		for r := l.posted.Head(); r != nil; r = r.Next() {
+			if !r.Ticketed {
+				p.count.Lifted++
+				p.assign(c, l, r)
+			}
+		}
+		l.unticketed = 0
+	}
+	clear(c.held[len(keep):])
+	c.held = keep
+}
+
+// firstWild returns the oldest wildcard receive that takes a message.
+func (c *comm) firstWild(src, tag int32) *variants.Request {
+	for r := c.wild.Head(); r != nil; r = r.Next() {
+		if takes(r.Peer, r.Tag, src, tag) {
+			return r
+		}
+	}
+	return nil
+}

@@ -1,0 +1,302 @@
+// Package ticket is the third write-based protocol of the thesis (3.5, 3.6),
+// write_based 3.0.
+//
+// Either side may initiate a long transfer: the sender by an RTS, which the
+// receiver answers with a CTS, or the receiver by an RTR. The write follows, and
+// its notification carries the envelope, so no Env is needed (3.3). Messages up
+// to the device's limit go as one EnvD, which leaves no trace at the sender, and
+// receives of at most that size send nothing.
+//
+// An RTR can therefore reach a sender after the eager message that its receive
+// has taken. Tickets tell: the sends of a rank are numbered for each
+// (communicator, destination, tag), the receives of a rank for each
+// (communicator, source, tag), and in a correct program the send and the receive
+// with the same number match. A lane is one such triple at one end.
+//
+//	ticket.go    the protocol, its communicators and lanes
+//	send.go      the sending side
+//	recv.go      the receiving side
+//	suspend.go   wildcards
+//	cancel.go    cancelling, and peers that die
+//
+// Where this goes beyond the thesis:
+//
+//   - RTS, EnvD, EnvDS and CTS carry the ticket as well. A message is matched to
+//     the receive with its ticket if there is one, so it does not matter in which
+//     order messages and the notifications of writes are seen, and Env is not
+//     needed under MPI_THREAD_MULTIPLE either (thesis fig. 3.19).
+//   - A receive that is posted while a wildcard suspends its lane has no ticket.
+//     When the suspension is lifted such receives get their tickets, in posting
+//     order, before any newer receive.
+//   - Cancelling a ticketed receive asks the sender to skip the ticket; see
+//     cancel.go.
+package ticket
+
+import (
+	"github.com/exanet-mpi/exanet/packetizer"
+	"github.com/exanet-mpi/exanet/rdmaeng"
+	"github.com/exanet-mpi/exanet/variants"
+)
+
+// Protocol is the state of one rank.
+type Protocol struct {
+	me     int32
+	dev    variants.Device
+	limit  int // bytes: longer messages are long ones
+	out    *variants.Outbox
+	count  variants.Counters
+	comms  map[uint32]*comm
+	last   *comm
+	slots  []*variants.Request // by slot of the exposed buffer
+	active []*variants.Request // sends whose write is under way
+	failed map[int32]bool      // ranks of the job that have died
+	urgent []int32             // ranks that must look at their mailbox now
+	open   int                 // requests that need this rank's progress, see Pending
+	spare  *message            // for reuse, linked by inLane
+	spares int
+}
+
+// New makes the protocol of rank me of the job.
+func New(me int, dev variants.Device) *Protocol {
+	p := &Protocol{me: int32(me), dev: dev, limit: dev.Limit(),
+		comms: make(map[uint32]*comm), failed: make(map[int32]bool)}
+	p.out = variants.NewOutbox(p.me, dev, &p.count)
+	return p
+}
+
+// Counters returns what the protocol has counted so far.
+func (p *Protocol) Counters() *variants.Counters { return &p.count }
+
+// Limit is the size in bytes up to which messages are eager.
+func (p *Protocol) Limit() int { return p.limit }
+
+// comm is the state of a communicator.
+type comm struct {
+	*variants.Context // nil until Open: messages may be earlier
+
+	in      map[uint64]*inLane
+	out     map[uint64]*outLane
+	lastIn  *inLane
+	lastOut *outLane
+
+	arrived arrivals
+	order   uint64 // of posting
+
+	wild      variants.Queue // posted receives with a wildcard
+	anySource int            // of those, with AnySource
+	anyTag    map[int32]int  // by source, with AnyTag only
+	held      []*inLane      // lanes that have receives without a ticket
+}
+
+// inLane is a (communicator, source, tag) at the receiver.
+type inLane struct {
+	src, tag   int32
+	next       uint32 // ticket of the next message that no ticketed receive waits for
+	skip       spans  // tickets of cancelled sends
+	posted     variants.Queue
+	unticketed int  // receives at the end of posted without a ticket
+	held       bool // in comm.held
+	unexpected arrivals
+	peer       *variants.Peer
+}
+
+// outLane is a (communicator, destination, tag) at the sender.
+type outLane struct {
+	dst, tag int32
+	next     uint32 // ticket of the next send
+	skip     spans  // tickets of cancelled receives
+	posted   variants.Queue
+	rtrs     []rtr // received receives, by ticket
+	peer     *variants.Peer
+}
+
+// rtr is a receive that its owner has advertised.
+type rtr struct {
+	ticket   uint32
+	window   rdmaeng.Window
+	capacity int
+}
+
+func key(peer, tag int32) uint64 { return uint64(uint32(peer))<<32 | uint64(uint32(tag)) }
+
+// before compares tickets as serial numbers: they wrap around.
+func before(a, b uint32) bool { return int32(a-b) < 0 }
+
+// Open makes a communicator known. Messages for it may have arrived before.
+func (p *Protocol) Open(ctx *variants.Context) { p.comm(ctx.ID).Context = ctx }
+
+func (p *Protocol) comm(id uint32) *comm {
+	if c := p.last; c != nil && c.id() == id {
+		return c
+	}
+	c := p.comms[id]
+	if c == nil {
+		c = &comm{in: make(map[uint64]*inLane), out: make(map[uint64]*outLane), anyTag: make(map[int32]int)}
+		p.comms[id] = c
+	}
+	if c.Context != nil {
+		p.last = c
+	}
+	return c
+}
+
+func (c *comm) id() uint32 { return c.Context.ID }
+
+func (c *comm) inLane(src, tag int32) *inLane {
+	if l := c.lastIn; l != nil && l.src == src && l.tag == tag {
+		return l
+	}
+	l := c.in[key(src, tag)]
+	if l == nil {
+		l = &inLane{src: src, tag: tag}
+		c.in[key(src, tag)] = l
+	}
+	c.lastIn = l
+	return l
+}
+
+func (c *comm) outLane(dst, tag int32) *outLane {
+	if l := c.lastOut; l != nil && l.dst == dst && l.tag == tag {
+		return l
+	}
+	l := c.out[key(dst, tag)]
+	if l == nil {
+		l = &outLane{dst: dst, tag: tag}
+		c.out[key(dst, tag)] = l
+	}
+	c.lastOut = l
+	return l
+}
+
+// peerOf returns the peer of a lane. The communicator is open.
+func (p *Protocol) peerOf(c *comm, have **variants.Peer, rank int32) *variants.Peer {
+	if *have == nil {
+		*have = p.out.Peer(c.World(rank))
+	}
+	return *have
+}
+
+// envelope starts a message to the other end of a lane.
+func (c *comm) envelope(k variants.Kind, tag int32, ticket uint32) variants.Envelope {
+	return variants.Envelope{Kind: k, Ctx: c.ID, Src: c.Rank, Tag: tag, Ticket: ticket}
+}
+
+// Deliver takes a message from the mailbox. It does not keep payload.
+func (p *Protocol) Deliver(h packetizer.Header, payload []byte) {
+	e := variants.Unpack(h)
+	if e.Kind == variants.Credit {
+		p.out.Credited(payload)
+		return
+	}
+	c := p.comm(e.Ctx)
+	switch e.Kind {
+	case variants.EnvD, variants.EnvDS:
+		p.arrive(c, e, len(payload), payload)
+	case variants.RTS:
+		p.arrive(c, e, int(variants.Word(payload, 0)), nil)
+	case variants.RTR:
+		p.onRTR(c, e, payload)
+	case variants.CTS:
+		p.onCTS(c, e, payload)
+	case variants.Ack:
+		p.onAck(c, e)
+	case variants.CancelRecv:
+		p.onCancelRecv(c, e, payload)
+	case variants.CancelSend:
+		p.onCancelSend(c, e, payload)
+	case variants.CancelReply:
+		p.onCancelReply(c, e)
+	}
+}
+
+// complete ends a request.
+func (p *Protocol) complete(r *variants.Request, err error) {
+	if r.Slot >= 0 {
+		p.dev.Withdraw(r.Slot)
+		p.slots[r.Slot] = nil
+		r.Slot = -1
+	}
+	if p.counts(r) {
+		p.open--
+	}
+	if r.Cancelling {
+		r.Cancelling = false
+		p.countOpen(r, -1)
+		p.count.CancelsRefused++
+	}
+	if r.Recv && !r.Status.Cancelled {
+		p.count.Receives++
+	}
+	if err == variants.ErrTruncate {
+		p.count.Truncations++
+	}
+	r.Err = err
+	r.Done = true
+}
+
+// counts reports whether a posted request may need this rank to act when a
+// message arrives: to write, to grant, or to look at a reply.
+func (p *Protocol) counts(r *variants.Request) bool {
+	return !r.Recv || len(r.Buf) > p.limit
+}
+
+// Pending reports whether anything is left that needs this rank's attention
+// when messages arrive. Eager receives do not: their messages can wait in the
+// mailbox.
+func (p *Protocol) Pending() bool { return p.open > 0 || p.Busy() }
+
+// Busy reports whether there is something to do that no arrival announces:
+// writes under way, messages that the device has refused.
+func (p *Protocol) Busy() bool { return len(p.active) > 0 || p.out.Backlogged() }
+
+// Progress carries on what Busy tells of, without waiting, and reports whether
+// it got anywhere.
+func (p *Protocol) Progress() (moved bool) {
+	if p.out.Backlogged() {
+		moved = p.out.Flush() > 0
+	}
+	keep := p.active[:0]
+	for _, r := range p.active {
+		was := r.Transfer.Done
+		done, err := p.dev.Test(&r.Transfer)
+		if done {
+			p.complete(r, peerError(err))
+			moved = true
+			continue
+		}
+		moved = moved || r.Transfer.Done != was
+		keep = append(keep, r)
+	}
+	clear(p.active[len(keep):])
+	p.active = keep
+	return moved
+}
+
+// Stuck calls f for every rank that something waits for which is Busy.
+func (p *Protocol) Stuck(f func(world int)) {
+	for _, peer := range p.out.Waiting() {
+		f(int(peer.World))
+	}
+	for _, r := range p.active {
+		f(r.Transfer.To)
+	}
+}
+
+// Urgent returns, once, a rank that must look at its mailbox although it may
+// have nothing to do itself: someone waits for its word.
+func (p *Protocol) Urgent() (world int, ok bool) {
+	if len(p.urgent) == 0 {
+		return 0, false
+	}
+	n := len(p.urgent) - 1
+	w := p.urgent[n]
+	p.urgent = p.urgent[:n]
+	return int(w), true
+}
+
+func peerError(err error) error {
+	if err != nil {
+		return variants.ErrPeerDied
+	}
+	return nil
+}
