@@ -27,6 +27,7 @@ const (
 	opBand
 	opBor
 	opBxor
+	opKinds
 )
 
 // The predefined operators. Sum, Prod, Max and Min take numbers (Sum and Prod
@@ -58,52 +59,81 @@ func combiner[T Element](op Op) func(in, inout []T) {
 		f, _ := op.user.(func(in, inout []T))
 		return f
 	}
-	switch reflect.TypeFor[T]().Kind() {
-	case reflect.Int:
-		return as[T](integer[int](op.kind))
-	case reflect.Int8:
-		return as[T](integer[int8](op.kind))
-	case reflect.Int16:
-		return as[T](integer[int16](op.kind))
-	case reflect.Int32:
-		return as[T](integer[int32](op.kind))
-	case reflect.Int64:
-		return as[T](integer[int64](op.kind))
-	case reflect.Uint:
-		return as[T](integer[uint](op.kind))
-	case reflect.Uint8:
-		return as[T](integer[uint8](op.kind))
-	case reflect.Uint16:
-		return as[T](integer[uint16](op.kind))
-	case reflect.Uint32:
-		return as[T](integer[uint32](op.kind))
-	case reflect.Uint64:
-		return as[T](integer[uint64](op.kind))
-	case reflect.Uintptr:
-		return as[T](integer[uintptr](op.kind))
-	case reflect.Float32:
-		return as[T](real[float32](op.kind))
-	case reflect.Float64:
-		return as[T](real[float64](op.kind))
-	case reflect.Complex64:
-		return as[T](field[complex64](op.kind))
-	case reflect.Complex128:
-		return as[T](field[complex128](op.kind))
-	case reflect.Bool:
-		return as[T](logical(op.kind))
-	}
-	return nil
-}
-
-// as lets a function on U work on a type of the same kind.
-func as[T, U any](f func(in, inout []U)) func(in, inout []T) {
-	if f == nil {
+	k := reflect.TypeFor[T]().Kind()
+	if k > reflect.Complex128 {
 		return nil
 	}
-	if g, ok := any(f).(func(in, inout []T)); ok {
+	f := combiners[op.kind][k]
+	if g, ok := f.(func(in, inout []T)); ok || f == nil {
 		return g
 	}
-	return func(in, inout []T) { f(mem.As[U](in), mem.As[U](inout)) }
+	return retype[T](k, f)
+}
+
+// combiners holds, by operator and kind of element, the func(in, inout []U)
+// for the predeclared type U of that kind, nil where there is none.
+var combiners [opKinds][reflect.Complex128 + 1]any
+
+func init() {
+	for op := opSum; op < opKinds; op++ {
+		for k, f := range map[reflect.Kind]any{
+			reflect.Int: integer[int](op), reflect.Int8: integer[int8](op), reflect.Int16: integer[int16](op),
+			reflect.Int32: integer[int32](op), reflect.Int64: integer[int64](op),
+			reflect.Uint: integer[uint](op), reflect.Uint8: integer[uint8](op), reflect.Uint16: integer[uint16](op),
+			reflect.Uint32: integer[uint32](op), reflect.Uint64: integer[uint64](op), reflect.Uintptr: integer[uintptr](op),
+			reflect.Float32: real[float32](op), reflect.Float64: real[float64](op),
+			reflect.Complex64: field[complex64](op), reflect.Complex128: field[complex128](op),
+			reflect.Bool: logical(op),
+		} {
+			if !reflect.ValueOf(f).IsNil() {
+				combiners[op][k] = f
+			}
+		}
+	}
+}
+
+// retype lets a function on the predeclared type of a kind work on a named
+// type T of that kind.
+func retype[T any](k reflect.Kind, f any) func(in, inout []T) {
+	switch k {
+	case reflect.Int:
+		return as[T, int](f)
+	case reflect.Int8:
+		return as[T, int8](f)
+	case reflect.Int16:
+		return as[T, int16](f)
+	case reflect.Int32:
+		return as[T, int32](f)
+	case reflect.Int64:
+		return as[T, int64](f)
+	case reflect.Uint:
+		return as[T, uint](f)
+	case reflect.Uint8:
+		return as[T, uint8](f)
+	case reflect.Uint16:
+		return as[T, uint16](f)
+	case reflect.Uint32:
+		return as[T, uint32](f)
+	case reflect.Uint64:
+		return as[T, uint64](f)
+	case reflect.Uintptr:
+		return as[T, uintptr](f)
+	case reflect.Float32:
+		return as[T, float32](f)
+	case reflect.Float64:
+		return as[T, float64](f)
+	case reflect.Complex64:
+		return as[T, complex64](f)
+	case reflect.Complex128:
+		return as[T, complex128](f)
+	default:
+		return as[T, bool](f)
+	}
+}
+
+func as[T, U any](f any) func(in, inout []T) {
+	g := f.(func(in, inout []U))
+	return func(in, inout []T) { g(mem.As[U](in), mem.As[U](inout)) }
 }
 
 type integers interface {

@@ -71,12 +71,12 @@ func Unpack(h packetizer.Header) Envelope {
 	}
 }
 
-// Body is the payload of a control message: up to five 64-bit words, what a
+// body is the payload of a control message: up to five 64-bit words, what a
 // message of the prototype holds.
-type Body [packetizer.PayloadLimit]byte
+type body [packetizer.PayloadLimit]byte
 
-// Words fills the body and returns the part in use.
-func (b *Body) Words(w ...uint64) []byte {
+// words fills the body and returns the part in use.
+func (b *body) words(w []uint64) []byte {
 	for i, v := range w {
 		binary.LittleEndian.PutUint64(b[8*i:], v)
 	}

@@ -23,7 +23,7 @@ type Peer struct {
 // held is a control message that the device has refused for now.
 type held struct {
 	h    packetizer.Header
-	body Body
+	body body
 	n    int
 }
 
@@ -37,6 +37,7 @@ type Outbox struct {
 	count   *Counters
 	peers   map[int32]*Peer
 	waiting []*Peer // those with a backlog
+	body    body    // of the message being sent
 }
 
 // NewOutbox makes the outbox of rank me of the job, which sends through port
@@ -55,13 +56,14 @@ func (o *Outbox) Peer(world int32) *Peer {
 	return p
 }
 
-// Control sends a control message with a payload of at most 40 B.
-func (o *Outbox) Control(p *Peer, e Envelope, payload []byte) {
+// Control sends a control message with a payload of at most five words.
+func (o *Outbox) Control(p *Peer, e Envelope, words ...uint64) {
 	o.count.Control[e.Kind]++
 	if p.Failed {
 		return
 	}
 	h := e.Pack()
+	payload := o.body.words(words)
 	if len(p.backlog) == 0 && o.port.TrySend(int(p.World), h, payload) {
 		return
 	}
@@ -98,8 +100,7 @@ func (o *Outbox) OutOfCredit(p *Peer, n int) bool {
 func (o *Outbox) Consumed(p *Peer, n int) {
 	p.consumed += cost(n)
 	if p.consumed >= CreditWindow/4 {
-		var b Body
-		o.Control(p, Envelope{Kind: Credit}, b.Words(uint64(p.consumed), uint64(o.me)))
+		o.Control(p, Envelope{Kind: Credit}, uint64(p.consumed), uint64(o.me))
 		p.consumed = 0
 	}
 }

@@ -105,7 +105,9 @@ func vmCopy(call uintptr, pid int, addr uint64, local []byte) (int, error) {
 	liov := unix.Iovec{Base: unsafe.SliceData(local), Len: uint64(len(local))}
 	riov := unix.RemoteIovec{Base: uintptr(addr), Len: len(local)}
 	for {
-		n, _, e := syscall.Syscall6(call, uintptr(pid),
+		// RawSyscall: a copy is not a wait. Callers bound its size, so it
+		// holds up a collection for some tens of microseconds at most.
+		n, _, e := syscall.RawSyscall6(call, uintptr(pid),
 			uintptr(unsafe.Pointer(&liov)), 1, uintptr(unsafe.Pointer(&riov)), 1, 0)
 		if e == 0 {
 			return int(n), nil

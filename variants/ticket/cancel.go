@@ -48,9 +48,8 @@ func (p *Protocol) Cancel(r *variants.Request) {
 	}
 	r.Cancelling = true
 	p.countOpen(r, +1)
-	var b variants.Body
 	peer = p.peerOf(c, &peer, r.Peer)
-	p.out.Control(peer, c.envelope(kind, r.Tag, r.Ticket), b.Words(uint64(p.me), uint64(uint32(r.Peer))))
+	p.out.Control(peer, c.envelope(kind, r.Tag, r.Ticket), uint64(p.me), uint64(uint32(r.Peer)))
 	p.urgent = append(p.urgent, peer.World)
 }
 
@@ -90,7 +89,7 @@ func (p *Protocol) reply(c *comm, e variants.Envelope, payload []byte, flags uin
 		src = int32(variants.Word(payload, 1))
 	}
 	p.out.Control(p.out.Peer(world), variants.Envelope{Kind: variants.CancelReply, Flags: flags,
-		Ctx: e.Ctx, Src: src, Tag: e.Tag, Ticket: e.Ticket}, nil)
+		Ctx: e.Ctx, Src: src, Tag: e.Tag, Ticket: e.Ticket})
 }
 
 func (p *Protocol) onCancelRecv(c *comm, e variants.Envelope, payload []byte) {

@@ -55,9 +55,8 @@ func (p *Protocol) assign(c *comm, l *inLane, r *variants.Request) {
 	}
 	w := p.expose(r)
 	r.Advertised = true
-	var b variants.Body
 	p.out.Control(p.peerOf(c, &l.peer, l.src), c.envelope(variants.RTR, l.tag, r.Ticket),
-		b.Words(w.Addr, w.Notify, uint64(len(r.Buf))))
+		w.Addr, w.Notify, uint64(len(r.Buf)))
 }
 
 func (p *Protocol) expose(r *variants.Request) rdmaeng.Window {
@@ -136,7 +135,7 @@ func (p *Protocol) receive(c *comm, l *inLane, r *variants.Request, e variants.E
 	if e.Kind != variants.RTS {
 		p.out.Consumed(peer, size)
 		if e.Kind == variants.EnvDS && !r.Advertised {
-			p.out.Control(peer, c.envelope(variants.Ack, l.tag, e.Ticket), nil)
+			p.out.Control(peer, c.envelope(variants.Ack, l.tag, e.Ticket))
 		}
 		if size > len(r.Buf) {
 			p.complete(r, variants.ErrTruncate)
@@ -159,8 +158,7 @@ func (p *Protocol) receive(c *comm, l *inLane, r *variants.Request, e variants.E
 	if size <= len(r.Buf) {
 		w = p.expose(r)
 	}
-	var b variants.Body
-	p.out.Control(peer, c.envelope(variants.CTS, l.tag, e.Ticket), b.Words(w.Addr, w.Notify, uint64(len(r.Buf))))
+	p.out.Control(peer, c.envelope(variants.CTS, l.tag, e.Ticket), w.Addr, w.Notify, uint64(len(r.Buf)))
 	if size > len(r.Buf) {
 		p.complete(r, variants.ErrTruncate)
 	}

@@ -73,8 +73,7 @@ func (p *Protocol) PostSend(r *variants.Request) {
 		}
 		p.count.NoCredit++
 	}
-	var b variants.Body
-	p.out.Control(peer, c.envelope(variants.RTS, r.Tag, r.Ticket), b.Words(uint64(len(r.Buf))))
+	p.out.Control(peer, c.envelope(variants.RTS, r.Tag, r.Ticket), uint64(len(r.Buf)))
 	l.posted.Push(r)
 }
 
