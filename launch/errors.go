@@ -1,0 +1,95 @@
+package launch
+
+import (
+	"errors"
+	"fmt"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/exanet-mpi/exanet/internal/sys"
+)
+
+// Exit codes for a job that could not be started, as shells use them.
+const (
+	codeLimit         = 1
+	codeNotExecutable = 126
+	codeNotFound      = 127
+	codeInterrupted   = 128 + int(syscall.SIGINT)
+)
+
+// ErrLimit means that the host does not let us have that many processes, file
+// descriptors or that much shared memory.
+var ErrLimit = errors.New("a limit of this host is reached")
+
+// ErrInterrupted means that the user, or the context, has ended the job while
+// it was being started.
+var ErrInterrupted = errors.New("interrupted")
+
+// StartError says why a job could not be started. Nothing of it is left.
+type StartError struct {
+	What string // what was to be started, or how many
+	Err  error
+	code int
+}
+
+func (e *StartError) Error() string { return fmt.Sprintf("cannot start %s: %v", e.What, e.Err) }
+
+func (e *StartError) Unwrap() error { return e.Err }
+
+// ExitCode is what a command line should exit with: 127 for a program that
+// does not exist, 126 for one that cannot be executed, 130 for an interrupted
+// start, 1 for the rest.
+func (e *StartError) ExitCode() int { return e.code }
+
+// RankError says which rank of a job failed first, and how.
+type RankError struct {
+	Rank, Pid int
+	Signal    syscall.Signal // that killed it; 0 if it exited by itself
+	Core      bool           // it left a core dump
+	Code      int            // it exited with; 0 means: after Init, without Finalize
+}
+
+func newRankError(rank, pid int, end sys.End) *RankError {
+	return &RankError{Rank: rank, Pid: pid, Signal: end.Signal, Core: end.Core, Code: end.Code}
+}
+
+func (e *RankError) Error() string {
+	return fmt.Sprintf("rank %d (pid %d) %s", e.Rank, e.Pid, e.Cause())
+}
+
+// Cause is what happened, as a predicate: "exited with code 3".
+func (e *RankError) Cause() string {
+	switch {
+	case e.Signal == syscall.SIGKILL:
+		return "was killed by SIGKILL (by someone's kill -9, or because memory ran out: see dmesg)"
+	case e.Signal != 0 && e.Core:
+		return "was killed by " + signalName(e.Signal) + " and dumped core"
+	case e.Signal != 0:
+		return "was killed by " + signalName(e.Signal)
+	case e.Code != 0:
+		return fmt.Sprintf("exited with code %d", e.Code)
+	default:
+		return "exited without Finalize: a program that calls Init must call Finalize before it ends"
+	}
+}
+
+// ExitCode is what a command line should exit with: the code of the rank, or
+// 128 and the number of the signal, as in shells; never 0.
+func (e *RankError) ExitCode() int {
+	switch {
+	case e.Signal != 0:
+		return 128 + int(e.Signal)
+	case e.Code != 0:
+		return e.Code
+	default:
+		return 1
+	}
+}
+
+func signalName(s syscall.Signal) string {
+	if name := unix.SignalName(s); name != "" {
+		return name
+	}
+	return fmt.Sprintf("signal %d", int(s))
+}

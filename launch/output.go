@@ -1,0 +1,206 @@
+package launch
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	readSize = 64 << 10
+	// maxLine bounds the memory that an unfinished line may take. A longer
+	// line is passed on in pieces of at least this size.
+	maxLine = 1 << 20
+	// promptPause is how long an interactive rank 0 must have been silent for
+	// its unfinished line to be shown as a prompt.
+	promptPause = 50 * time.Millisecond
+)
+
+// sink is one output of the launcher, shared by the relays of all ranks.
+type sink struct {
+	mu     sync.Mutex
+	w      io.Writer
+	broken atomic.Bool // a write has failed: whoever read it has gone
+}
+
+func (s *sink) write(p []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, err := s.w.Write(p)
+	if err != nil {
+		s.broken.Store(true)
+	}
+	return err
+}
+
+// relay passes the output of one rank on to a sink, whole lines at a time.
+type relay struct {
+	src    *os.File // reading end of the rank's pipe; the relay closes it
+	dst    *sink
+	label  []byte // put before each line
+	prompt bool   // show an unfinished line when the rank pauses
+	done   chan struct{}
+
+	buf   []byte
+	shown bool // part of the line in buf has been written already
+}
+
+// newPipe makes the pipe for a rank's output. The rank's end blocks, ours
+// does not, so that a thousand ranks need no thousand threads.
+func newPipe() (ours *os.File, theirs int, err error) {
+	var p [2]int
+	if err := unix.Pipe2(p[:], unix.O_CLOEXEC); err != nil {
+		return nil, -1, err
+	}
+	_ = unix.SetNonblock(p[0], true)
+	return os.NewFile(uintptr(p[0]), "rank output"), p[1], nil
+}
+
+func newRelay(src *os.File, dst *sink, label string, prompt bool) *relay {
+	r := &relay{src: src, dst: dst, label: []byte(label), prompt: prompt, done: make(chan struct{})}
+	go r.run()
+	return r
+}
+
+func (r *relay) run() {
+	defer close(r.done)
+	// Closing our end tells a rank that still writes, by SIGPIPE, what the
+	// sink has told us: nobody reads any more.
+	defer r.src.Close()
+	read := r.src.Read
+	r.buf = make([]byte, 0, 4<<10)
+	for {
+		if cap(r.buf)-len(r.buf) < cap(r.buf)/2 {
+			r.grow()
+		}
+		if r.prompt {
+			r.pauseAtPrompt()
+		}
+		room := r.buf[len(r.buf):cap(r.buf)]
+		n, err := read(room)
+		r.buf = r.buf[:len(r.buf)+n]
+		if n == len(room) && cap(r.buf) < readSize {
+			r.grow() // a rank that writes little costs little
+		}
+		if n > 0 && r.passLines() != nil {
+			return
+		}
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			// The job is over. What is in the pipe is wanted, but a
+			// process that has left the job may keep it open for ever.
+			_ = r.src.SetReadDeadline(time.Time{})
+			read, err = r.readNow, nil
+		}
+		if err != nil {
+			break
+		}
+	}
+	_ = r.pass(len(r.buf))
+}
+
+// readNow reads what is there and reports an empty pipe as its end.
+func (r *relay) readNow(p []byte) (n int, err error) {
+	c, err := r.src.SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	e := c.Read(func(fd uintptr) bool {
+		for {
+			n, err = unix.Read(int(fd), p)
+			if !errors.Is(err, syscall.EINTR) {
+				return true
+			}
+		}
+	})
+	switch {
+	case e != nil:
+		return 0, e
+	case err != nil:
+		return 0, err
+	case n == 0:
+		return 0, io.EOF
+	}
+	return n, nil
+}
+
+func (r *relay) grow() {
+	b := make([]byte, len(r.buf), 2*cap(r.buf))
+	copy(b, r.buf)
+	r.buf = b
+}
+
+// passLines writes the complete lines in buf.
+func (r *relay) passLines() error {
+	if i := bytes.LastIndexByte(r.buf, '\n'); i >= 0 {
+		return r.pass(i + 1)
+	}
+	if len(r.buf) >= maxLine {
+		return r.pass(len(r.buf))
+	}
+	return nil
+}
+
+// pass writes the first n bytes of buf.
+func (r *relay) pass(n int) error {
+	if n == 0 {
+		return nil
+	}
+	out := r.buf[:n]
+	if len(r.label) > 0 {
+		out = r.labelled(out)
+	}
+	err := r.dst.write(out)
+	r.shown = r.buf[n-1] != '\n'
+	r.buf = append(r.buf[:0], r.buf[n:]...)
+	return err
+}
+
+func (r *relay) labelled(p []byte) []byte {
+	out := make([]byte, 0, len(p)+16*len(r.label))
+	for len(p) > 0 {
+		if !r.shown {
+			out = append(out, r.label...)
+		}
+		r.shown = false
+		line := p
+		if i := bytes.IndexByte(p, '\n'); i >= 0 {
+			line = p[:i+1]
+		}
+		out = append(out, line...)
+		p = p[len(line):]
+	}
+	return out
+}
+
+// pauseAtPrompt waits for more output while there is an unfinished line, and
+// shows that line if none comes: someone is expected to type the rest.
+func (r *relay) pauseAtPrompt() {
+	if len(r.buf) == 0 {
+		return
+	}
+	fds := []unix.PollFd{{Fd: int32(r.fd()), Events: unix.POLLIN}}
+	if n, _ := unix.Poll(fds, int(promptPause.Milliseconds())); n == 0 {
+		_ = r.pass(len(r.buf))
+	}
+}
+
+func (r *relay) fd() (fd int) {
+	fd = -1
+	if c, err := r.src.SyscallConn(); err == nil {
+		_ = c.Control(func(u uintptr) { fd = int(u) })
+	}
+	return fd
+}
+
+// finish lets the relay read what the pipe still holds, but wait no longer
+// for more.
+func (r *relay) finish() {
+	_ = r.src.SetReadDeadline(time.Unix(1, 0))
+}

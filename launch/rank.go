@@ -1,0 +1,226 @@
+package launch
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/exanet-mpi/exanet/emu/host"
+	"github.com/exanet-mpi/exanet/internal/sys"
+)
+
+// The file descriptors that a rank inherits besides the standard ones.
+const (
+	jobFD     = 3
+	controlFD = 4
+)
+
+// rank is one process of the job.
+type rank struct {
+	number  int
+	pid     int // and the ID of its process group
+	control int // our end of the control socket
+	stdout  *relay
+	stderr  *relay
+	ended   bool // a zombie: dead, but not reaped
+	end     sys.End
+	lost    bool // reaped by somebody else
+}
+
+// startRank starts one rank. It must be called on the thread whose end shall
+// kill the rank.
+func (j *Job) startRank(number int, path string, stdin *os.File) (*rank, error) {
+	var theirs []int // closed once the child has them
+	var ours []*os.File
+	control := -1
+	defer func() {
+		for _, fd := range theirs {
+			_ = unix.Close(fd)
+		}
+	}()
+	fail := func(err error) (*rank, error) {
+		for _, f := range ours {
+			_ = f.Close()
+		}
+		if control >= 0 {
+			_ = unix.Close(control)
+		}
+		return nil, err
+	}
+
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return fail(err)
+	}
+	control, theirs = pair[0], append(theirs, pair[1])
+	for range 2 {
+		f, fd, err := newPipe()
+		if err != nil {
+			return fail(err)
+		}
+		ours, theirs = append(ours, f), append(theirs, fd)
+	}
+
+	pid, err := syscall.ForkExec(path, append([]string{j.cfg.Prog}, j.cfg.Args...), &syscall.ProcAttr{
+		Env: append(withoutOurs(j.cfg.Env),
+			"EXANET_RANK="+strconv.Itoa(number),
+			"EXANET_SIZE="+strconv.Itoa(j.cfg.Ranks),
+			"EXANET_JOB="+strconv.Itoa(jobFD),
+			"EXANET_CONTROL="+strconv.Itoa(controlFD)),
+		Files: []uintptr{
+			stdin.Fd(), uintptr(theirs[1]), uintptr(theirs[2]),
+			jobFD: j.segment.File().Fd(), controlFD: uintptr(theirs[0]),
+		},
+		// A group of its own, so that signals reach what a wrapper starts.
+		Sys: &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL},
+	})
+	if err != nil {
+		return fail(err)
+	}
+	label := ""
+	if j.cfg.Label {
+		label = fmt.Sprintf("[%d] ", number)
+	}
+	return &rank{
+		number:  number,
+		pid:     pid,
+		control: control,
+		stdout:  newRelay(ours[0], &j.stdout, label, number == 0 && j.feed != nil && j.feed.terminal != nil),
+		stderr:  newRelay(ours[1], &j.stderr, label, false),
+	}, nil
+}
+
+// withoutOurs returns env without what a surrounding job may have put there.
+func withoutOurs(env []string) []string {
+	out := make([]string, 0, len(env)+4)
+	for _, kv := range env {
+		switch name, _, _ := strings.Cut(kv, "="); name {
+		case "EXANET_RANK", "EXANET_SIZE", "EXANET_JOB", "EXANET_CONTROL":
+		default:
+			out = append(out, kv)
+		}
+	}
+	return out
+}
+
+// signal sends a signal to the rank and to what it has started.
+func (r *rank) signal(sig syscall.Signal) {
+	if r.lost {
+		return
+	}
+	if syscall.Kill(-r.pid, sig) != nil {
+		// It has moved to another group; the PID is still its own.
+		_ = syscall.Kill(r.pid, sig)
+	}
+}
+
+// reap gives the PID back to the kernel. It does not wait: a rank that even
+// SIGKILL could not end is left to init.
+func (r *rank) reap() {
+	for {
+		_, err := syscall.Wait4(r.pid, nil, syscall.WNOHANG, nil)
+		if !errors.Is(err, syscall.EINTR) {
+			return
+		}
+	}
+}
+
+// findProgram returns the path of a program as a shell would find it.
+func findProgram(prog string) (string, error) {
+	refuse := func(code int, why string) (string, error) {
+		return "", &StartError{What: prog, Err: errors.New(why), code: code}
+	}
+	if prog == "" {
+		return refuse(codeNotFound, "its name is empty")
+	}
+	if !strings.Contains(prog, "/") {
+		path, err := exec.LookPath(prog)
+		switch {
+		case err == nil || errors.Is(err, exec.ErrDot):
+			return path, nil
+		case errors.Is(err, fs.ErrPermission):
+			return refuse(codeNotExecutable, "permission denied: is it executable?")
+		}
+		if st, err := os.Stat(prog); err == nil && !st.IsDir() {
+			return refuse(codeNotFound, "not found in PATH (there is one in this directory: name it ."+string(filepath.Separator)+prog+")")
+		}
+		return refuse(codeNotFound, "not found in PATH")
+	}
+	st, err := os.Stat(prog)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+		return refuse(codeNotFound, "no such file")
+	case err != nil:
+		return refuse(codeNotExecutable, rootCause(err).Error())
+	case st.IsDir():
+		return refuse(codeNotExecutable, "it is a directory")
+	case unix.Access(prog, unix.X_OK) != nil:
+		return refuse(codeNotExecutable, "permission denied: is it executable?")
+	}
+	return prog, nil
+}
+
+// startError explains why the job could not be started, when it was rank
+// number's turn.
+func (j *Job) startError(number int, err error) *StartError {
+	what := j.what()
+	if number > 0 {
+		what = fmt.Sprintf("rank %d of %d", number, j.cfg.Ranks)
+	}
+	var segment *host.JobError
+	if errors.As(err, &segment) {
+		return &StartError{What: what, Err: err, code: codeLimit}
+	}
+	switch rootCause(err) {
+	case syscall.EAGAIN:
+		return &StartError{What: what, code: codeLimit,
+			Err: fmt.Errorf("%w: no more processes allowed (ulimit -u, or pids.max of the control group)", ErrLimit)}
+	case syscall.EMFILE, syscall.ENFILE:
+		return &StartError{What: what, code: codeLimit,
+			Err: fmt.Errorf("%w: no more file descriptors (ulimit -n)", ErrLimit)}
+	case syscall.ENOMEM:
+		return &StartError{What: what, code: codeLimit,
+			Err: fmt.Errorf("%w: out of memory", ErrLimit)}
+	case syscall.ENOENT:
+		return &StartError{What: j.cfg.Prog, code: codeNotExecutable,
+			Err: errors.New("the file is there, but the interpreter or loader it names is not")}
+	case syscall.ENOEXEC:
+		return &StartError{What: j.cfg.Prog, code: codeNotExecutable,
+			Err: errors.New("not a program for this machine, nor a script that begins with #!")}
+	}
+	return &StartError{What: j.cfg.Prog, Err: rootCause(err), code: codeNotExecutable}
+}
+
+// rootCause strips what os wraps around the error of a system call.
+func rootCause(err error) error {
+	var errno syscall.Errno
+	if errors.As(err, &errno) {
+		return errno
+	}
+	return err
+}
+
+// descriptors a rank costs the launcher, and what it needs besides.
+const (
+	descriptorsPerRank = 3
+	descriptorsBesides = 32
+)
+
+// checkLimits refuses what would certainly fail halfway.
+func checkLimits(ranks int) error {
+	var lim unix.Rlimit
+	need := uint64(ranks)*descriptorsPerRank + descriptorsBesides
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &lim); err == nil && need > lim.Cur {
+		return &StartError{What: fmt.Sprintf("%d ranks", ranks), code: codeLimit,
+			Err: fmt.Errorf("%w: they need %d file descriptors, %d are allowed (ulimit -n)", ErrLimit, need, lim.Cur)}
+	}
+	return nil
+}
