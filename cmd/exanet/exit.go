@@ -1,0 +1,55 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/exanet-mpi/exanet/launch"
+)
+
+// Exit codes of the commands themselves. A job's are those of its ranks.
+const (
+	exitFailure = 1
+	exitUsage   = 2
+)
+
+// An exitCoder is an error that knows the exit code of the command line.
+type exitCoder interface {
+	error
+	ExitCode() int
+}
+
+// usageError is a mistake in the command line.
+type usageError struct{ error }
+
+func (usageError) ExitCode() int { return exitUsage }
+
+func (e usageError) Unwrap() error { return e.error }
+
+// usageErrorf makes a usageError; the text says what is wrong and what is wanted.
+func usageErrorf(format string, args ...any) error {
+	return usageError{fmt.Errorf(format, args...)}
+}
+
+// exitCode is what a command that returned err exits with.
+func exitCode(err error) int {
+	var coder exitCoder
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &coder):
+		return coder.ExitCode()
+	}
+	return exitFailure
+}
+
+// explain prints err as one line, unless the job has done so already.
+func explain(w io.Writer, err error) {
+	var rank *launch.RankError
+	if err == nil || errors.As(err, &rank) {
+		return
+	}
+	fmt.Fprintln(w, "exanet: "+strings.Join(strings.Fields(err.Error()), " "))
+}

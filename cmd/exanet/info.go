@@ -1,0 +1,116 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+
+	"github.com/exanet-mpi/exanet/internal/mem"
+	"github.com/exanet-mpi/exanet/internal/sys"
+)
+
+const defaultVariant = "ticket"
+
+func init() { commands = append(commands, newInfo) }
+
+func newInfo() *cobra.Command {
+	return &cobra.Command{
+		Use:   "info",
+		Short: "Show what this host offers to a job",
+		Long: `Info shows what this host offers to a job, and what is missing and why.
+Everything is tried out, not guessed. Jobs run wherever shared memory and
+futexes work; without cross-memory attach long messages are copied twice,
+without membarrier short ones cost a fence each.`,
+		Example: `  exanet info`,
+		Args:    noArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return printInfo(c.OutOrStdout(), os.DirFS("/"))
+		},
+	}
+}
+
+// printInfo writes a table; root is the root of the file system.
+func printInfo(w io.Writer, root fs.FS) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	row := func(what, is string) { fmt.Fprintf(t, "%s\t%s\n", what, is) }
+	row("kernel", kernel())
+	row("cores", cores(root))
+	row("memory", memory(root))
+	row("page size", fmt.Sprintf("%d B", os.Getpagesize()))
+	row("memfd", yesOr(tryMemfd()))
+	row("futex", yesOr(tryFutex()))
+	row("membarrier", yesOr(tryMembarrier()))
+	row("cross-memory attach", yesOr(tryAttach(root)))
+	row("backends", "host: shared memory of this host (default)")
+	row("", "prototype: host, with the prototype's 64-byte messages")
+	row("", "registers: software register device")
+	for _, node := range deviceNodes() {
+		row("", node+": device node")
+	}
+	row("default variant", defaultVariant)
+	return t.Flush()
+}
+
+// yesOr says yes, or why not.
+func yesOr(err error) string {
+	if err == nil {
+		return "yes"
+	}
+	return "no: " + err.Error()
+}
+
+func kernel() string {
+	var u unix.Utsname
+	if err := unix.Uname(&u); err != nil {
+		return "unknown: " + err.Error()
+	}
+	text := func(b []byte) string { return string(bytes.TrimRight(b, "\x00")) }
+	return strings.Join([]string{text(u.Sysname[:]), text(u.Release[:]), text(u.Machine[:])}, " ")
+}
+
+// deviceNodes are those of the prototype's driver.
+func deviceNodes() []string {
+	nodes, _ := filepath.Glob("/dev/exanet*") // the pattern is well formed
+	return nodes
+}
+
+func tryMemfd() error {
+	f, err := sys.SharedMemory("exanet-info", os.Getpagesize())
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+func tryFutex() error {
+	f, err := sys.SharedMemory("exanet-info", os.Getpagesize())
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	b, err := sys.Map(f)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = sys.Unmap(b) }()
+	const wake = 1 // FUTEX_WAKE; nobody sleeps here
+	if _, _, errno := unix.Syscall(unix.SYS_FUTEX, uintptr(mem.Addr(b)), wake, 1); errno != 0 {
+		return fmt.Errorf("futex: %w", errno)
+	}
+	return nil
+}
+
+func tryMembarrier() error {
+	if !sys.RegisterBarrier() {
+		return fmt.Errorf("the kernel refuses MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED (before Linux 4.16, or a seccomp filter)")
+	}
+	return nil
+}

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"runtime/debug"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// commands make the subcommands of exanet; each file of a command adds its own
+// in an init function.
+var commands []func() *cobra.Command
+
+// run executes a command line and returns its exit code.
+func run(args []string, stdout, stderr io.Writer) int {
+	root := newRoot()
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(context.Background())
+	explain(stderr, err)
+	return exitCode(err)
+}
+
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "exanet",
+		Short: "MPI over the Exanet protocols",
+		Long: `Exanet runs MPI programs over the write-based protocols of the Exanet
+prototype, on its hardware or on an emulation of it in shared memory.`,
+		Example: `  exanet run -n 4 ./hello
+  exanet info`,
+		Version:       version(),
+		SilenceErrors: true, // explain does it, in one line
+		SilenceUsage:  true,
+		Args:          rootArgs,
+		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	root.SetVersionTemplate("exanet {{.Version}}\n")
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return usageErrorf("%w (see %s --help)", err, c.CommandPath())
+	})
+	root.SetHelpCommand(newHelp())
+	root.CompletionOptions.HiddenDefaultCmd = true
+	for _, newCommand := range commands {
+		root.AddCommand(newCommand())
+	}
+	badArgsAreUsage(root)
+	return root
+}
+
+// badArgsAreUsage makes usage errors of what the commands' checks of their
+// arguments return.
+func badArgsAreUsage(c *cobra.Command) {
+	if check := c.Args; check != nil {
+		c.Args = func(c *cobra.Command, args []string) error {
+			if err := check(c, args); err != nil {
+				return usageError{err}
+			}
+			return nil
+		}
+	}
+	for _, sub := range c.Commands() {
+		badArgsAreUsage(sub)
+	}
+}
+
+// rootArgs sees what is left when no subcommand has been recognised.
+func rootArgs(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	hint := "see exanet --help"
+	if similar := c.SuggestionsFor(args[0]); len(similar) > 0 {
+		hint = "did you mean " + strings.Join(similar, " or ") + "?"
+	}
+	return usageErrorf("unknown command %q (%s)", args[0], hint)
+}
+
+func newHelp() *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND]",
+		Short: "Explain a command",
+		Example: `  exanet help run
+  exanet run --help`,
+		RunE: func(c *cobra.Command, args []string) error {
+			topic, rest, err := c.Root().Find(args)
+			if err != nil {
+				return usageError{err}
+			}
+			if len(rest) > 0 {
+				return rootArgs(c.Root(), rest)
+			}
+			topic.InitDefaultHelpFlag()
+			return topic.Help()
+		},
+	}
+}
+
+// noArgs refuses arguments of a command that takes none.
+func noArgs(c *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usageErrorf("%s takes no arguments: %q", c.CommandPath(), args[0])
+	}
+	return nil
+}
+
+// version is that of the module, or the revision that was built.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "(unknown)"
+	}
+	v := info.Main.Version
+	var revision, modified string
+	for _, s := range info.Settings {
+		switch {
+		case s.Key == "vcs.revision":
+			revision = s.Value[:min(12, len(s.Value))]
+		case s.Key == "vcs.modified" && s.Value == "true":
+			modified = ", modified"
+		}
+	}
+	if revision != "" {
+		v += fmt.Sprintf(" (%s%s)", revision, modified)
+	}
+	return v + " " + info.GoVersion
+}

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/exanet-mpi/exanet/launch"
+)
+
+func init() { commands = append(commands, newRun) }
+
+func newRun() *cobra.Command {
+	var (
+		ranks           rankCount
+		label           bool
+		variant, device string
+	)
+	c := &cobra.Command{
+		Use:   "run -n N [flags] PROG [ARGS...]",
+		Short: "Run a program as N ranks on this host",
+		Long: `Run starts N processes of a program, the ranks of a job, and waits for them.
+
+Rank 0 reads the standard input. Output is passed on whole lines at a time.
+SIGINT, SIGTERM, SIGHUP, SIGUSR2 and their like go to all ranks; whatever is
+left two seconds after SIGINT or SIGTERM, or at the second SIGINT, is killed.
+SIGUSR1 or SIGQUIT (^\) shows what each rank waits for.
+
+If a rank fails, the others are ended within two seconds. The exit code is that
+of the first rank that failed (128 + N for signal N), 0 if none did; 127 or 126
+if the program cannot be started, 2 for a mistake in the command line.`,
+		Example: `  exanet run -n 4 ./hello
+  exanet run -n 2 --label python3 script.py --its-own-flag
+  exanet run -n 4 --device prototype ./hello < input.txt`,
+		Args: func(c *cobra.Command, args []string) error {
+			switch {
+			case ranks == 0:
+				return usageErrorf("how many ranks? Say -n N (see exanet run --help)")
+			case len(args) == 0:
+				return usageErrorf("which program? It comes after the flags (see exanet run --help)")
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			env := os.Environ()
+			if variant != "" {
+				env = append(env, "EXANET_VARIANT="+variant)
+			}
+			if device != "" {
+				env = append(env, "EXANET_DEVICE="+device)
+			}
+			return runJob(c.Context(), launch.Config{
+				Ranks: int(ranks), Prog: args[0], Args: args[1:], Env: env, Label: label,
+				Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
+			})
+		},
+	}
+	f := c.Flags()
+	f.SetInterspersed(false) // flags after PROG are the program's
+	f.VarP(&ranks, "ranks", "n", "number of ranks")
+	f.BoolVar(&label, "label", false, `put "[rank] " before each line of output`)
+	f.StringVar(&variant, "variant", "", "protocol (default "+defaultVariant+", or $EXANET_VARIANT)")
+	f.StringVar(&device, "device", "", "fabric: host or prototype (default host, or $EXANET_DEVICE)")
+	return c
+}
+
+// rankCount is a flag value: a number of ranks; zero until it is given.
+type rankCount int
+
+func (n *rankCount) String() string { return "" }
+
+func (n *rankCount) Type() string { return "N" }
+
+func (n *rankCount) Set(s string) error {
+	v, err := strconv.Atoi(s)
+	if err != nil || v < 1 {
+		return errors.New("want a whole number of ranks, 1 or more")
+	}
+	*n = rankCount(v)
+	return nil
+}
+
+func runJob(ctx context.Context, cfg launch.Config) error {
+	j, err := launch.Start(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	return j.Wait()
+}
+
+// launchSelf runs this program as the ranks of a job, with args as its command
+// line: a hidden subcommand that calls mpi.Init. env is added to the
+// environment. What the ranks print goes to out, their errors and the job's own
+// to the standard error. The error is that of launch.Start or Job.Wait.
+func launchSelf(ctx context.Context, ranks int, args []string, env []string, out io.Writer) error {
+	return runJob(ctx, launch.Config{
+		Ranks: ranks, Prog: self(), Args: args, Env: append(os.Environ(), env...),
+		Stdout: out, Stderr: os.Stderr,
+	})
+}
+
+// self is the path of this program, under its own name if that still leads to
+// it: it may have been replaced by a newer one.
+func self() string {
+	const running = "/proc/self/exe"
+	path, err := os.Executable()
+	if err != nil {
+		return running
+	}
+	named, err := os.Stat(path)
+	if err != nil {
+		return running
+	}
+	if real, err := os.Stat(running); err != nil || !os.SameFile(named, real) {
+		return running
+	}
+	return path
+}
