@@ -1,0 +1,150 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/exanet-mpi/exanet/bench"
+	"github.com/exanet-mpi/exanet/bench/floor"
+)
+
+// comparison is a figure of the MPI next to the line of the floor it is held
+// against.
+type comparison struct {
+	Name    string    `json:"name"`
+	Value   float64   `json:"value"`
+	Unit    string    `json:"unit"`
+	Against string    `json:"against"`         // name of the line
+	Ratio   float64   `json:"ratio,omitempty"` // Value to that line; 0 if the line has no figure
+	Repeats []float64 `json:"repeats"`
+
+	command, size string
+	scale         float64 // of the line's unit to Unit
+}
+
+// comparables are the values of --with.
+func comparables() map[string]*comparison {
+	return map[string]*comparison{
+		"latency": {Name: "MPI latency, 8 B", Unit: "us", Against: floor.CacheLineName, command: "latency", size: "8", scale: 1e-3},
+		"bw":      {Name: "MPI bandwidth, 4 MiB", Unit: "MB/s", Against: floor.AttachStreamName, command: "bw", size: "4194304", scale: 1},
+	}
+}
+
+// floorFigures is what --json prints of floor.
+type floorFigures struct {
+	Benchmark string        `json:"benchmark"`
+	Lines     []floor.Line  `json:"lines"`
+	MPI       []*comparison `json:"mpi,omitempty"`
+}
+
+func newFloor() *cobra.Command {
+	var f struct {
+		with   []string
+		repeat int
+		json   bool
+	}
+	cmd := &cobra.Command{
+		Use:   "floor",
+		Short: "What this machine can do at best, without any MPI",
+		Long: `Measure what an MPI on this machine is made of, between two processes that share
+memory: a cache line's trip between cores, context switches on one core, waking
+a sleeper, memcpy, and process_vm_writev.
+
+With --with, MPI figures are measured in turn with them, so that both see the
+same machine, and their ratio is printed.`,
+		Example: `  exanet bench floor
+  exanet bench floor --with latency,bw
+  exanet bench floor --repeat 9 --json`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if inJob() {
+				return usageErrorf("%s starts its own processes: call it outside a job", cmd.CommandPath())
+			}
+			if f.repeat < 1 {
+				return usageErrorf("--repeat %d: use 1 or more", f.repeat)
+			}
+			var with []*comparison
+			for _, name := range f.with {
+				c := comparables()[name]
+				if c == nil {
+					return usageErrorf("--with %s: use latency, bw, or both with a comma", name)
+				}
+				with = append(with, c)
+			}
+			var table floor.Table
+			for range f.repeat {
+				if err := table.Add(cmd.Context(), startFloorPeer); err != nil {
+					return err
+				}
+				for _, c := range with {
+					if err := c.add(cmd.Context()); err != nil {
+						return err
+					}
+				}
+			}
+			for _, c := range with {
+				c.compare(&table)
+			}
+			if f.json {
+				return writeJSON(cmd.OutOrStdout(), floorFigures{"floor", table.Lines, with})
+			}
+			return writeFloor(cmd.OutOrStdout(), fmt.Sprintf("%s, medians of %d", cmd.CommandPath(), f.repeat), &table, with)
+		},
+	}
+	cmd.Flags().StringSliceVar(&f.with, "with", nil, "MPI benchmarks to compare with: latency, bw")
+	cmd.Flags().IntVar(&f.repeat, "repeat", 5, "times to measure everything; the medians are printed")
+	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON, with the figure of every repeat")
+	return cmd
+}
+
+// add measures the figure of the MPI once, in a job of its own.
+func (c *comparison) add(ctx context.Context) error {
+	var out bytes.Buffer
+	if err := launchSelf(ctx, 2, []string{"bench", c.command, "--sizes=" + c.size, "--json"}, nil, &out); err != nil {
+		return fmt.Errorf("%s: %w", c.Name, err)
+	}
+	var got figures
+	if err := json.Unmarshal(out.Bytes(), &got); err != nil || len(got.Rows) != 1 {
+		return fmt.Errorf("%s: its ranks printed %q: %w", c.Name, out.String(), err)
+	}
+	c.Repeats = append(c.Repeats, got.Rows[0].Value)
+	return nil
+}
+
+// compare computes the medians and the ratio.
+func (c *comparison) compare(t *floor.Table) {
+	c.Value = bench.Median(c.Repeats)
+	if l, ok := t.Find(c.Against); ok {
+		c.Ratio = c.Value / (l.Value * c.scale)
+	}
+}
+
+func writeFloor(w io.Writer, title string, t *floor.Table, with []*comparison) error {
+	_, err := fmt.Fprintf(w, "# %s\n", title)
+	for _, l := range t.Lines {
+		if err != nil {
+			return err
+		}
+		if l.Refused != "" {
+			_, err = fmt.Fprintf(w, "%-28s%12s %-5s %s\n", l.Name, "-", l.Unit, l.Refused)
+		} else {
+			_, err = fmt.Fprintf(w, "%-28s%12.2f %-5s %s\n", l.Name, l.Value, l.Unit, l.Note)
+		}
+	}
+	for _, c := range with {
+		if err != nil {
+			return err
+		}
+		note := "no figure to compare with: " + c.Against
+		if c.Ratio > 0 {
+			note = fmt.Sprintf("%.2f times: %s", c.Ratio, c.Against)
+		}
+		_, err = fmt.Fprintf(w, "%-28s%12.2f %-5s %s\n", c.Name, c.Value, c.Unit, note)
+	}
+	return err
+}

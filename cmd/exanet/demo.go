@@ -1,0 +1,256 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/exanet-mpi/exanet/examples/cg/stencil"
+	"github.com/exanet-mpi/exanet/mpi"
+)
+
+func init() { commands = append(commands, demoCommand, demoRankCommand) }
+
+// demoTolerance is the relative residual at which the demo's solve ends.
+const demoTolerance = 1e-9
+
+// demoFlags are the flags of the demo and of its ranks.
+type demoFlags struct {
+	ranks      int
+	grid       string
+	local      [3]int
+	iterations int
+	progress   bool // of the ranks: report every iteration
+}
+
+func (f *demoFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.grid, "grid", "64", "grid points of one rank: N for a cube, or XxYxZ")
+	cmd.Flags().IntVar(&f.iterations, "iterations", 500, "most iterations to make; the solve ends at a residual of 1e-9")
+}
+
+func (f *demoFlags) check() (err error) {
+	if f.local, err = stencil.ParseGrid(f.grid); err != nil {
+		return usageErrorf("--grid: %v", err)
+	}
+	if f.iterations < 1 {
+		return usageErrorf("--iterations %d: use 1 or more", f.iterations)
+	}
+	return nil
+}
+
+// demoCommand returns "exanet demo".
+func demoCommand() *cobra.Command {
+	f := new(demoFlags)
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: "Solve a linear system on four processes and show what went between them",
+		Long: `Solve a linear system by conjugate gradients on four processes of this machine,
+check the result against a serial solve, and show where the time went and which
+control messages and RDMA writes it took.
+
+The system is HPCG's 27-point stencil. In every iteration each rank exchanges the
+surface of its part of the grid with its neighbours: with the default grid, faces
+are messages of 32 KiB. Two sums over all ranks follow.
+
+The exit code is 1 if the result is wrong.`,
+		Example: `  exanet demo
+  exanet demo -n 8 --grid 48
+  exanet demo -n 2 --grid 64x64x16 --iterations 100`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := f.check(); err != nil {
+				return err
+			}
+			if f.ranks < 1 {
+				return usageErrorf("-n %d: use 1 rank or more", f.ranks)
+			}
+			return runDemo(cmd, f)
+		},
+	}
+	f.add(cmd)
+	cmd.Flags().IntVarP(&f.ranks, "ranks", "n", 4, "number of ranks, each a process")
+	return cmd
+}
+
+func runDemo(cmd *cobra.Command, f *demoFlags) error {
+	// The directory of the statistics must go with us, also when interrupted.
+	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	dir, err := os.MkdirTemp("", "exanet-demo-")
+	if err != nil {
+		return fmt.Errorf("directory for the statistics: %w", err)
+	}
+	defer os.RemoveAll(dir)
+
+	report, err := launchDemo(ctx, cmd, f, dir)
+	if err != nil {
+		return err
+	}
+	total, err := readStats(dir, f.ranks)
+	if err != nil {
+		return err
+	}
+	return writeDemo(cmd.OutOrStdout(), report, total)
+}
+
+// launchDemo runs the ranks and returns what rank 0 reports.
+func launchDemo(ctx context.Context, cmd *cobra.Command, f *demoFlags, dir string) (*demoReport, error) {
+	bar := newProgress(cmd)
+	in := &demoInput{bar: bar, other: cmd.ErrOrStderr()}
+	args := []string{"demo-rank", "--grid=" + f.grid, fmt.Sprintf("--iterations=%d", f.iterations)}
+	if bar != nil {
+		args = append(args, "--progress")
+	}
+	err := launchSelf(ctx, f.ranks, args, []string{"EXANET_STATS=" + dir}, in)
+	bar.end()
+	switch {
+	case err != nil:
+		return nil, err
+	case in.report == nil:
+		return nil, fmt.Errorf("the ranks have ended without a result")
+	}
+	return in.report, nil
+}
+
+// demoReport is the result, as rank 0 hands it over.
+type demoReport struct {
+	Layout  stencil.Layout
+	Verdict stencil.Verdict
+	Elapsed time.Duration
+	Times   stencil.Times // means over the ranks
+}
+
+// demoLine is one line that rank 0 prints for the demo, in JSON.
+type demoLine struct {
+	Iteration int         `json:"iteration,omitempty"`
+	Residual  float64     `json:"residual,omitempty"`
+	Checking  bool        `json:"checking,omitempty"` // the serial solve has begun
+	Report    *demoReport `json:"report,omitempty"`
+}
+
+// demoRankCommand is what the ranks of the demo run.
+func demoRankCommand() *cobra.Command {
+	f := new(demoFlags)
+	cmd := &cobra.Command{
+		Use:     "demo-rank",
+		Short:   "A rank of the demo",
+		Example: `  exanet demo`,
+		Hidden:  true,
+		Args:    noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := f.check(); err != nil {
+				return err
+			}
+			return runDemoRank(json.NewEncoder(cmd.OutOrStdout()), f)
+		},
+	}
+	f.add(cmd)
+	cmd.Flags().BoolVar(&f.progress, "progress", false, "report the iterations")
+	return cmd
+}
+
+func runDemoRank(out *json.Encoder, f *demoFlags) error {
+	world, err := mpi.Init()
+	if err != nil {
+		return err
+	}
+	solver, err := stencil.New(world, f.local)
+	if err != nil {
+		return err
+	}
+	o := stencil.Options{Iterations: f.iterations, Tolerance: demoTolerance}
+	if f.progress && world.Rank() == 0 {
+		var last time.Time
+		o.Each = func(iteration int, residual float64) {
+			if now := time.Now(); now.Sub(last) > 50*time.Millisecond {
+				last = now
+				_ = out.Encode(demoLine{Iteration: iteration, Residual: residual})
+			}
+		}
+	}
+	start := time.Now()
+	res, err := solver.Solve(o)
+	if err != nil {
+		return err
+	}
+	elapsed := time.Since(start)
+	if f.progress && world.Rank() == 0 {
+		_ = out.Encode(demoLine{Checking: true})
+	}
+	verdict, err := solver.Check(res)
+	if err != nil {
+		return err
+	}
+	times, err := stencil.MeanTimes(world, res.Times)
+	if err != nil {
+		return err
+	}
+	if world.Rank() == 0 {
+		if err := out.Encode(demoLine{Report: &demoReport{solver.Layout(), verdict, elapsed, times}}); err != nil {
+			return fmt.Errorf("report the result: %w", err)
+		}
+	}
+	return mpi.Finalize()
+}
+
+// readStats sums up what the ranks have written to the directory at Finalize.
+func readStats(dir string, ranks int) (*mpi.Stats, error) {
+	total := &mpi.Stats{Control: make(map[string]uint64)}
+	for rank := range ranks {
+		b, err := os.ReadFile(filepath.Join(dir, fmt.Sprintf("rank-%d.json", rank)))
+		if err != nil {
+			return nil, fmt.Errorf("statistics of rank %d: %w", rank, err)
+		}
+		var s mpi.Stats
+		if err := json.Unmarshal(b, &s); err != nil {
+			return nil, fmt.Errorf("statistics of rank %d: %w", rank, err)
+		}
+		total.Variant = s.Variant
+		total.Writes += s.Writes
+		total.Receives += s.Receives
+		total.FastReceives += s.FastReceives
+		for kind, n := range s.Control {
+			total.Control[kind] += n
+		}
+	}
+	return total, nil
+}
+
+// demoInput takes the lines of rank 0.
+type demoInput struct {
+	bar    *progress
+	other  io.Writer // gets what is not ours
+	rest   string
+	report *demoReport
+}
+
+func (d *demoInput) Write(b []byte) (int, error) {
+	d.rest += string(b)
+	for {
+		line, rest, ok := strings.Cut(d.rest, "\n")
+		if !ok {
+			return len(b), nil
+		}
+		d.rest = rest
+		var l demoLine
+		switch err := json.Unmarshal([]byte(line), &l); {
+		case err != nil:
+			fmt.Fprintln(d.other, line)
+		case l.Report != nil:
+			d.report = l.Report
+		case l.Checking:
+			d.bar.check()
+		default:
+			d.bar.show(l.Residual)
+		}
+	}
+}
