@@ -35,7 +35,7 @@ func (t *thread) drain(gone map[int]bool) {
 	if t.p.single(t.id) && t.rng.IntN(2) == 0 {
 		tags = []int{AnyTag}
 	}
-	for t.got < owed {
+	for t.got < owed && !t.watch.hangs() {
 		t.testAll(func(q *pending) bool { return true })
 		if len(tags) > 0 && t.got < owed {
 			t.leftOver(tags[t.rng.IntN(len(tags))])
@@ -114,7 +114,7 @@ func (t *thread) finishSends() {
 			}
 		}
 	case 2:
-		for list := sends(); len(list) > 0; list = sends() {
+		for list := sends(); len(list) > 0 && !t.watch.hangs(); list = sends() {
 			t.testAll(func(q *pending) bool { return q.s != nil })
 			pause(0)
 		}

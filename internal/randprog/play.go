@@ -2,6 +2,7 @@ package randprog
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -59,7 +60,7 @@ func Play(w World, programs []*Program, watch *Watch) (Tally, error) {
 	for _, p := range programs {
 		tr := newTrace(p, w.Rank())
 		watch.begin(tr)
-		r := &player{p: p, w: w, rank: w.Rank(), trace: tr}
+		r := &player{p: p, w: w, rank: w.Rank(), trace: tr, watch: watch}
 		r.run()
 		watch.end(tr)
 		total.Add(r.tally)
@@ -79,6 +80,7 @@ type player struct {
 	w       World
 	rank    int
 	trace   *Trace
+	watch   *Watch
 	threads []*thread
 
 	mu       sync.Mutex // guards what follows
@@ -100,7 +102,9 @@ func (r *player) run() {
 		r.tally.Programs++
 	}
 	for phase := range r.p.Phases {
-		r.phase(phase)
+		if slices.ContainsFunc(r.p.Ops, func(o Op) bool { return o.Phase == phase }) {
+			r.phase(phase)
+		}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -14,6 +15,7 @@ type Watch struct {
 	limit  time.Duration
 	onHang func(report string)
 	stop   chan struct{}
+	over   atomic.Bool // a program hangs: polling loops end
 
 	mu      sync.Mutex
 	running map[*Trace]bool
@@ -42,6 +44,7 @@ func (w *Watch) watch() {
 			return
 		case <-tick.C:
 			if report := w.late(); report != "" {
+				w.over.Store(true)
 				w.onHang(report)
 				return
 			}
@@ -92,6 +95,10 @@ func (w *Watch) complete(f *Failure) {
 	defer w.mu.Unlock()
 	f.Traces = w.of(f.Program)
 }
+
+// hangs reports whether a program has been found to hang, after which nobody
+// who polls needs to go on.
+func (w *Watch) hangs() bool { return w != nil && w.over.Load() }
 
 func (w *Watch) begin(t *Trace) {
 	if w == nil {

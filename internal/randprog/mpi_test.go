@@ -1,0 +1,148 @@
+package randprog
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/exanet-mpi/exanet/mpi"
+)
+
+// overMPI is package mpi as a World.
+type overMPI struct{ *mpi.Comm }
+
+type mpiRequest struct{ *mpi.Request }
+
+func mpiRank(r int) int {
+	switch r {
+	case AnySource:
+		return mpi.AnySource
+	case ProcNull:
+		return mpi.ProcNull
+	}
+	return r
+}
+
+func mpiTag(t int) int {
+	if t == AnyTag {
+		return mpi.AnyTag
+	}
+	return t
+}
+
+func ourStatus(st mpi.Status) Status {
+	s := Status{Source: st.Source, Tag: st.Tag, Bytes: st.Bytes(), Cancelled: st.Cancelled()}
+	switch st.Source {
+	case mpi.AnySource:
+		s.Source = AnySource
+	case mpi.ProcNull:
+		s.Source = ProcNull
+	}
+	if st.Tag == mpi.AnyTag {
+		s.Tag = AnyTag
+	}
+	return s
+}
+
+func ourError(err error) error {
+	if errors.Is(err, mpi.ErrTruncate) {
+		return fmt.Errorf("%w: %w", ErrTruncated, err)
+	}
+	return err
+}
+
+func (w overMPI) Send(mode Mode, buf []byte, dest, tag int) error {
+	f := [modes]func(*mpi.Comm, []byte, int, int) error{mpi.Send[byte], mpi.Ssend[byte], mpi.Bsend[byte], mpi.Rsend[byte]}
+	return f[mode](w.Comm, buf, mpiRank(dest), tag)
+}
+
+func (w overMPI) Isend(mode Mode, buf []byte, dest, tag int) (Request, error) {
+	f := [modes]func(*mpi.Comm, []byte, int, int) (*mpi.Request, error){
+		mpi.Isend[byte], mpi.Issend[byte], mpi.Ibsend[byte], mpi.Irsend[byte]}
+	r, err := f[mode](w.Comm, buf, mpiRank(dest), tag)
+	return mpiRequest{r}, err
+}
+
+func (w overMPI) Recv(buf []byte, source, tag int) (Status, error) {
+	st, err := mpi.Recv(w.Comm, buf, mpiRank(source), mpiTag(tag))
+	return ourStatus(st), ourError(err)
+}
+
+func (w overMPI) Irecv(buf []byte, source, tag int) (Request, error) {
+	r, err := mpi.Irecv(w.Comm, buf, mpiRank(source), mpiTag(tag))
+	return mpiRequest{r}, err
+}
+
+func (w overMPI) Sendrecv(send []byte, dest, sendTag int, recv []byte, source, recvTag int) (Status, error) {
+	st, err := mpi.Sendrecv(w.Comm, send, mpiRank(dest), sendTag, recv, mpiRank(source), mpiTag(recvTag))
+	return ourStatus(st), ourError(err)
+}
+
+func (w overMPI) Probe(source, tag int) (Status, error) {
+	st, err := w.Comm.Probe(mpiRank(source), mpiTag(tag))
+	return ourStatus(st), err
+}
+
+func (w overMPI) Iprobe(source, tag int) (bool, Status, error) {
+	found, st, err := w.Comm.Iprobe(mpiRank(source), mpiTag(tag))
+	return found, ourStatus(st), err
+}
+
+func mpiRequests(reqs []Request) (list []*mpi.Request) {
+	for _, r := range reqs {
+		list = append(list, r.(mpiRequest).Request)
+	}
+	return list
+}
+
+func (w overMPI) WaitAll(reqs []Request) error { return ourError(mpi.WaitAll(mpiRequests(reqs)...)) }
+
+func (w overMPI) WaitAny(reqs []Request) (int, Status, error) {
+	i, st, err := mpi.WaitAny(mpiRequests(reqs)...)
+	return i, ourStatus(st), ourError(err)
+}
+
+func (w overMPI) Sum(v []int64) error {
+	sum := make([]int64, len(v))
+	err := mpi.Allreduce(w.Comm, v, sum, mpi.Sum)
+	copy(v, sum)
+	return err
+}
+
+func (r mpiRequest) Wait() (Status, error) {
+	st, err := r.Request.Wait()
+	return ourStatus(st), ourError(err)
+}
+
+func (r mpiRequest) Test() (bool, Status, error) {
+	done, st, err := r.Request.Test()
+	return done, ourStatus(st), ourError(err)
+}
+
+// counters sums what the ranks of many jobs count.
+type counters struct {
+	mu sync.Mutex
+	n  map[string]uint64
+}
+
+func (c *counters) add(counts map[string]uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.n == nil {
+		c.n = map[string]uint64{}
+	}
+	for k, n := range counts {
+		c.n[k] += n
+	}
+}
+
+// startMPI returns a Start for mpi.Run that adds up the protocol's counters.
+func startMPI(c *counters, opts ...mpi.Option) Start {
+	return func(n int, rank func(World) error) error {
+		return mpi.Run(n, func(world *mpi.Comm) error {
+			err := rank(overMPI{world})
+			c.add(world.Counters())
+			return err
+		}, opts...)
+	}
+}

@@ -1,0 +1,94 @@
+package randprog
+
+import (
+	"flag"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+var (
+	seedFlag     = flag.Int64("seed", -1, "TestRandom plays the program of this seed only, again and again")
+	firstFlag    = flag.Uint64("first", 0, "first seed")
+	programsFlag = flag.Int("programs", 0, "how many programs (0: as many as the test says)")
+	keepFlag     = flag.String("keep", "", "operations of -seed to play, by their numbers, separated by commas")
+	shrinkFlag   = flag.Bool("shrink", false, "make the program of -seed smaller")
+	hangFlag     = flag.Duration("hang", 30*time.Second, "how long a program may take")
+)
+
+// required are the events that a full run must contain, and how often.
+var required = []string{
+	"fast_receives", "crossings", "stale_rtrs", "lifted", "truncations", "cancels_granted", "cancels_refused",
+}
+
+const requiredTimes = 100
+
+func requireCoverage(t *testing.T, tally Tally, n map[string]uint64) {
+	t.Helper()
+	t.Logf("%+v", tally)
+	t.Logf("%v", n)
+	for _, name := range required {
+		require.GreaterOrEqual(t, n[name], uint64(requiredTimes), name)
+	}
+}
+
+// Programs of ranks that are goroutines of this process.
+func TestRandom(t *testing.T) {
+	programs := 10000
+	if underRace {
+		programs = 400
+	}
+	if *programsFlag > 0 {
+		programs = *programsFlag
+	}
+	var c counters
+	if *seedFlag >= 0 {
+		replay(t, startMPI(&c), programs)
+		return
+	}
+	var total Tally
+	for seed := *firstFlag; seed < *firstFlag+uint64(programs); seed += seedsPerJob {
+		tally, err := Drive(startMPI(&c), Seeds(seed, seedsPerJob), *hangFlag)
+		require.NoError(t, err)
+		total.Add(tally)
+	}
+	if programs >= 10000 {
+		requireCoverage(t, total, c.n)
+	}
+}
+
+// replay plays the program of -seed up to n times, each in a world of its own.
+func replay(t *testing.T, start Start, n int) {
+	p := Seeds(uint64(*seedFlag), 1)[0]
+	if *keepFlag != "" {
+		keep := map[int]bool{}
+		for id := range strings.SplitSeq(*keepFlag, ",") {
+			i, err := strconv.Atoi(id)
+			require.NoError(t, err)
+			keep[i] = true
+		}
+		p = p.Keep(keep)
+	}
+	var last error
+	fails := func(p *Program) bool {
+		for range n {
+			if _, err := Drive(start, []*Program{p}, *hangFlag); err != nil {
+				last = err
+				return true
+			}
+		}
+		return false
+	}
+	if !fails(p) {
+		return
+	}
+	if *shrinkFlag {
+		p = Shrink(p, 5*time.Minute, fails)
+		t.Logf("-seed=%d -keep=%s", p.Seed, strings.Trim(strings.ReplaceAll(fmt.Sprint(p.IDs()), " ", ","), "[]"))
+	}
+	t.Fatal(last)
+}
