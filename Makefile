@@ -1,0 +1,39 @@
+# The targets that people and CI use. `make test` is the one that must pass.
+
+GO ?= go
+# Everything that -race can take; real processes share memory that the detector
+# cannot see, so their tests run without it in `test-fast`.
+RACE_FLAGS ?= -race -short
+
+.PHONY: all build test test-fast test-race vet deps bench clean
+
+all: build
+
+build:
+	$(GO) build -o bin/exanet ./cmd/exanet
+
+test: deps vet test-fast test-race
+
+test-fast:
+	$(GO) test -timeout 20m ./...
+
+test-race:
+	CGO_ENABLED=1 $(GO) test -timeout 20m $(RACE_FLAGS) ./...
+
+vet:
+	@unformatted=$$(gofmt -l $$(git ls-files '*.go' 2>/dev/null || find . -name '*.go')); \
+	if [ -n "$$unformatted" ]; then echo "not gofmt'ed: $$unformatted"; exit 1; fi
+	$(GO) vet ./...
+	GOARCH=arm64 $(GO) vet ./...
+
+# What the tests need beyond Go: a C compiler, for the race detector.
+deps:
+	@scripts/deps.sh gcc libc6-dev
+
+bench: build
+	bin/exanet bench floor --with latency,bw
+	bin/exanet bench barrier -n 16
+	bin/exanet bench idle
+
+clean:
+	rm -rf bin
