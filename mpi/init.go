@@ -134,8 +134,10 @@ func Init(opts ...Option) (*Comm, error) {
 	if err := k.listen(); err != nil {
 		return nil, initError(err, "start the program with exanet run")
 	}
-	if missing, ok := f.WaitAttached(func() bool { return f.Deaths() != 0 }); !ok {
-		return nil, world.fail("Init", missing, noValue, noValue, ErrProcFailed, "see what the launcher says about it")
+	if err := f.WaitAttached(); errors.Is(err, host.ErrPeer) {
+		return nil, world.fail("Init", noValue, noValue, noValue, fmt.Errorf("%w: %w", ErrProcFailed, err), "see what the launcher says about it")
+	} else if err != nil {
+		return nil, initError(err, "")
 	}
 	if err := world.barrier(); err != nil {
 		return nil, err
@@ -163,7 +165,7 @@ func join(o *settings) (*host.Fabric, error) {
 		return nil, err
 	}
 	defer file.Close()
-	return host.Attach(file, rank, o.limit())
+	return host.Attach(file, rank, o.limit(), "protocol "+o.variant+" on "+o.device)
 }
 
 // inherited opens a file that the launcher has passed on, for this process

@@ -16,6 +16,7 @@
 package host
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math/bits"
@@ -32,6 +33,7 @@ import (
 var (
 	ErrRanks   = fmt.Errorf("a job on one host has 1 to %d ranks", maxSharedRanks)
 	ErrSegment = errors.New("not a job segment: was the program started by a launcher of another version?")
+	ErrProfile = errors.New("ranks disagree")
 	ErrTaken   = errors.New("this rank has already joined: MPI must be initialised once a process, by one process a rank")
 )
 
@@ -65,13 +67,14 @@ type Fabric struct {
 }
 
 // Attach joins the job whose segment is f as one of its ranks. limit is the
-// largest payload of a message; 0 means DefaultLimit.
-func Attach(f *os.File, rank, limit int) (*Fabric, error) {
+// largest payload of a message in bytes; 0 means DefaultLimit. profile is a short
+// text that all ranks must agree on, see WaitAttached.
+func Attach(f *os.File, rank, limit int, profile string) (*Fabric, error) {
 	j, err := open(f, 0)
 	if err != nil {
 		return nil, err
 	}
-	fab, err := j.attach(rank, limit)
+	fab, err := j.attach(rank, limit, profile)
 	if err != nil {
 		_ = sys.Unmap(j.mapped)
 	}
@@ -79,9 +82,9 @@ func Attach(f *os.File, rank, limit int) (*Fabric, error) {
 }
 
 // AttachLocal joins a job made by NewLocalJob.
-func (j *Job) AttachLocal(rank, limit int) (*Fabric, error) { return j.attach(rank, limit) }
+func (j *Job) AttachLocal(rank, limit int) (*Fabric, error) { return j.attach(rank, limit, "") }
 
-func (j *Job) attach(rank, limit int) (*Fabric, error) {
+func (j *Job) attach(rank, limit int, profile string) (*Fabric, error) {
 	if rank < 0 || rank >= j.ranks {
 		return nil, &JobError{Ranks: j.ranks, Err: fmt.Errorf("there is no rank %d: %w", rank, ErrSegment)}
 	}
@@ -91,7 +94,7 @@ func (j *Job) attach(rank, limit int) (*Fabric, error) {
 	f := &Fabric{job: j, me: rank, limit: limit, self: j.control(rank), fenced: true, current: -1}
 	f.crowded = j.ranks > runtime.NumCPU()
 	f.engine.init()
-	if !f.self.state.CompareAndSwap(stateAbsent, stateAttached) {
+	if !f.self.state.CompareAndSwap(stateAbsent, stateJoining) {
 		return nil, &JobError{Ranks: j.ranks, Err: fmt.Errorf("rank %d: %w", rank, ErrTaken)}
 	}
 	if j.localRings == nil {
@@ -100,6 +103,8 @@ func (j *Job) attach(rank, limit int) (*Fabric, error) {
 		}
 		f.announce()
 	}
+	f.self.setProfile(profile)
+	f.self.state.CompareAndSwap(stateJoining, stateAttached) // unless it has been marked dead
 	return f, nil
 }
 
@@ -253,18 +258,22 @@ func (f *Fabric) Finalize() { f.self.state.CompareAndSwap(stateAttached, stateFi
 // Fail marks this rank as dead, for ranks of one process.
 func (f *Fabric) Fail() { f.job.MarkDead(f.me) }
 
-// WaitAttached waits until every rank has attached, as long as none has died
-// and give does not say otherwise; it returns the first rank that is missing.
-func (f *Fabric) WaitAttached(giveUp func() bool) (missing int, ok bool) {
+// WaitAttached waits until every rank has attached. It returns an error if one
+// dies before that, or has another profile than this one.
+func (f *Fabric) WaitAttached() error {
+	mine := f.self.profileText()
 	for i := range f.job.ranks {
 		for pause := 20 * time.Microsecond; !f.job.Attached(i); pause = min(2*pause, time.Millisecond) {
-			if giveUp() {
-				return i, false
+			if f.Deaths() != 0 {
+				return fmt.Errorf("rank %d has not joined: %w", i, ErrPeer)
 			}
 			time.Sleep(pause)
 		}
+		if theirs := f.job.control(i).profileText(); theirs != mine && !f.job.Dead(i) {
+			return &ProfileError{Rank: f.me, Peer: i, Mine: mine, Theirs: theirs}
+		}
 	}
-	return 0, true
+	return nil
 }
 
 // Close gives up what the fabric holds. The segment stays mapped until the
@@ -277,4 +286,33 @@ func (f *Fabric) announce() {
 	f.self.pid.Store(uint32(os.Getpid()))
 	f.self.cookie.Store(f.cookie[0])
 	f.self.cookieAddr.Store(mem.Addr(mem.Bytes(f.cookie)))
+}
+
+// ProfileError names two ranks that disagree about the profile.
+type ProfileError struct {
+	Rank, Peer   int
+	Mine, Theirs string
+}
+
+func (e *ProfileError) Error() string {
+	return fmt.Sprintf("rank %d uses %s and rank %d uses %s: give all ranks the same protocol and device", e.Rank, e.Mine, e.Peer, e.Theirs)
+}
+
+// Unwrap returns ErrProfile.
+func (e *ProfileError) Unwrap() error { return ErrProfile }
+
+func (c *control) setProfile(text string) {
+	words := make([]uint64, len(c.profile))
+	copy(mem.Bytes(words), text)
+	for i, w := range words {
+		c.profile[i].Store(w)
+	}
+}
+
+func (c *control) profileText() string {
+	words := make([]uint64, len(c.profile))
+	for i := range words {
+		words[i] = c.profile[i].Load()
+	}
+	return string(bytes.TrimRight(mem.Bytes(words), "\x00"))
 }

@@ -46,6 +46,7 @@ type header struct {
 // The states of a rank.
 const (
 	stateAbsent uint32 = iota
+	stateJoining
 	stateAttached
 	stateFinalized
 	stateDead
@@ -70,7 +71,8 @@ type control struct {
 	pid        atomic.Uint32
 	cookieAddr atomic.Uint64 // where the process keeps cookie, for the probe
 	cookie     atomic.Uint64
-	_          [40]byte
+	_          [8]byte
+	profile    [4]atomic.Uint64 // text; written before state
 
 	opened atomic.Uint32 // rings opened towards this rank
 	_      [60]byte
@@ -173,7 +175,7 @@ func (j *Job) Ranks() int { return j.ranks }
 func (j *Job) File() *os.File { return j.file }
 
 // Attached reports whether a rank has joined the job.
-func (j *Job) Attached(rank int) bool { return j.control(rank).state.Load() != stateAbsent }
+func (j *Job) Attached(rank int) bool { return j.control(rank).state.Load() > stateJoining }
 
 // Finalized reports whether a rank has left the job in good order.
 func (j *Job) Finalized(rank int) bool { return j.control(rank).state.Load() == stateFinalized }

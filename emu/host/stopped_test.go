@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 // claimAndStop sends one whole message to rank 0 and another of which only
 // the last step, publishing, is missing when the signal arrives.
 func claimAndStop(sig unix.Signal) {
-	f, err := Attach(os.NewFile(3, "job"), 2, 0)
+	f, err := Attach(os.NewFile(3, "job"), 2, 0, "")
 	if err != nil {
 		os.Exit(3)
 	}
@@ -69,9 +69,9 @@ func TestAProducerStoppedBeforePublishing(t *testing.T) {
 		t.Run(unix.SignalName(sig), func(t *testing.T) {
 			j, err := NewJob(3)
 			require.NoError(t, err)
-			f0, err := j.attach(0, 0)
+			f0, err := j.attach(0, 0, "")
 			require.NoError(t, err)
-			f1, err := j.attach(1, 0)
+			f1, err := j.attach(1, 0, "")
 			require.NoError(t, err)
 			self, err := os.Executable()
 			require.NoError(t, err)
@@ -131,7 +131,7 @@ func TestASleeperIsWoken(t *testing.T) {
 					j, err := NewJob(2)
 					require.NoError(t, err)
 					for i := range fabs {
-						fabs[i], err = j.attach(i, 0)
+						fabs[i], err = j.attach(i, 0, "")
 						require.NoError(t, err)
 					}
 				}
