@@ -1,0 +1,116 @@
+package mmio
+
+import (
+	"fmt"
+	"os"
+)
+
+// Block says where an array of interfaces is: a device node or any file that
+// can be mapped, and the offset of the first page in it.
+type Block struct {
+	Path   string
+	Offset int64
+}
+
+// Page is an interface that this process holds.
+type Page struct {
+	Region
+	Path  string
+	Node  uint16
+	PDID  uint32
+	Index int
+	Units int // windows, slots or descriptors
+
+	// Claimed: there is no driver, the page was taken by compare-and-swap.
+	Claimed bool
+}
+
+// Claim maps an interface of a block for this process. A driver has chosen
+// the page when the node was opened and has written OWNER; where there is
+// none (FlagClaim) the first free page with the protection ID is taken. pdid 0
+// asks for any.
+func Claim(b Block, kind uint32, pdid uint32) (*Page, error) {
+	fail := func(page int, sentinel, cause error, do string) (*Page, error) {
+		return nil, &Error{Op: "attach", Path: b.Path, Page: page, PDID: pdid, Err: sentinel, Cause: cause, Do: do}
+	}
+	// One open file throughout: with a driver, it is what the page belongs to.
+	f, err := Open(b.Path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	head, err := Map(f, b.Offset, PageSize)
+	if err != nil {
+		return nil, err
+	}
+	id := head.Reg(RegID).Load()
+	count, stride := int(head.Reg(RegCount).Load()), int(head.Reg(RegStride).Load())
+	_ = head.Close()
+	if uint32(id>>32) != kind || uint16(id) != Version {
+		return fail(-1, ErrNoDevice, fmt.Errorf("ID register is %#x, want %#x", id, ID(kind, 0)),
+			"check the path, the offset and the version of the device")
+	}
+	if stride < PageSize || stride%PageSize != 0 {
+		return fail(-1, ErrMisaligned, fmt.Errorf("STRIDE is %#x", stride), "update the device: interfaces are whole pages")
+	}
+
+	pid := uint64(os.Getpid())
+	if uint16(id>>16)&FlagClaim == 0 {
+		r, err := Map(f, b.Offset, stride)
+		if err != nil {
+			return nil, err
+		}
+		p := page(b.Path, r)
+		switch owner := r.Reg(RegOwner).Load(); {
+		case owner != pid:
+			err = fmt.Errorf("OWNER is process %d", owner)
+			_ = r.Close()
+			return fail(p.Index, ErrBusy, err, "open the node in the process that uses it")
+		case pdid != 0 && p.PDID != pdid:
+			err = fmt.Errorf("the driver assigned %d", p.PDID)
+			_ = r.Close()
+			return fail(p.Index, ErrProtection, err, "start the process in its job's protection group")
+		}
+		return p, nil
+	}
+
+	seen := false
+	for i := range count {
+		r, err := Map(f, b.Offset+int64(i)*int64(stride), stride)
+		if err != nil {
+			return nil, err
+		}
+		p := page(b.Path, r)
+		if pdid == 0 || p.PDID == pdid {
+			seen = true
+			if r.Reg(RegOwner).CompareAndSwap(0, pid) {
+				p.Claimed = true
+				return p, nil
+			}
+		}
+		_ = r.Close()
+	}
+	if !seen {
+		return fail(-1, ErrProtection, fmt.Errorf("none of %d pages has it", count), "use a protection ID that the device was set up with")
+	}
+	return fail(-1, ErrExhausted, fmt.Errorf("%d pages in the block", count), "start fewer processes, or a device with more pages")
+}
+
+func page(path string, r Region) *Page {
+	return &Page{
+		Region: r,
+		Path:   path,
+		Node:   uint16(r.Reg(RegNode).Load()),
+		PDID:   uint32(r.Reg(RegPDID).Load()),
+		Index:  int(r.Reg(RegIndex).Load()),
+		Units:  int(r.Reg(RegUnits).Load()),
+	}
+}
+
+// Release gives the page back and unmaps it.
+func (p *Page) Release() error {
+	if p.Claimed {
+		p.Reg(RegOwner).CompareAndSwap(uint64(os.Getpid()), 0)
+	}
+	return p.Close()
+}

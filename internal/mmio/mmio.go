@@ -1,0 +1,121 @@
+// Package mmio maps pages of registers into the process and gives typed
+// access to them. The device wrappers sit on it from above, the software
+// device of emu/regs works on the same pages from the other side; both take
+// the offsets of registers from here. docs/registers.md is the reference.
+//
+//	Region   mapped memory, by whatever file: device node or memory file
+//	Page     an interface of a block that this process holds (Claim)
+//	Reg      one register, loaded with acquire and stored with release order
+//
+// Data is moved in whole aligned 64-bit words, since that is all that device
+// memory takes: Words, not copy.
+package mmio
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"sync/atomic"
+
+	"github.com/exanet-mpi/exanet/internal/mem"
+	"github.com/u-root/u-root/pkg/memio"
+	"golang.org/x/sys/unix"
+)
+
+// Reg is a 64-bit register.
+type Reg struct{ p *uint64 }
+
+// Load reads the register; accesses after it in program order stay after it.
+func (r Reg) Load() uint64 { return atomic.LoadUint64(r.p) }
+
+// Store writes the register; accesses before it stay before it.
+func (r Reg) Store(v uint64) { mem.Publish(r.p, v) }
+
+// CompareAndSwap is for words in ordinary shared memory alone: device memory
+// need not support it.
+func (r Reg) CompareAndSwap(old, new uint64) bool { return atomic.CompareAndSwapUint64(r.p, old, new) }
+
+// Region is mapped memory, valid until Close.
+type Region struct{ b []byte }
+
+// Open opens a device node or a file that stands for one.
+func Open(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|unix.O_SYNC, 0)
+	if err != nil {
+		return nil, openError("open", path, err)
+	}
+	return f, nil
+}
+
+// Map maps size bytes of a file from offset, which must be a multiple of the
+// page size, for reading and writing by all who map it. The mapping outlives
+// the file's being closed.
+func Map(f *os.File, offset int64, size int) (Region, error) {
+	e := &Error{Op: "map", Path: f.Name(), Page: -1}
+	if offset%PageSize != 0 || offset < 0 {
+		e.Err, e.Cause, e.Do = ErrMisaligned, fmt.Errorf("offset %#x", offset), "give a multiple of 4096"
+		return Region{}, e
+	}
+	// The end of a regular file is known; touching pages beyond it would be
+	// a bus error later.
+	if st, err := f.Stat(); err == nil && st.Mode().IsRegular() && offset+int64(size) > st.Size() {
+		e.Err, e.Do = ErrNoDevice, "check the offset of the block"
+		e.Cause = fmt.Errorf("%d bytes at %#x, but the file ends at %#x", size, offset, st.Size())
+		return Region{}, e
+	}
+	b, err := unix.Mmap(int(f.Fd()), offset, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	switch {
+	case errors.Is(err, unix.EBUSY), errors.Is(err, unix.ENOSPC):
+		e.Err, e.Cause, e.Do = ErrExhausted, err, "end a process that holds a page"
+		return Region{}, e
+	case err != nil:
+		return Region{}, openError("map", f.Name(), err)
+	}
+	return Region{b}, nil
+}
+
+// Close unmaps the region.
+func (r Region) Close() error { return unix.Munmap(r.b) }
+
+// Reg returns the register at a byte offset that is a multiple of 8.
+func (r Region) Reg(off int) Reg { return Reg{&r.Words(off, 1)[0]} }
+
+// Words returns n words from a byte offset that is a multiple of 8, for plain
+// access ordered by registers around it.
+func (r Region) Words(off, n int) []uint64 { return mem.Slice[uint64](r.b[off : off+8*n]) }
+
+// Sub returns size bytes of the region from off.
+func (r Region) Sub(off, size int) Region { return Region{r.b[off : off+size : off+size]} }
+
+// ReadPhysical reads one 64-bit register at a physical address, through
+// /dev/mem or a file that stands for it.
+func ReadPhysical(path string, addr int64) (uint64, error) {
+	if addr%8 != 0 || addr < 0 {
+		return 0, &Error{Op: "read physical", Path: path, Page: -1, Err: ErrMisaligned,
+			Cause: fmt.Errorf("address %#x", addr), Do: "give a multiple of 8"}
+	}
+	m, err := memio.NewMMap(path)
+	if err != nil {
+		return 0, openError("read physical", path, err)
+	}
+	defer m.Close()
+	if st, err := m.Stat(); err == nil && st.Mode().IsRegular() && addr+8 > st.Size() {
+		return 0, &Error{Op: "read physical", Path: path, Page: -1, Err: ErrNoDevice,
+			Cause: fmt.Errorf("address %#x, but the file ends at %#x", addr, st.Size()), Do: "check the address"}
+	}
+	var v memio.Uint64
+	if err := m.ReadAt(addr, &v); err != nil {
+		return 0, openError("read physical", path, err)
+	}
+	return uint64(v), nil
+}
+
+// openError says what a failed open or mmap means.
+func openError(op, path string, err error) error {
+	e := &Error{Op: op, Path: path, Page: -1, Err: ErrNoDevice, Cause: err, Do: "check that the driver is loaded and the path is right"}
+	if errors.Is(err, fs.ErrPermission) {
+		e.Do = "give this user read and write access"
+	}
+	return e
+}
