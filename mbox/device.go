@@ -1,0 +1,106 @@
+package mbox
+
+import (
+	"fmt"
+
+	"github.com/exanet-mpi/exanet/internal/mem"
+	"github.com/exanet-mpi/exanet/internal/mmio"
+	"github.com/exanet-mpi/exanet/packetizer"
+)
+
+// Device is a mailbox of the prototype (docs/registers.md). It is a Box: not
+// safe for concurrent use.
+type Device struct {
+	page  *mmio.Page
+	tail  mmio.Reg
+	head  mmio.Reg
+	slots []uint64
+
+	taken   uint64 // messages released
+	arrived uint64 // TAIL when last read
+	msg     [packetizer.MessageSize / 8]uint64
+}
+
+var _ Box = (*Device)(nil)
+
+// Attach acquires a mailbox: MBOX_ATTACH of the thesis (2.4). pdid is the
+// protection ID expected, 0 if any will do. What lies in the mailbox from a
+// former owner is dropped. Attach enters the kernel; nothing else of Device
+// but Close does. Errors are those of packetizer.Attach.
+func Attach(b packetizer.Block, pdid uint32) (*Device, error) {
+	p, err := mmio.Claim(b, mmio.KindMailbox, pdid)
+	if err != nil {
+		return nil, err
+	}
+	if p.Units <= 0 {
+		_ = p.Release()
+		return nil, &packetizer.Error{Op: "attach", Path: b.Path, Page: p.Index, PDID: pdid, Err: packetizer.ErrNoDevice,
+			Cause: fmt.Errorf("DEPTH is %d", p.Units), Do: "update the device: a mailbox has at least one slot"}
+	}
+	d := &Device{
+		page:  p,
+		tail:  p.Reg(mmio.RegTail),
+		head:  p.Reg(mmio.RegHead),
+		slots: p.Words(mmio.SlotBase, p.Units*packetizer.MessageSize/8),
+	}
+	d.taken = d.tail.Load()
+	d.arrived = d.taken
+	d.head.Store(d.taken)
+	return d, nil
+}
+
+// ProtectionID is the ID that senders must have: MBOX_GET_PROTECTION_ID of the
+// thesis (2.4).
+func (d *Device) ProtectionID() uint32 { return d.page.PDID }
+
+// NodeID is the node that the mailbox is on: getBoardID of the thesis (2.4).
+func (d *Device) NodeID() uint16 { return d.page.Node }
+
+// Address is where others send to.
+func (d *Device) Address() packetizer.Address {
+	return packetizer.MailboxAddress(d.page.Node, d.page.PDID, uint16(d.page.Index))
+}
+
+// NodeIDAt is NodeID before anything is attached: it reads the NODE register
+// of the block whose first page is at a physical address, through /dev/mem or
+// a file that stands for it.
+func NodeIDAt(path string, physical int64) (uint16, error) {
+	id, err := mmio.ReadPhysical(path, physical+mmio.RegID)
+	if err != nil {
+		return 0, err
+	}
+	if uint32(id>>32) != mmio.KindMailbox || uint16(id) != mmio.Version {
+		return 0, &packetizer.Error{Op: "read node ID", Path: path, Page: -1, Err: packetizer.ErrNoDevice,
+			Cause: fmt.Errorf("ID register at %#x is %#x", physical, id), Do: "give the physical address of the mailboxes"}
+	}
+	node, err := mmio.ReadPhysical(path, physical+mmio.RegNode)
+	return uint16(node), err
+}
+
+// Next implements Box: _MBOX_TRY_DEQUEUE_64B of the thesis (2.4). The 64
+// bytes are copied out of the slot, since device memory takes whole words
+// only; the payload lies in the Device.
+func (d *Device) Next() (h packetizer.Header, payload []byte, ok bool) {
+	if d.arrived == d.taken {
+		d.arrived = d.tail.Load() // acquire: the slots up to it are filled
+		if d.arrived == d.taken {
+			return h, nil, false
+		}
+	}
+	slot := int(d.taken%uint64(d.page.Units)) * len(d.msg)
+	for i, w := range d.slots[slot : slot+len(d.msg)] {
+		d.msg[i] = w
+	}
+	n := min(int(uint32(d.msg[0])), packetizer.PayloadLimit)
+	h = packetizer.Header{d.msg[0] &^ (1<<32 - 1), d.msg[1], d.msg[2]}
+	return h, mem.Bytes(d.msg[packetizer.HeaderSize/8:])[:n:n], true
+}
+
+// Release implements Box.
+func (d *Device) Release() {
+	d.taken++
+	d.head.Store(d.taken) // release: the slot has been read
+}
+
+// Close gives the mailbox back. Messages that arrive from then on are lost.
+func (d *Device) Close() error { return d.page.Release() }

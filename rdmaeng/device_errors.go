@@ -1,0 +1,67 @@
+package rdmaeng
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/exanet-mpi/exanet/internal/mmio"
+)
+
+// Error says why a channel could not be had, and what to do.
+type Error = mmio.Error
+
+// What AllocChannel and Test report, for errors.Is.
+var (
+	ErrNoDevice   = mmio.ErrNoDevice
+	ErrProtection = mmio.ErrProtection
+	ErrExhausted  = mmio.ErrExhausted
+	ErrMisaligned = mmio.ErrMisaligned
+	ErrBusy       = mmio.ErrBusy
+	ErrGone       = errors.New("the receiver has ended")
+	ErrFault      = errors.New("address is not mapped")
+)
+
+// TransferError is how a write ended that could not be completed. Its
+// notification has not been delivered; part of the data may have been.
+type TransferError struct {
+	To  int // destination rank
+	Dst Window
+	N   int // bytes to be written
+	Err error
+}
+
+func (e *TransferError) Error() string {
+	return fmt.Sprintf("write of %d bytes to rank %d at %#x, notification at %#x: %v; %s",
+		e.N, e.To, e.Dst.Addr, e.Dst.Notify, e.Err, advice(e.Err))
+}
+
+func (e *TransferError) Unwrap() error { return e.Err }
+
+func advice(err error) string {
+	switch err {
+	case ErrProtection:
+		return "only processes of one protection group reach each other"
+	case ErrMisaligned:
+		return "a notification address is a multiple of 16"
+	case ErrGone:
+		return "stop sending to it"
+	case ErrFault:
+		return "check that the window is still exposed and the source mapped, and that the device may attach to both processes (ptrace_scope, seccomp)"
+	}
+	return "use a window as Expose returned it"
+}
+
+func transferError(t *Transfer, code uint64) error {
+	e := &TransferError{To: t.To, Dst: t.Dst, N: len(t.Src), Err: ErrNoDevice}
+	switch code {
+	case mmio.BadPDID:
+		e.Err = ErrProtection
+	case mmio.BadAlign:
+		e.Err = ErrMisaligned
+	case mmio.Gone:
+		e.Err = ErrGone
+	case mmio.Fault:
+		e.Err = ErrFault
+	}
+	return e
+}

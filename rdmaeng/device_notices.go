@@ -1,0 +1,112 @@
+package rdmaeng
+
+import (
+	"github.com/exanet-mpi/exanet/internal/mem"
+)
+
+// Notification words are handed out in chunks, so that they stay where they
+// are when more are needed: their addresses are known to others.
+const (
+	noticeSize  = 16 // bytes, and their alignment
+	chunkShift  = 6
+	chunkSlots  = 1 << chunkShift
+	thirdOffset = 8 // the word that is written last
+)
+
+// notices keeps the exposed buffers of a channel and their notification
+// words. The armed ones, exposed and not yet notified, form a list in the
+// order of their exposure; slots that are withdrawn are used again.
+type notices struct {
+	chunks [][]byte
+	slots  []notice
+	head   int32 // first and last armed slot, or -1
+	tail   int32
+	free   int32 // first of the free slots, linked by next, or -1
+}
+
+type notice struct {
+	buf        []byte // keeps the exposed memory reachable for the collector
+	prev, next int32
+	armed      bool
+}
+
+func (s *notices) init() { s.head, s.tail, s.free = -1, -1, -1 }
+
+// word is the notification word of a slot: four int32.
+func (s *notices) word(slot int) []byte {
+	at := slot & (chunkSlots - 1) * noticeSize
+	return s.chunks[slot>>chunkShift][at : at+noticeSize : at+noticeSize]
+}
+
+// arm takes a slot for buf and returns its notification word, set to Pending.
+func (s *notices) arm(buf []byte) (slot int, word []byte) {
+	if s.free < 0 {
+		s.grow()
+	}
+	i := s.free
+	n := &s.slots[i]
+	s.free = n.next
+	*n = notice{buf: buf, prev: s.tail, next: -1, armed: true}
+	if s.tail >= 0 {
+		s.slots[s.tail].next = i
+	} else {
+		s.head = i
+	}
+	s.tail = i
+	word = s.word(int(i))
+	*mem.Struct[Notification](word, 0) = Pending
+	return int(i), word
+}
+
+// grow adds a chunk of free slots.
+func (s *notices) grow() {
+	raw := make([]byte, (chunkSlots+1)*noticeSize)
+	pad := int(-mem.Addr(raw) % noticeSize)
+	s.chunks = append(s.chunks, raw[pad:pad+chunkSlots*noticeSize])
+	first := len(s.slots)
+	for i := range chunkSlots {
+		s.slots = append(s.slots, notice{next: int32(first + i + 1)})
+	}
+	s.slots[len(s.slots)-1].next = s.free
+	s.free = int32(first)
+}
+
+// next finds the first armed slot whose write has completed and disarms it.
+//
+// The third word decides, and it counts from the moment that it is 0 or 1:
+// whatever order its bytes arrive in, a -1 that is half overwritten is
+// neither.
+func (s *notices) next() (slot int, n Notification, ok bool) {
+	for i := s.head; i >= 0; i = s.slots[i].next {
+		word := s.word(int(i))
+		if mem.U32(word, thirdOffset).Load() <= 1 { // acquire: the rest and the data are there
+			s.disarm(i)
+			return int(i), *mem.Struct[Notification](word, 0), true
+		}
+	}
+	return 0, n, false
+}
+
+func (s *notices) disarm(i int32) {
+	n := &s.slots[i]
+	if n.prev >= 0 {
+		s.slots[n.prev].next = n.next
+	} else {
+		s.head = n.next
+	}
+	if n.next >= 0 {
+		s.slots[n.next].prev = n.prev
+	} else {
+		s.tail = n.prev
+	}
+	n.armed = false
+}
+
+func (s *notices) withdraw(slot int) {
+	i := int32(slot)
+	if s.slots[i].armed {
+		s.disarm(i)
+	}
+	s.slots[i] = notice{next: s.free}
+	s.free = i
+}
