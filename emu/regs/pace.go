@@ -1,0 +1,38 @@
+package regs
+
+import (
+	"runtime"
+	"time"
+
+	"github.com/exanet-mpi/exanet/internal/sys"
+)
+
+// Waiting of a block's goroutine: registers in memory cannot wake it, so it
+// polls, and less and less often while nothing happens.
+const (
+	spinRounds  = 64
+	yieldRounds = 1024
+	firstSleep  = 20 * time.Microsecond
+	lastSleep   = 2 * time.Millisecond
+)
+
+type pace struct {
+	rounds int
+	sleep  time.Duration
+}
+
+// wait is called after a pass over the registers.
+func (p *pace) wait(worked bool) {
+	switch p.rounds++; {
+	case worked:
+		*p = pace{}
+	case p.rounds < spinRounds:
+		runtime.Gosched()
+	case p.rounds < yieldRounds:
+		runtime.Gosched()
+		sys.Yield()
+	default:
+		p.sleep = min(max(2*p.sleep, firstSleep), lastSleep)
+		time.Sleep(p.sleep)
+	}
+}
