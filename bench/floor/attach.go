@@ -2,7 +2,6 @@ package floor
 
 import (
 	"fmt"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -23,7 +22,7 @@ func (p *Pair) attachable() (pid int, addr uint64, err error) {
 	if err := write(pid, addr, word); err != nil {
 		return 0, 0, err
 	}
-	if err := p.order(orderLook, -1, 0); err != nil {
+	if err := p.order(orderLook, -1); err != nil {
 		return 0, 0, err
 	}
 	if err := p.finish(); err != nil {
@@ -53,7 +52,6 @@ func write(pid int, addr uint64, src []byte) error {
 // Attach returns the time in microseconds of one process_vm_writev of 64 bytes
 // into the other process, which sleeps.
 func (p *Pair) Attach() (float64, error) {
-	const rounds = 50_000
 	pid, addr, err := p.attachable()
 	if err != nil {
 		return 0, err
@@ -62,14 +60,15 @@ func (p *Pair) Attach() (float64, error) {
 		return 0, err
 	}
 	src := make([]byte, 64)
-	start := time.Now()
-	for range rounds {
-		if err := write(pid, addr, src); err != nil {
-			return 0, err
+	each, err := timed(50_000, func(n int) error {
+		for range n {
+			if err := write(pid, addr, src); err != nil {
+				return err
+			}
 		}
-	}
-	elapsed := time.Since(start)
-	return float64(elapsed.Nanoseconds()) / 1e3 / rounds, nil
+		return nil
+	})
+	return each / 1e3, err
 }
 
 // AttachStream returns the speed, in units of 10^6 bytes a second, at which
@@ -77,7 +76,6 @@ func (p *Pair) Attach() (float64, error) {
 // other, which sleeps: what an MPI does for osu_bw's largest message if the
 // sender alone copies.
 func (p *Pair) AttachStream() (float64, error) {
-	const rounds = 4 * 64
 	pid, addr, err := p.attachable()
 	if err != nil {
 		return 0, err
@@ -86,15 +84,16 @@ func (p *Pair) AttachStream() (float64, error) {
 		return 0, err
 	}
 	src := touched(bufferSize)
-	if err := write(pid, addr, src); err != nil {
+	each, err := timed(4*64, func(n int) error {
+		for range n {
+			if err := write(pid, addr, src); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
 		return 0, err
 	}
-	start := time.Now()
-	for range rounds {
-		if err := write(pid, addr, src); err != nil {
-			return 0, err
-		}
-	}
-	elapsed := time.Since(start)
-	return float64(rounds) * bufferSize / 1e6 / elapsed.Seconds(), nil
+	return bufferSize / 1e6 / (each / 1e9), nil
 }

@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"reflect"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/exanet-mpi/exanet/internal/mem"
 )
 
 // peerVariable makes the test program the child of a Pair.
@@ -101,4 +104,19 @@ func TestPeerByHandSaysSo(t *testing.T) {
 	out, err := cmd.CombinedOutput()
 	require.Error(t, err)
 	require.Contains(t, string(out), "not by hand")
+}
+
+// Words that the two sides write at the same time are in different cache
+// lines.
+func TestSharedLayout(t *testing.T) {
+	typ := reflect.TypeFor[shared]()
+	lines := make(map[uintptr]string)
+	for _, name := range []string{"order", "what", "done", "ping", "pong", "turn", "bell"} {
+		f, ok := typ.FieldByName(name)
+		require.True(t, ok)
+		require.Zero(t, f.Offset%mem.CacheLine, name)
+		require.Empty(t, lines[f.Offset], name)
+		lines[f.Offset] = name
+	}
+	require.LessOrEqual(t, typ.Size(), uintptr(sharedSize))
 }

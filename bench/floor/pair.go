@@ -23,8 +23,7 @@ type shared struct {
 	_      [60]byte
 	what   uint32 // the order itself, written before its number
 	core   int32
-	rounds uint64
-	_      [48]byte
+	_      [56]byte
 	done   atomic.Uint32 // number of the last order that was carried out
 	failed atomic.Uint32 // errno of the order, 0 for success
 	_      [56]byte
@@ -140,7 +139,7 @@ func Open(ctx context.Context, start Start) (_ *Pair, err error) {
 		close(p.waited)
 	}()
 	// The child has told its buffer's address before it takes an order.
-	if err = p.order(orderLook, -1, 0); err == nil {
+	if err = p.order(orderLook, -1); err == nil {
 		err = p.finish()
 	}
 	if err != nil {
@@ -161,7 +160,7 @@ func pipe() (r, w *os.File, err error) {
 
 // Close ends the child and gives the thread its cores back.
 func (p *Pair) Close() {
-	if !p.gone.Load() && p.order(orderQuit, -1, 0) == nil {
+	if !p.gone.Load() && p.order(orderQuit, -1) == nil {
 		select {
 		case <-p.waited:
 		case <-time.After(time.Second):
@@ -177,11 +176,11 @@ func (p *Pair) Close() {
 }
 
 // order tells the child what to do next, on which core (-1: on any).
-func (p *Pair) order(what uint32, core int, rounds int) error {
+func (p *Pair) order(what uint32, core int) error {
 	if p.gone.Load() {
 		return fmt.Errorf("%w has ended", ErrPeer)
 	}
-	p.s.what, p.s.core, p.s.rounds = what, int32(core), uint64(rounds)
+	p.s.what, p.s.core = what, int32(core)
 	p.next++
 	p.until = time.Now().Add(patience)
 	p.s.order.Store(p.next)
@@ -236,13 +235,13 @@ func pin(core int) error {
 	return nil
 }
 
-// begin pins this thread to a core, tells the child what to do on another (or
-// the same), and returns once the child is there.
-func (p *Pair) begin(what uint32, mine, theirs, rounds int) error {
+// begin pins this thread to a core and tells the child what to do on another,
+// or on the same.
+func (p *Pair) begin(what uint32, mine, theirs int) error {
 	if err := pin(mine); err != nil {
 		return err
 	}
-	return p.order(what, theirs, rounds)
+	return p.order(what, theirs)
 }
 
 // twoCores are the cores of the measurements between cores.

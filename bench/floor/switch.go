@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -16,36 +15,44 @@ import (
 // until the other has changed it. It is what ranks that share a core pay at
 // least for every step from one to the other.
 func (p *Pair) Yield() (float64, error) {
-	const rounds = 30_000
 	p.s.turn.Store(0)
-	if err := p.begin(orderYield, p.cores[0], p.cores[0], rounds); err != nil {
+	if err := p.begin(orderYield, p.cores[0], p.cores[0]); err != nil {
 		return 0, err
 	}
-	var start time.Time
-	for i := range uint32(rounds) {
-		if i == 1 { // the child has answered once: it is here
-			start = time.Now()
-		}
-		p.s.turn.Store(2*i + 1)
-		for n := 1; p.s.turn.Load() != 2*i+2; n++ {
-			sys.Yield()
-			if n&0xff == 0 {
-				if err := p.alive(); err != nil {
-					return 0, err
+	turn := uint32(0)
+	trip, err := timed(30_000, func(n int) error {
+		for range n {
+			turn += 2
+			p.s.turn.Store(turn - 1) // odd: the child's
+			for i := 1; p.s.turn.Load() != turn; i++ {
+				sys.Yield()
+				if i&0xff == 0 {
+					if err := p.alive(); err != nil {
+						return err
+					}
 				}
 			}
 		}
+		return nil
+	})
+	if err != nil {
+		return 0, err
 	}
-	elapsed := time.Since(start)
-	return float64(elapsed.Nanoseconds()) / 1e3 / (2 * (rounds - 1)), p.finish()
+	p.s.turn.Store(stop)
+	return trip / 2 / 1e3, p.finish()
 }
 
 func (p *peer) yield() {
-	for i := range uint32(p.s.rounds) {
-		for p.s.turn.Load() != 2*i+1 {
+	for turn := uint32(0); ; turn += 2 {
+		v := p.s.turn.Load()
+		for v == turn {
 			sys.Yield()
+			v = p.s.turn.Load()
 		}
-		p.s.turn.Store(2*i + 2)
+		if v == stop {
+			return
+		}
+		p.s.turn.Store(turn + 2)
 	}
 }
 
@@ -53,41 +60,48 @@ func (p *peer) yield() {
 // pinned to one core that block in reads of a pipe: a write, the reader's
 // wake-up, and a context switch.
 func (p *Pair) Pipe() (float64, error) {
-	const rounds = 10_000
-	if err := p.begin(orderPipe, p.cores[0], p.cores[0], rounds); err != nil {
+	if err := p.begin(orderPipe, p.cores[0], p.cores[0]); err != nil {
 		return 0, err
 	}
 	// The kernel's end of file, or a write without a reader, tells that the
 	// child is gone.
-	word := make([]byte, 1)
+	word := []byte{1}
 	out, in := int(p.out.Fd()), int(p.in.Fd())
-	var start time.Time
-	for i := range rounds {
-		if i == 1 {
-			start = time.Now()
+	trip, err := timed(10_000, func(n int) error {
+		for range n {
+			if err := writeByte(out, word); err != nil {
+				return fmt.Errorf("%w has ended: %w", ErrPeer, err)
+			}
+			if err := readByte(in, word); err != nil {
+				return fmt.Errorf("%w has ended: %w", ErrPeer, err)
+			}
 		}
-		if err := writeByte(out, word); err != nil {
-			return 0, fmt.Errorf("%w has ended: %w", ErrPeer, err)
-		}
-		if err := readByte(in, word); err != nil {
-			return 0, fmt.Errorf("%w has ended: %w", ErrPeer, err)
-		}
+		return nil
+	})
+	if err != nil {
+		return 0, err
 	}
-	elapsed := time.Since(start)
-	return float64(elapsed.Nanoseconds()) / 1e3 / (2 * (rounds - 1)), p.finish()
+	word[0] = 0
+	if err := writeByte(out, word); err != nil {
+		return 0, fmt.Errorf("%w has ended: %w", ErrPeer, err)
+	}
+	return trip / 2 / 1e3, p.finish()
 }
 
+// pipe answers every byte until one is zero.
 func (p *peer) pipe() error {
 	word := make([]byte, 1)
-	for range p.s.rounds {
+	for {
 		if err := readByte(p.read, word); err != nil {
 			return err
+		}
+		if word[0] == 0 {
+			return nil
 		}
 		if err := writeByte(p.write, word); err != nil {
 			return err
 		}
 	}
-	return nil
 }
 
 func readByte(fd int, b []byte) error {
