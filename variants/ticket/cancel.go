@@ -116,6 +116,7 @@ func (p *Protocol) onCancelSend(c *comm, e variants.Envelope, payload []byte) {
 			flags |= granted
 			c.forgetMessage(m)
 			l.skip.add(m.ticket)
+			l.next = l.skip.pass(l.next)
 			if m.kind == variants.EnvDS {
 				p.out.Consumed(p.out.Peer(int32(variants.Word(payload, 0))), m.size)
 			}

@@ -45,11 +45,8 @@ func (p *Protocol) PostRecv(r *variants.Request) {
 // assign gives a posted receive its ticket and, if it is a long one,
 // advertises it (receiver initiation).
 func (p *Protocol) assign(c *comm, l *inLane, r *variants.Request) {
-	if len(l.skip) > 0 {
-		l.next = l.skip.pass(l.next)
-	}
 	r.Ticket, r.Ticketed = l.next, true
-	l.next++
+	l.pass(l.next)
 	if len(r.Buf) <= p.limit {
 		return
 	}
@@ -57,6 +54,15 @@ func (p *Protocol) assign(c *comm, l *inLane, r *variants.Request) {
 	r.Advertised = true
 	p.out.Control(p.peerOf(c, &l.peer, l.src), c.envelope(variants.RTR, l.tag, r.Ticket),
 		w.Addr, w.Notify, uint64(len(r.Buf)))
+}
+
+// pass moves the lane on after a ticket has been used, over those of cancelled
+// sends.
+func (l *inLane) pass(used uint32) {
+	l.next = used + 1
+	if len(l.skip) > 0 {
+		l.next = l.skip.pass(l.next)
+	}
 }
 
 func (p *Protocol) expose(r *variants.Request) rdmaeng.Window {
@@ -101,10 +107,7 @@ func (p *Protocol) match(c *comm, l *inLane, ticket uint32) (r *variants.Request
 	if r == nil && w == nil {
 		return nil, false
 	}
-	if len(l.skip) > 0 {
-		l.skip.pass(ticket)
-	}
-	l.next = ticket + 1
+	l.pass(ticket)
 	if r != nil && (w == nil || r.Order < w.Order) {
 		l.posted.Remove(r)
 		l.unticketed--
@@ -117,10 +120,7 @@ func (p *Protocol) match(c *comm, l *inLane, ticket uint32) (r *variants.Request
 // accept gives an unexpected message to a receive that has just been posted.
 func (p *Protocol) accept(c *comm, r *variants.Request, m *message) {
 	l := m.lane
-	l.next = m.ticket + 1
-	if len(l.skip) > 0 {
-		l.skip.pass(l.next)
-	}
+	l.pass(m.ticket)
 	c.forgetMessage(m)
 	e := variants.Envelope{Kind: m.kind, Src: l.src, Tag: l.tag, Ticket: m.ticket}
 	p.receive(c, l, r, e, m.size, m.data)
