@@ -319,7 +319,7 @@ func TestTwoGroups(t *testing.T) {
 	errs := make(chan error)
 	for r := range 2 {
 		go func() {
-			_, err := Open(d.Path(), r, 2, uint32(r+1), 100*time.Millisecond)
+			_, err := Open(d.Path(), r, 2, uint32(r+1), 3*time.Second)
 			errs <- err
 		}()
 	}
