@@ -3,6 +3,7 @@ package randprog
 import (
 	"bytes"
 	"fmt"
+	"slices"
 )
 
 // Inbox is everything that concerns the receives of one goroutine in one
@@ -11,6 +12,14 @@ type Inbox struct {
 	Seed     uint64
 	Messages []Message // those sent to it, in the order of the sends of each stream
 	Receives []*Receive
+	Peeks    []Peek
+}
+
+// Peek is a probe that found a message which was not received for it.
+type Peek struct {
+	Op        int
+	From, Tag int
+	Status    Status
 }
 
 // Message is a message as its sender's program describes it.
@@ -86,6 +95,7 @@ func Check(in Inbox) []string {
 		}
 	}
 	c.passedOver()
+	c.peeked()
 	return c.problems
 }
 
@@ -227,6 +237,20 @@ func (c *checker) passedOver() {
 			if m := c.got[later]; m != nil && r.fits(m) && later.DoneAt < r.CancelAt {
 				c.report(r, "was cancelled later than %s got %s", later, m)
 			}
+		}
+	}
+}
+
+// peeked checks that what probes reported exists. Which of several messages it
+// had to be is checked where the message is received.
+func (c *checker) peeked() {
+	for _, p := range c.Peeks {
+		r := Receive{From: p.From, Tag: p.Tag}
+		if !slices.ContainsFunc(c.Messages, func(m Message) bool {
+			return r.fits(&m) && p.Status == Status{Source: m.Source, Tag: m.Tag, Bytes: m.Size}
+		}) {
+			c.problems = append(c.problems, fmt.Sprintf("iprobe #%d(%s) found %v, which nobody sent",
+				p.Op, pattern(p.From, p.Tag), p.Status))
 		}
 	}
 }

@@ -205,6 +205,19 @@ func TestCheckRejects(t *testing.T) {
 		b.rejected(t, "WaitAll reports truncation: false")
 	})
 
+	t.Run("probe of nothing", func(t *testing.T) {
+		b := two()
+		for m := range 3 {
+			b.receive(b.in.Messages[m].Source, 7, 100, m)
+		}
+		b.in.Peeks = []Peek{{From: 1, Tag: AnyTag, Status: Status{Source: 1, Tag: 7, Bytes: 100}}}
+		b.accepted(t)
+		b.in.Peeks[0].From = 2
+		b.rejected(t, "which nobody sent")
+		b.in.Peeks[0] = Peek{From: 1, Tag: 7, Status: Status{Source: 1, Tag: 7, Bytes: 99}}
+		b.rejected(t, "which nobody sent")
+	})
+
 	// One change to a single correct receive of 100 B into 200 B.
 	for why, change := range map[string]func(r *Receive, buf []byte){
 		"has the status":     func(r *Receive, _ []byte) { r.Status.Bytes-- },

@@ -129,7 +129,7 @@ func (t *thread) finishSends() {
 // finish compares what the thread received, and what became of its buffers,
 // with the model. All communication of the phase has ended.
 func (t *thread) finish(gone map[int]bool) {
-	in := Inbox{Seed: t.p.Seed, Receives: t.receives}
+	in := Inbox{Seed: t.p.Seed, Receives: t.receives, Peeks: t.peeks}
 	for _, o := range t.p.sentTo(t.id, t.phase) {
 		in.Messages = append(in.Messages, Message{
 			Op: o.ID, Stream: o.Thread, Source: t.p.Threads[o.Thread].Rank, Tag: o.Tag, Size: o.Size, Gone: gone[o.ID],

@@ -108,7 +108,7 @@ func (g *generator) step() {
 		g.receive(Irecv)
 	case w < 62:
 		g.receive(Recv)
-	case w < 66:
+	case w < 65:
 		g.receive(Probe)
 	case w < 70:
 		g.receive(Iprobe)
@@ -249,6 +249,7 @@ func (g *generator) receive(kind Kind) {
 	o := g.incoming(g.thread())
 	o.Kind = kind
 	o.Cancelable = kind == Irecv && g.Float64() < g.cancel
+	o.Peek = kind == Iprobe && g.IntN(3) == 0
 	if !g.add(o) {
 		return
 	}

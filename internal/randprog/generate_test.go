@@ -98,8 +98,10 @@ func TestLedger(t *testing.T) {
 	t.Run("a blocking receive needs a message that no earlier receive can take", func(t *testing.T) {
 		l := newLedger(p)
 		require.False(t, l.admit([]Op{op(1, Recv, from0)}))
-		require.True(t, l.admit([]Op{op(0, Isend, loosely(to1))}))
+		l.admit([]Op{op(0, Isend, loosely(to1))})
 		require.False(t, l.admit([]Op{op(1, Recv, from0)}))
+
+		l = newLedger(p)
 		require.True(t, l.admit([]Op{op(0, Isend, to1)}))
 		require.True(t, l.admit([]Op{op(1, Iprobe, wild)}))
 		require.False(t, l.admit([]Op{op(1, Recv, from0)}))
@@ -107,6 +109,14 @@ func TestLedger(t *testing.T) {
 		require.True(t, l.admit([]Op{op(0, Isend, to1)}))
 		require.True(t, l.admit([]Op{op(1, Probe, wild)}))
 		require.False(t, l.admit([]Op{op(1, Recv, from0)}))
+	})
+	t.Run("no receive after a probe of what may be cancelled", func(t *testing.T) {
+		l := newLedger(p)
+		require.True(t, l.admit([]Op{op(0, Isend, loosely(to1))}))
+		require.False(t, l.admit([]Op{op(1, Iprobe, wild)}))
+		require.True(t, l.admit([]Op{op(1, Iprobe, Op{From: 0, RTag: 8})}))
+		require.True(t, l.admit([]Op{op(1, Iprobe, Op{From: 0, RTag: 7, Peek: true})}))
+		require.False(t, l.admit([]Op{op(0, Isend, Op{Dest: 1, Tag: 8, Cancelable: true})}))
 	})
 	t.Run("requests", func(t *testing.T) {
 		l := newLedger(p)

@@ -1,5 +1,7 @@
 package randprog
 
+import "slices"
+
 // ledger decides which operations a program may contain so that it ends
 // whatever matches what. It sees the operations of a phase in their order and
 // counts.
@@ -15,6 +17,9 @@ package randprog
 // tag. Only such messages fit these receives, and none of them overtakes an
 // earlier one; so if the send were still unmatched, all of these receives
 // would have been taken by its predecessors, which are too few.
+//
+// A cancelled message may be gone when the receive that follows a probe of it
+// begins. Where a message may be cancelled there are no such receives.
 //
 // A ready send asks for the same of receives that are posted before it starts:
 // those of the first part, or, sent to itself, those earlier in the thread.
@@ -68,8 +73,14 @@ func (l *ledger) legal(o *Op) bool {
 	case Send:
 		return o.Mode == Buffered || l.sendEnds(o)
 	case Isend:
-		return o.Mode != Ready || l.sendEnds(o)
-	case Recv, Probe:
+		return (o.Mode != Ready || l.sendEnds(o)) && !(o.Cancelable && slices.ContainsFunc(l.recvs, func(r *Op) bool {
+			return r.probes() && r.Thread == o.Dest && l.matches(r, o)
+		}))
+	case Iprobe:
+		return o.Peek || l.lasting(o)
+	case Probe:
+		return l.recvEnds(o) && l.lasting(o)
+	case Recv:
 		return l.recvEnds(o)
 	case Sendrecv:
 		return l.sendEnds(o) && l.recvEnds(o)
@@ -97,6 +108,13 @@ func (l *ledger) legal(o *Op) bool {
 		return false
 	}
 	return true
+}
+
+// lasting reports whether no message that the probe o may find is cancelled.
+func (l *ledger) lasting(o *Op) bool {
+	return !slices.ContainsFunc(l.sends, func(s *Op) bool {
+		return s.Cancelable && s.Dest == o.Thread && l.matches(o, s)
+	})
 }
 
 // known drops the references of o to requests that its thread does not have.

@@ -64,6 +64,9 @@ type Op struct {
 	RTag int // tag or AnyTag
 	Cap  int // bytes of the buffer
 
+	// Peek makes an Iprobe a probe only, which receives nothing.
+	Peek bool
+
 	// Cancelable marks a send or receive that a later Cancel may name. It
 	// counts for nothing where the end of another operation is at stake.
 	Cancelable bool
@@ -122,11 +125,16 @@ func (o *Op) sends() bool { return o.Kind == Send || o.Kind == Isend || o.Kind =
 // receives reports whether o receives, or may receive, a message.
 func (o *Op) receives() bool {
 	switch o.Kind {
-	case Recv, Irecv, Sendrecv, Probe, Iprobe:
+	case Recv, Irecv, Sendrecv, Probe:
 		return true
+	case Iprobe:
+		return !o.Peek
 	}
 	return false
 }
+
+// probes reports whether o probes and then receives what it found.
+func (o *Op) probes() bool { return o.Kind == Probe || o.Kind == Iprobe && !o.Peek }
 
 // sentTo returns the sends to a thread in one phase, in program order.
 func (p *Program) sentTo(thread, phase int) (ops []*Op) {

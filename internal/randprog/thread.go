@@ -17,7 +17,8 @@ type thread struct {
 	now   int // the thread's time: one tick an event
 
 	arena    arena
-	receives []*Receive       // in posting order
+	receives []*Receive // in posting order
+	peeks    []Peek
 	sent     map[int]*sending // by operation
 	reqs     map[int]*pending // by operation
 	live     []*pending       // requests not known to be complete
@@ -45,7 +46,7 @@ type pending struct {
 
 func (t *thread) start(phase int) {
 	t.phase, t.rng, t.now = phase, t.p.random(1, phase, t.id), 1
-	t.receives, t.live, t.got, t.tally = nil, nil, 0, Tally{}
+	t.receives, t.peeks, t.live, t.got, t.tally = nil, nil, nil, 0, Tally{}
 	t.sent, t.reqs = map[int]*sending{}, map[int]*pending{}
 }
 
@@ -226,6 +227,10 @@ func (t *thread) probe(o *Op) {
 		return
 	}
 	t.note(o.ID, event{what: found, st: st, has: true, err: err})
+	if o.Peek {
+		t.peeks = append(t.peeks, Peek{Op: o.ID, From: o.From, Tag: o.RTag, Status: st})
+		return
+	}
 	t.probed(o.ID, o.From, o.RTag, o.Cap, st)
 }
 

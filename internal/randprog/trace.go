@@ -126,6 +126,9 @@ func (p *Program) describe(o *Op) string {
 	case Probe:
 		return fmt.Sprintf("probe+recv(%s)", source())
 	case Iprobe:
+		if o.Peek {
+			return fmt.Sprintf("iprobe(%s)", pattern(o.From, o.RTag))
+		}
 		return fmt.Sprintf("iprobe+recv(%s)", source())
 	case Test, Wait, WaitAll, WaitAny, Cancel:
 		names := map[Kind]string{Test: "test", Wait: "wait", WaitAll: "waitall", WaitAny: "waitany", Cancel: "cancel"}
