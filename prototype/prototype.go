@@ -105,11 +105,12 @@ func Open(path string, rank, size int, pdid uint32, timeout time.Duration) (*End
 		return nil, errors.Join(err, e.Close())
 	}
 	entries, err := dir.wait(size, timeout)
-	if err == nil {
-		err = sameGroup(path, e.ProtectionID(), entries)
-	}
 	if err != nil {
 		dir.withdraw(rank)
+		return nil, errors.Join(err, e.Close())
+	}
+	// The entry stays, so that the others see the same and not a missing rank.
+	if err := sameGroup(path, e.ProtectionID(), entries); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
 	e.Join(rank, entries)

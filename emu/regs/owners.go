@@ -9,7 +9,7 @@ import (
 )
 
 // lookEvery is how soon pages of a process that has ended are free again.
-const lookEvery = 5 * time.Millisecond
+const lookEvery = 10 * time.Millisecond
 
 // runOwners stands in for the driver, which learns from the kernel when a
 // process ends: it holds a pidfd for each process in an OWNER register, looks
