@@ -3,14 +3,18 @@ package mpi
 import (
 	"fmt"
 	"os"
+	"sync/atomic"
 )
 
 // askWaiting is the byte by which the launcher asks a rank what it waits for.
 const askWaiting = 'w'
 
+// told is the rank of this process that answers, once there is one.
+var told atomic.Pointer[rank]
+
 // listen serves the connection to the launcher, if there is one. When the
 // launcher is gone, so is the job: the process ends.
-func (k *rank) listen() error {
+func listen(number int) error {
 	if _, ok := os.LookupEnv(envControl); !ok {
 		return nil
 	}
@@ -23,10 +27,10 @@ func (k *rank) listen() error {
 		for {
 			n, err := f.Read(b[:])
 			if n == 1 && b[0] == askWaiting {
-				k.tell()
+				tell(number, told.Load())
 			}
 			if err != nil || n == 0 {
-				fmt.Fprintf(os.Stderr, "exanet: rank %d: the launcher is gone, ending\n", k.fab.Rank())
+				fmt.Fprintf(os.Stderr, "exanet: rank %d: the launcher is gone, ending\n", number)
 				os.Exit(1)
 			}
 		}
@@ -34,16 +38,21 @@ func (k *rank) listen() error {
 	return nil
 }
 
-// tell prints what the rank waits for.
-func (k *rank) tell() {
+// tell prints what a rank waits for.
+func tell(number int, k *rank) {
+	say := func(line string) { fmt.Fprintf(os.Stderr, "exanet: rank %d: %s\n", number, line) }
+	if k == nil {
+		say("in Init, waits for the other ranks to call it")
+		return
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	none := true
 	k.proto.Waiting(func(line string) {
 		none = false
-		fmt.Fprintf(os.Stderr, "exanet: rank %d: %s\n", k.fab.Rank(), line)
+		say(line)
 	})
 	if none {
-		fmt.Fprintf(os.Stderr, "exanet: rank %d: waits for nothing\n", k.fab.Rank())
+		say("waits for nothing")
 	}
 }

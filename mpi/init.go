@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/exanet-mpi/exanet/emu/host"
+	"github.com/exanet-mpi/exanet/rdmaeng"
 )
 
 // Environment of a rank process, set by the launcher.
@@ -20,6 +21,7 @@ const (
 	envControl = "EXANET_CONTROL" // file descriptor of the connection to the launcher
 	envVariant = "EXANET_VARIANT"
 	envDevice  = "EXANET_DEVICE"
+	envPages   = "EXANET_REGISTERS" // file descriptor of the software device's pages
 	envStats   = "EXANET_STATS"
 )
 
@@ -67,8 +69,15 @@ func WithVariant(name string) Option {
 	}
 }
 
-// WithDevice chooses the device: "host", "prototype" (host with the
-// prototype's 64-byte messages). The default is EXANET_DEVICE, else "host".
+// The devices.
+const (
+	deviceHost      = "host"      // shared memory
+	devicePrototype = "prototype" // shared memory, with the prototype's 64-byte messages
+	deviceRegisters = "registers" // the prototype's register pages, as software
+)
+
+// WithDevice chooses the device: "host", "prototype" or "registers"; the last
+// needs the launcher. The default is EXANET_DEVICE, else "host".
 func WithDevice(name string) Option {
 	return func(s *settings) error {
 		s.device = name
@@ -92,10 +101,10 @@ func options(opts []Option) (*settings, error) {
 	}
 	switch s.device {
 	case "":
-		s.device = "host"
-	case "host", "prototype":
+		s.device = deviceHost
+	case deviceHost, devicePrototype, deviceRegisters:
 	default:
-		return nil, initError(fmt.Errorf("there is no device %q", s.device), "choose host or prototype")
+		return nil, initError(fmt.Errorf("there is no device %q", s.device), "choose host, prototype or registers")
 	}
 	return s, nil
 }
@@ -126,46 +135,55 @@ func Init(opts ...Option) (*Comm, error) {
 		return nil, err
 	}
 	f, err := join(o)
-	if err != nil {
-		return nil, initError(err, "")
-	}
-	k := newRank(f)
-	world := newWorld(k)
-	if err := k.listen(); err != nil {
-		return nil, initError(err, "start the program with exanet run")
-	}
-	if err := f.WaitAttached(); errors.Is(err, host.ErrPeer) {
-		return nil, world.fail("Init", noValue, noValue, noValue, fmt.Errorf("%w: %w", ErrProcFailed, err), "see what the launcher says about it")
+	if errors.Is(err, rdmaeng.ErrPeer) {
+		return nil, (*Comm)(nil).fail("Init", noValue, noValue, noValue, fmt.Errorf("%w: %w", ErrProcFailed, err), "see what the launcher says about it")
 	} else if err != nil {
 		return nil, initError(err, "")
 	}
-	if err := world.barrier(); err != nil {
-		return nil, err
-	}
-	k.mu.Lock()
-	f.Ready()
+	k := newRank(f)
 	k.stats = newCallStats(os.Getenv(envStats))
-	k.mu.Unlock()
+	world := newWorld(k)
+	told.Store(k)
 	process.world, process.inited = world, true
 	return world, nil
 }
 
-// join attaches to the job segment that the environment names.
-func join(o *settings) (*host.Fabric, error) {
+// join takes this process's place in the job that the environment names, and
+// returns when all ranks have done so.
+func join(o *settings) (fabric, error) {
 	text, ok := os.LookupEnv(envRank)
 	if !ok {
-		return host.NewLocalJob(1).AttachLocal(0, o.limit())
+		m, err := host.NewLocalJob(1).JoinLocal(0)
+		if err != nil {
+			return nil, err
+		}
+		return host.NewFabric(m, o.limit()), nil
 	}
 	rank, err := strconv.Atoi(text)
 	if err != nil {
 		return nil, fmt.Errorf("%s=%q is not a number", envRank, text)
+	}
+	if err := listen(rank); err != nil {
+		return nil, err
 	}
 	file, err := inherited(envJob)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	return host.Attach(file, rank, o.limit(), "protocol "+o.variant+" on "+o.device)
+	m, err := host.Join(file, rank, "protocol "+o.variant+" on "+o.device)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.WaitJoined(); err != nil {
+		return nil, err
+	}
+	if o.device == deviceRegisters {
+		return openRegisters(m)
+	}
+	f := host.NewFabric(m, o.limit())
+	f.Settled()
+	return f, nil
 }
 
 // inherited opens a file that the launcher has passed on, for this process

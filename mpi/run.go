@@ -23,15 +23,20 @@ func Run(n int, rank func(world *Comm) error, opts ...Option) error {
 	if n < 1 {
 		return (*Comm)(nil).fail("Run", noValue, noValue, noValue, ErrInit, fmt.Sprintf("ask for at least one rank, not %d", n))
 	}
+	if o.device == deviceRegisters {
+		return initError(errors.New("the device registers serves processes"), "start the program with exanet run")
+	}
 	job := host.NewLocalJob(n)
 	stats := os.Getenv("EXANET_STATS")
 	errs := make([]error, n)
 	var wg sync.WaitGroup
 	fabs := make([]*host.Fabric, n)
 	for i := range n {
-		if fabs[i], err = job.AttachLocal(i, o.limit()); err != nil {
+		m, err := job.JoinLocal(i)
+		if err != nil {
 			return err
 		}
+		fabs[i] = host.NewFabric(m, o.limit())
 	}
 	for i := range n {
 		wg.Go(func() {
@@ -77,7 +82,7 @@ func primary(errs []error) error {
 }
 
 func (o *settings) limit() int {
-	if o.device == "prototype" {
+	if o.device == devicePrototype {
 		return packetizer.PayloadLimit
 	}
 	return host.DefaultLimit

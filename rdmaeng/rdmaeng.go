@@ -12,6 +12,8 @@
 // emu/host, which copies through shared memory or by cross-memory attach.
 package rdmaeng
 
+import "errors"
+
 // Window names a remote buffer and the notification word that goes with it,
 // both as Exanet addresses (dma_get_exanet_addr of the thesis, 2.4). Windows
 // travel in control messages; only the rank that exposed the buffer and its
@@ -45,6 +47,9 @@ type Transfer struct {
 	Stage uint8 // engine-specific
 	Slot  int32 // engine-specific
 }
+
+// ErrPeer is what Test returns for a transfer to a rank that has died.
+var ErrPeer = errors.New("the peer has died")
 
 // Engine moves bulk data for one rank. It is not safe for concurrent use: its
 // rank serialises the calls.

@@ -1,7 +1,6 @@
 package host
 
 import (
-	"errors"
 	"unsafe"
 
 	"github.com/exanet-mpi/exanet/internal/mem"
@@ -26,9 +25,6 @@ const (
 	copyPiece  = 512 << 10 // between two looks at the mailbox
 )
 
-// ErrPeer is the error of a transfer to a rank that has died.
-var ErrPeer = errors.New("the peer has died")
-
 // slot is an exposed buffer. Its generation is part of the notify address, so
 // that a record for an earlier exposure of the slot is recognised.
 type slot struct {
@@ -43,11 +39,8 @@ type engine struct {
 	notified []int32 // slots whose write has completed, in order
 	taken    int     // of notified
 
-	cookie []uint64 // in memory that does not move, for the probe of others
-	pidfds map[int]int
+	pidfds map[int]int // of ranks that cross-memory attach reaches
 }
-
-func (e *engine) init() { e.cookie = newCookie() }
 
 // depositRecord and notifyRecord are the records between fabrics. Word 0 keeps
 // the kind above the device's 32 bits, word 1 the notify address, word 2 the
@@ -156,7 +149,7 @@ func (f *Fabric) Start(t *rdmaeng.Transfer) {
 // Test implements rdmaeng.Engine.
 func (f *Fabric) Test(t *rdmaeng.Transfer) (bool, error) {
 	if f.job.Dead(t.To) {
-		return true, ErrPeer
+		return true, rdmaeng.ErrPeer
 	}
 	if t.Stage == stageCopy {
 		f.copyPiece(t)

@@ -15,9 +15,9 @@ func attachAll(t require.TestingT, n int) []*Fabric {
 	j := NewLocalJob(n)
 	fabs := make([]*Fabric, n)
 	for i := range fabs {
-		f, err := j.AttachLocal(i, 0)
+		m, err := j.JoinLocal(i)
 		require.NoError(t, err)
-		fabs[i] = f
+		fabs[i] = NewFabric(m, 0)
 	}
 	return fabs
 }

@@ -35,10 +35,11 @@ func TestMain(m *testing.M) {
 // claimAndStop sends one whole message to rank 0 and another of which only
 // the last step, publishing, is missing when the signal arrives.
 func claimAndStop(sig unix.Signal) {
-	f, err := Attach(os.NewFile(3, "job"), 2, 0, "")
+	m, err := Join(os.NewFile(3, "job"), 2, "")
 	if err != nil {
 		os.Exit(3)
 	}
+	f := NewFabric(m, 0)
 	f.TrySend(0, packetizer.Header{7 << 32}, []byte("whole"))
 	g := &f.job.geo
 	r := f.job.ringOf(2, 0)
@@ -69,10 +70,11 @@ func TestAProducerStoppedBeforePublishing(t *testing.T) {
 		t.Run(unix.SignalName(sig), func(t *testing.T) {
 			j, err := NewJob(3)
 			require.NoError(t, err)
-			f0, err := j.attach(0, 0, "")
+			m0, err := j.join(0, "")
 			require.NoError(t, err)
-			f1, err := j.attach(1, 0, "")
+			m1, err := j.join(1, "")
 			require.NoError(t, err)
+			f0, f1 := NewFabric(m0, 0), NewFabric(m1, 0)
 			self, err := os.Executable()
 			require.NoError(t, err)
 			cmd := exec.Command(self, "-test.run=^$")
@@ -131,8 +133,9 @@ func TestASleeperIsWoken(t *testing.T) {
 					j, err := NewJob(2)
 					require.NoError(t, err)
 					for i := range fabs {
-						fabs[i], err = j.attach(i, 0, "")
+						m, err := j.join(i, "")
 						require.NoError(t, err)
+						fabs[i] = NewFabric(m, 0)
 					}
 				}
 				for range 200 {

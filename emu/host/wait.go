@@ -18,64 +18,11 @@ import (
 // membarrier, which makes every running sender execute a fence. So a sender
 // needs none. Where the kernel refuses membarrier, and between ranks of one
 // process, senders publish with a fence instead (header.fence).
-//
-// A rank has two bells. The foreground bell wakes the caller that waits inside
-// an MPI call. The background bell wakes the goroutine that makes progress while
-// the application computes; it is up only while there is something to do.
-//
-// A bell also has a counter that every ring counts up. Whoever wants to sleep
-// takes a mark of it before it last looks for work; a ring in between changes
-// the counter and the sleeper does not sleep.
-type bells struct {
-	foreground, background chan struct{} // of ranks in this process
-}
-
-func newBells() bells {
-	return bells{make(chan struct{}, 1), make(chan struct{}, 1)}
-}
-
 const (
 	spinTime    = 30 * time.Microsecond
 	yields      = 200 // sched_yield costs about 0.3 us when nobody else is runnable
 	spinsBefore = 64  // polls between looks at the clock
 )
-
-// wake counts up the bell of a rank and wakes who sleeps on it.
-func (j *Job) wake(rank int, bell uint32) {
-	c := j.control(rank)
-	c.flags.And(^bell)
-	w := &c.foreground
-	if bell == bellBackground {
-		w = &c.background
-	}
-	w.Add(1)
-	if j.localBells == nil {
-		sys.FutexWake(w, 1)
-		return
-	}
-	ch := j.localBells[rank].foreground
-	if bell == bellBackground {
-		ch = j.localBells[rank].background
-	}
-	select {
-	case ch <- struct{}{}:
-	default:
-	}
-}
-
-// ring wakes a rank whose flags were found up: the waiting call if there is
-// one, else the background goroutine.
-func (j *Job) ring(rank int, flags uint32) {
-	if flags&bellForeground != 0 {
-		j.wake(rank, bellForeground)
-	} else {
-		j.wake(rank, bellBackground)
-	}
-}
-
-// Mark returns the state of the foreground bell. Take it before the last look
-// for work that precedes Spin and Sleep.
-func (f *Fabric) Mark() uint32 { return f.self.foreground.Load() }
 
 // Spin waits a short while, without giving up more than the time slice, until
 // there may be something to do: a message, a death, a ring of the bell since
@@ -155,9 +102,6 @@ func (f *Fabric) ready(mark uint32) bool {
 	return false
 }
 
-// WakeForeground makes the current or next Spin or Sleep of this rank return.
-func (f *Fabric) WakeForeground() { f.job.wake(f.me, bellForeground) }
-
 // ArmBackground raises the flag of the background bell and reports whether
 // something has arrived meanwhile, which no sender will ring for. Only the
 // poller may call it.
@@ -165,36 +109,4 @@ func (f *Fabric) ArmBackground() (arrived bool) {
 	f.self.flags.Or(bellBackground)
 	f.settle()
 	return f.ready(f.self.foreground.Load())
-}
-
-// DisarmBackground takes the flag of the background bell down.
-func (f *Fabric) DisarmBackground() { f.self.flags.And(^bellBackground) }
-
-// MarkBackground is Mark for the background bell.
-func (f *Fabric) MarkBackground() uint32 { return f.self.background.Load() }
-
-// WaitBackground sleeps until the background bell has been rung since mark.
-func (f *Fabric) WaitBackground(mark uint32) {
-	for f.self.background.Load() == mark {
-		if f.job.localBells == nil {
-			sys.FutexWait(&f.self.background, mark)
-		} else {
-			<-f.job.localBells[f.me].background
-		}
-	}
-}
-
-// WakeBackground ends the current or next WaitBackground of a rank, whether or
-// not its flag is up: for messages that must be answered even by a rank that
-// has nothing to do itself.
-func (f *Fabric) WakeBackground(rank int) { f.job.wake(rank, bellBackground) }
-
-// Yield lets others run, where those are likely to include the rank that the
-// caller waits for.
-func (f *Fabric) Yield() {
-	if f.job.localBells != nil {
-		runtime.Gosched()
-	} else if f.crowded {
-		sys.Yield()
-	}
 }

@@ -33,6 +33,8 @@
 package ticket
 
 import (
+	"errors"
+
 	"github.com/exanet-mpi/exanet/packetizer"
 	"github.com/exanet-mpi/exanet/rdmaeng"
 	"github.com/exanet-mpi/exanet/variants"
@@ -294,9 +296,10 @@ func (p *Protocol) Urgent() (world int, ok bool) {
 	return int(w), true
 }
 
+// peerError is the error of a request whose write has ended with err.
 func peerError(err error) error {
-	if err != nil {
+	if errors.Is(err, rdmaeng.ErrPeer) {
 		return variants.ErrPeerDied
 	}
-	return nil
+	return err
 }
