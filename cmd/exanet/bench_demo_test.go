@@ -93,6 +93,7 @@ func TestBenchAndDemoAsCommands(t *testing.T) {
 		time.Sleep(100 * time.Millisecond) // the ranks are on their way
 		require.NoError(t, cmd.Process.Signal(syscall.SIGINT))
 		require.Error(t, cmd.Wait())
+		require.Equal(t, 130, cmd.ProcessState.ExitCode())
 		left, err := os.ReadDir(p.tmp)
 		require.NoError(t, err)
 		require.Empty(t, left)
@@ -141,7 +142,7 @@ func TestBenchAndDemoAsCommands(t *testing.T) {
 	})
 	t.Run("mistakes", func(t *testing.T) {
 		for _, args := range []string{
-			"demo -n 0", "demo -n x", "demo --grid 0", "demo --grid 1x2", "demo --iterations 0", "demo rest", "demo --unknown",
+			"demo -n 0", "demo -n x", "demo --grid 0", "demo --grid 1x2", "demo --grid 4096", "demo --iterations 0", "demo rest", "demo --unknown",
 			"bench nonsense", "bench latency -n 1", "bench latency --sizes 8:1", "bench latency --sizes=", "bench bw --sizes 1k",
 			"bench bw --iterations -1", "bench bw --warmup -2", "bench bw --repeat 0", "bench latency rest",
 			"bench barrier -n 0", "bench barrier --sizes 1", "bench idle -n 1", "bench idle --time 0s",
@@ -151,6 +152,16 @@ func TestBenchAndDemoAsCommands(t *testing.T) {
 			require.Equal(t, exitUsage, code, args)
 			require.Empty(t, out, args)
 			require.Regexp(t, `^exanet: [^\n]+\n$`, errs, args)
+		}
+	})
+	t.Run("commands that start ranks refuse to be ranks", func(t *testing.T) {
+		for _, args := range [][]string{{"demo"}, {"bench", "floor"}} {
+			cmd := p.command(t, args...)
+			cmd.Env = append(cmd.Env, "EXANET_RANK=0")
+			out, err := cmd.CombinedOutput()
+			require.Error(t, err)
+			require.Equal(t, exitUsage, cmd.ProcessState.ExitCode())
+			require.Contains(t, string(out), "outside a job")
 		}
 	})
 	t.Run("help", func(t *testing.T) {

@@ -73,6 +73,12 @@ The exit code is 1 if the result is wrong.`,
 			if f.ranks < 1 {
 				return usageErrorf("-n %d: use 1 rank or more", f.ranks)
 			}
+			if _, err := stencil.NewLayout(f.ranks, f.local); err != nil {
+				return usageErrorf("--grid: %v", err)
+			}
+			if inJob() {
+				return usageErrorf("%s starts its own ranks: call it outside a job", cmd.CommandPath())
+			}
 			return runDemo(cmd, f)
 		},
 	}
@@ -92,7 +98,10 @@ func runDemo(cmd *cobra.Command, f *demoFlags) error {
 	defer os.RemoveAll(dir)
 
 	report, err := launchDemo(ctx, cmd, f, dir)
-	if err != nil {
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return interruptedError{err}
+	case err != nil:
 		return err
 	}
 	total, err := readStats(dir, f.ranks)
@@ -101,6 +110,15 @@ func runDemo(cmd *cobra.Command, f *demoFlags) error {
 	}
 	return writeDemo(cmd.OutOrStdout(), report, total)
 }
+
+// interruptedError is the end of a demo that the user does not want to see to
+// its end.
+type interruptedError struct{ error }
+
+// ExitCode is that of a program ended by SIGINT, as shells have it.
+func (interruptedError) ExitCode() int { return 128 + int(syscall.SIGINT) }
+
+func (e interruptedError) Unwrap() error { return e.error }
 
 // launchDemo runs the ranks and returns what rank 0 reports.
 func launchDemo(ctx context.Context, cmd *cobra.Command, f *demoFlags, dir string) (*demoReport, error) {

@@ -26,6 +26,9 @@ import (
 // ErrGrid is the error of a grid that cannot be laid out.
 var ErrGrid = errors.New("unusable grid")
 
+// maxPoints bounds the global grid: Check takes 80 bytes a point on rank 0.
+const maxPoints = 1 << 28
+
 // Layout says how a global grid is divided: every rank holds Local points, and
 // Ranks of them stand along each axis. Index 0 is x, the axis along which
 // points are contiguous in memory; ranks are numbered with x fastest too.
@@ -45,7 +48,11 @@ func NewLayout(ranks int, local [3]int) (Layout, error) {
 			return Layout{}, fmt.Errorf("%w: %d points along an axis, at least 1 is needed", ErrGrid, n)
 		}
 	}
-	return Layout{Local: local, Ranks: Factor(ranks)}, nil
+	l := Layout{Local: local, Ranks: Factor(ranks)}
+	if local[0] > maxPoints/local[1]/local[2]/ranks {
+		return Layout{}, fmt.Errorf("%w: %d x %d x %d points on %d ranks are more than %d altogether", ErrGrid, local[0], local[1], local[2], ranks, maxPoints)
+	}
+	return l, nil
 }
 
 // Factor splits n into three factors with the least sum, the largest first:

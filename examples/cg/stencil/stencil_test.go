@@ -256,4 +256,8 @@ func TestParseGrid(t *testing.T) {
 	require.ErrorIs(t, err, ErrGrid)
 	_, err = NewLayout(0, [3]int{1, 1, 1})
 	require.ErrorIs(t, err, ErrGrid)
+	_, err = NewLayout(4, [3]int{4096, 4096, 4096})
+	require.ErrorIs(t, err, ErrGrid)
+	_, err = NewLayout(4, [3]int{512, 512, 256})
+	require.NoError(t, err)
 }
