@@ -9,21 +9,26 @@ const budget = 300 * time.Millisecond
 // stop in place of a counter ends the child's part of a measurement.
 const stop = 1<<31 - 1
 
-// timed returns the mean time of a step in nanoseconds. It runs them in blocks
-// of 32, the first of which is not counted, until there are most of them or
-// the budget is used up.
+// timed returns the time of a step in nanoseconds. It runs them in blocks of
+// 32, the first of which is not counted, until there are most of them or the
+// budget is used up, and takes the median of the blocks: what the machine can
+// do, without the moments in which it did something else.
 func timed(most int, steps func(n int) error) (float64, error) {
 	const block = 32
 	if err := steps(block); err != nil {
 		return 0, err
 	}
-	start := time.Now()
-	for n := block; ; n += block {
+	blocks := make([]float64, 0, (most+block-1)/block)
+	begin := time.Now()
+	for last := begin; ; {
 		if err := steps(block); err != nil {
 			return 0, err
 		}
-		if used := time.Since(start); n >= most || used > budget {
-			return float64(used.Nanoseconds()) / float64(n), nil
+		now := time.Now()
+		blocks = append(blocks, float64(now.Sub(last).Nanoseconds())/block)
+		if len(blocks) == cap(blocks) || now.Sub(begin) > budget {
+			return median(blocks), nil
 		}
+		last = now
 	}
 }
