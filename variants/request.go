@@ -11,6 +11,7 @@ package variants
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/exanet-mpi/exanet/packetizer"
 	"github.com/exanet-mpi/exanet/rdmaeng"
@@ -57,6 +58,11 @@ func (c *Context) World(rank int32) int32 {
 		return rank
 	}
 	return c.Group[rank]
+}
+
+// Has reports whether a rank of the job is in the communicator.
+func (c *Context) Has(world int32) bool {
+	return c.Group == nil || slices.Contains(c.Group, world)
 }
 
 // Status is what a completed receive tells about its message.

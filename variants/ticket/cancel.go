@@ -29,7 +29,7 @@ func (p *Protocol) Cancel(r *variants.Request) {
 		return
 	}
 	if !r.Queued {
-		p.count.CancelsRefused++
+		p.Count.CancelsRefused++
 		return // matched
 	}
 	c := p.comm(r.Ctx.ID)
@@ -38,7 +38,7 @@ func (p *Protocol) Cancel(r *variants.Request) {
 	if r.Recv {
 		if !r.Ticketed {
 			p.takeBack(c, r)
-			p.cancelled(r)
+			p.Cancelled(r)
 			return
 		}
 		kind = variants.CancelRecv
@@ -46,19 +46,9 @@ func (p *Protocol) Cancel(r *variants.Request) {
 	} else {
 		peer = c.outLane(r.Peer, r.Tag).peer
 	}
-	r.Cancelling = true
-	p.countOpen(r, +1)
 	peer = p.peerOf(c, &peer, r.Peer)
-	p.out.Control(peer, c.envelope(kind, r.Tag, r.Ticket), uint64(p.me), uint64(uint32(r.Peer)))
-	p.urgent = append(p.urgent, peer.World)
-}
-
-// countOpen notes that an eager receive needs attention while it is being
-// cancelled; other requests are counted already.
-func (p *Protocol) countOpen(r *variants.Request, by int) {
-	if !p.counts(r) {
-		p.open += by
-	}
+	p.Out.Control(peer, c.envelope(kind, r.Tag, r.Ticket), uint64(p.Me), uint64(uint32(r.Peer)))
+	p.Ask(r, peer)
 }
 
 // takeBack removes a receive without a ticket from its queue.
@@ -72,23 +62,17 @@ func (p *Protocol) takeBack(c *comm, r *variants.Request) {
 	l.unticketed--
 }
 
-func (p *Protocol) cancelled(r *variants.Request) {
-	r.Status = variants.Status{Source: variants.AnySource, Tag: variants.AnyTag, Cancelled: true}
-	p.count.CancelsGranted++
-	p.complete(r, nil)
-}
-
 // reply answers a cancel message, also for a communicator that this rank has
 // not opened yet.
 func (p *Protocol) reply(c *comm, e variants.Envelope, payload []byte, flags uint8) {
 	world := int32(variants.Word(payload, 0))
-	src := p.me
+	src := p.Me
 	if c.Context != nil {
 		src = c.Rank
 	} else {
 		src = int32(variants.Word(payload, 1))
 	}
-	p.out.Control(p.out.Peer(world), variants.Envelope{Kind: variants.CancelReply, Flags: flags,
+	p.Out.Control(p.Out.Peer(world), variants.Envelope{Kind: variants.CancelReply, Flags: flags,
 		Ctx: e.Ctx, Src: src, Tag: e.Tag, Ticket: e.Ticket})
 }
 
@@ -118,7 +102,7 @@ func (p *Protocol) onCancelSend(c *comm, e variants.Envelope, payload []byte) {
 			l.skip.add(m.ticket)
 			l.next = l.skip.pass(l.next)
 			if m.kind == variants.EnvDS {
-				p.out.Consumed(p.out.Peer(int32(variants.Word(payload, 0))), m.size)
+				p.Out.Consumed(p.Out.Peer(int32(variants.Word(payload, 0))), m.size)
 			}
 			p.recycle(m)
 			break
@@ -141,14 +125,11 @@ func (p *Protocol) onCancelReply(c *comm, e variants.Envelope) {
 	if r == nil {
 		return // completed before the answer came
 	}
+	p.Answered(r)
 	if e.Flags&granted == 0 {
-		r.Cancelling = false
-		p.countOpen(r, -1)
-		p.count.CancelsRefused++
+		p.Count.CancelsRefused++
 		return
 	}
 	q.Remove(r)
-	r.Cancelling = false
-	p.countOpen(r, -1)
-	p.cancelled(r)
+	p.Cancelled(r)
 }

@@ -15,11 +15,11 @@ func (p *Protocol) Waiting(f func(line string)) {
 		}
 		for _, l := range c.in {
 			for r := l.posted.Head(); r != nil; r = r.Next() {
-				f(fmt.Sprintf("%s: %s", name(r), stateOfRecv(r)))
+				f(fmt.Sprintf("%s: %s", variants.Describe(r), stateOfRecv(r)))
 			}
 		}
 		for r := c.wild.Head(); r != nil; r = r.Next() {
-			f(fmt.Sprintf("%s: no message has arrived", name(r)))
+			f(fmt.Sprintf("%s: no message has arrived", variants.Describe(r)))
 		}
 		for _, l := range c.out {
 			for r := l.posted.Head(); r != nil; r = r.Next() {
@@ -27,21 +27,11 @@ func (p *Protocol) Waiting(f func(line string)) {
 				if r.Delivered {
 					what = "EnvDS sent, no receive has matched"
 				}
-				f(fmt.Sprintf("%s: %s", name(r), what))
+				f(fmt.Sprintf("%s: %s", variants.Describe(r), what))
 			}
 		}
 	}
-	for _, r := range p.slots {
-		if r != nil && !r.Queued {
-			f(fmt.Sprintf("%s: matched, waits for rank %d to write", name(r), r.Status.Source))
-		}
-	}
-	for _, r := range p.active {
-		f(fmt.Sprintf("%s: %d bytes written", name(r), r.Transfer.Done))
-	}
-	for _, peer := range p.out.Waiting() {
-		f(fmt.Sprintf("control messages to rank %d of the job: its mailbox is full", peer.World))
-	}
+	p.Unqueued(f)
 }
 
 func stateOfRecv(r *variants.Request) string {
@@ -53,19 +43,4 @@ func stateOfRecv(r *variants.Request) string {
 	default:
 		return "no message has arrived"
 	}
-}
-
-func name(r *variants.Request) string {
-	kind, where := "send", fmt.Sprintf("to rank %d", r.Peer)
-	if r.Recv {
-		kind, where = "receive", fmt.Sprintf("from rank %d", r.Peer)
-		if r.Peer == variants.AnySource {
-			where = "from any source"
-		}
-	}
-	tag := fmt.Sprintf("tag %d", r.Tag)
-	if r.Tag == variants.AnyTag {
-		tag = "any tag"
-	}
-	return fmt.Sprintf("%s %s, %s, %d bytes", kind, where, tag, len(r.Buf))
 }

@@ -10,14 +10,12 @@ import (
 // PostRecv posts a receive.
 func (p *Protocol) PostRecv(r *variants.Request) {
 	c := p.comm(r.Ctx.ID)
-	if p.counts(r) {
-		p.open++
-	}
+	p.Begin(r)
 	if r.Peer == variants.AnySource || r.Tag == variants.AnyTag {
 		if m := c.arrived.match(r.Peer, r.Tag); m != nil {
 			p.accept(c, r, m)
-		} else if err := p.hopeless(c, r.Peer); err != nil {
-			p.complete(r, err)
+		} else if err := p.Hopeless(c.Context, r.Peer); err != nil {
+			p.Complete(r, err)
 		} else {
 			p.postWild(c, r)
 		}
@@ -29,7 +27,7 @@ func (p *Protocol) PostRecv(r *variants.Request) {
 		return
 	}
 	if p.peerOf(c, &l.peer, r.Peer).Failed {
-		p.complete(r, variants.ErrPeerDied)
+		p.Complete(r, variants.ErrPeerDied)
 		return
 	}
 	c.order++
@@ -47,12 +45,12 @@ func (p *Protocol) PostRecv(r *variants.Request) {
 func (p *Protocol) assign(c *comm, l *inLane, r *variants.Request) {
 	r.Ticket, r.Ticketed = l.next, true
 	l.pass(l.next)
-	if len(r.Buf) <= p.limit {
+	if len(r.Buf) <= p.Limit() {
 		return
 	}
-	w := p.expose(r)
+	w := p.Expose(r)
 	r.Advertised = true
-	p.out.Control(p.peerOf(c, &l.peer, l.src), c.envelope(variants.RTR, l.tag, r.Ticket),
+	p.Out.Control(p.peerOf(c, &l.peer, l.src), c.envelope(variants.RTR, l.tag, r.Ticket),
 		w.Addr, w.Notify, uint64(len(r.Buf)))
 }
 
@@ -63,16 +61,6 @@ func (l *inLane) pass(used uint32) {
 	if len(l.skip) > 0 {
 		l.next = l.skip.pass(l.next)
 	}
-}
-
-func (p *Protocol) expose(r *variants.Request) rdmaeng.Window {
-	slot, w := p.dev.Expose(r.Buf)
-	r.Slot = slot
-	for len(p.slots) <= slot {
-		p.slots = append(p.slots, nil)
-	}
-	p.slots[slot] = r
-	return w
 }
 
 // arrive matches a message that a send has caused, or keeps it.
@@ -133,40 +121,40 @@ func (p *Protocol) receive(c *comm, l *inLane, r *variants.Request, e variants.E
 	r.Status = variants.Status{Source: e.Src, Tag: e.Tag, Size: size}
 	peer := p.peerOf(c, &l.peer, l.src)
 	if e.Kind != variants.RTS {
-		p.out.Consumed(peer, size)
+		p.Out.Consumed(peer, size)
 		if e.Kind == variants.EnvDS && !r.Advertised {
-			p.out.Control(peer, c.envelope(variants.Ack, l.tag, e.Ticket))
+			p.Out.Control(peer, c.envelope(variants.Ack, l.tag, e.Ticket))
 		}
 		if size > len(r.Buf) {
-			p.complete(r, variants.ErrTruncate)
+			p.Complete(r, variants.ErrTruncate)
 			return
 		}
 		copy(r.Buf, payload)
-		p.complete(r, nil)
+		p.Complete(r, nil)
 		return
 	}
 	if r.Advertised {
 		r.Announced = true
-		p.count.Crossings++
+		p.Count.Crossings++
 		return // the notification completes it
 	}
 	if peer.Failed {
-		p.complete(r, variants.ErrPeerDied)
+		p.Complete(r, variants.ErrPeerDied)
 		return
 	}
 	var w rdmaeng.Window
 	if size <= len(r.Buf) {
-		w = p.expose(r)
+		w = p.Expose(r)
 	}
-	p.out.Control(peer, c.envelope(variants.CTS, l.tag, e.Ticket), w.Addr, w.Notify, uint64(len(r.Buf)))
+	p.Out.Control(peer, c.envelope(variants.CTS, l.tag, e.Ticket), w.Addr, w.Notify, uint64(len(r.Buf)))
 	if size > len(r.Buf) {
-		p.complete(r, variants.ErrTruncate)
+		p.Complete(r, variants.ErrTruncate)
 	}
 }
 
 // Notified takes the notification of a completed write.
 func (p *Protocol) Notified(slot int, n rdmaeng.Notification) {
-	r := p.slots[slot]
+	r := p.Exposed(slot)
 	if r == nil {
 		return
 	}
@@ -174,13 +162,7 @@ func (p *Protocol) Notified(slot int, n rdmaeng.Notification) {
 		p.comm(r.Ctx.ID).inLane(r.Peer, r.Tag).posted.Remove(r)
 		r.Status.Source = r.Peer
 	}
-	r.Status.Tag = n[1]
-	r.Status.Size = variants.NoticeSize(n)
-	if r.Status.Size > len(r.Buf) {
-		p.complete(r, variants.ErrTruncate)
-		return
-	}
-	p.complete(r, nil)
+	p.Written(r, n)
 }
 
 // Probe looks for a message that a receive with these arguments would take if
@@ -195,10 +177,7 @@ func (p *Protocol) Probe(ctx *variants.Context, src, tag int32) (st variants.Sta
 		m = c.inLane(src, tag).unexpected.head
 	}
 	if m == nil {
-		if len(p.failed) > 0 {
-			err = p.hopeless(c, src)
-		}
-		return st, false, err
+		return st, false, p.Hopeless(c.Context, src)
 	}
 	return variants.Status{Source: m.lane.src, Tag: m.lane.tag, Size: m.size}, true, nil
 }

@@ -11,14 +11,14 @@ import (
 // reports false, having done nothing, if the message is too long or the
 // device does not take it now: then PostSend will.
 func (p *Protocol) TrySend(ctx *variants.Context, dst, tag int32, buf []byte) bool {
-	if len(buf) > p.limit {
+	if len(buf) > p.Limit() {
 		return false
 	}
 	c := p.comm(ctx.ID)
 	l := c.outLane(dst, tag)
 	l.drop()
 	e := c.envelope(variants.EnvD, tag, l.next)
-	if !p.out.Eager(p.peerOf(c, &l.peer, dst), e, buf) {
+	if !p.Out.Eager(p.peerOf(c, &l.peer, dst), e, buf) {
 		return false
 	}
 	l.next++
@@ -26,7 +26,7 @@ func (p *Protocol) TrySend(ctx *variants.Context, dst, tag int32, buf []byte) bo
 		// Eager sends of the thesis leave stale advertisements to the next
 		// long one (fig. 3.28); to look at an empty list costs nothing.
 		if _, ok := p.take(l, l.next-1); ok {
-			p.count.StaleRTRs++
+			p.Count.StaleRTRs++
 		}
 	}
 	return true
@@ -35,12 +35,12 @@ func (p *Protocol) TrySend(ctx *variants.Context, dst, tag int32, buf []byte) bo
 // Crowded reports whether an eager message that TrySend has refused may go
 // soon: the device was full, but there is credit.
 func (p *Protocol) Crowded(ctx *variants.Context, dst, tag int32, n int) bool {
-	if n > p.limit {
+	if n > p.Limit() {
 		return false
 	}
 	c := p.comm(ctx.ID)
 	peer := p.peerOf(c, &c.outLane(dst, tag).peer, dst)
-	return !peer.Failed && !p.out.OutOfCredit(peer, n)
+	return !peer.Failed && !p.Out.OutOfCredit(peer, n)
 }
 
 // PostSend posts a send.
@@ -48,42 +48,42 @@ func (p *Protocol) PostSend(r *variants.Request) {
 	c := p.comm(r.Ctx.ID)
 	l := c.outLane(r.Peer, r.Tag)
 	peer := p.peerOf(c, &l.peer, r.Peer)
-	p.open++
+	p.Begin(r)
 	if peer.Failed {
-		p.complete(r, variants.ErrPeerDied)
+		p.Complete(r, variants.ErrPeerDied)
 		return
 	}
 	if r.Mode == variants.Standard && p.TrySend(r.Ctx, r.Peer, r.Tag, r.Buf) {
-		p.complete(r, nil)
+		p.Complete(r, nil)
 		return
 	}
 	l.drop()
 	r.Ticket = l.next
 	l.next++
 	if a, ok := p.take(l, r.Ticket); ok {
-		p.count.FastReceives++
+		p.Count.FastReceives++
 		p.fast(c, l, r, a)
 		return
 	}
-	if len(r.Buf) <= p.limit {
-		if r.Mode == variants.Synchronous && p.out.Eager(peer, c.envelope(variants.EnvDS, r.Tag, r.Ticket), r.Buf) {
+	if len(r.Buf) <= p.Limit() {
+		if r.Mode == variants.Synchronous && p.Out.Eager(peer, c.envelope(variants.EnvDS, r.Tag, r.Ticket), r.Buf) {
 			r.Delivered = true
 			l.posted.Push(r)
 			return
 		}
-		p.count.NoCredit++
+		p.Count.NoCredit++
 	}
-	p.out.Control(peer, c.envelope(variants.RTS, r.Tag, r.Ticket), uint64(len(r.Buf)))
+	p.Out.Control(peer, c.envelope(variants.RTS, r.Tag, r.Ticket), uint64(len(r.Buf)))
 	l.posted.Push(r)
 }
 
 // fast sends to a receive that was advertised before the send was posted.
 func (p *Protocol) fast(c *comm, l *outLane, r *variants.Request, a rtr) {
-	if len(r.Buf) <= p.limit && p.out.Eager(l.peer, c.envelope(variants.EnvD, r.Tag, r.Ticket), r.Buf) {
-		p.complete(r, nil) // a synchronous send: the receive is known to be posted
+	if len(r.Buf) <= p.Limit() && p.Out.Eager(l.peer, c.envelope(variants.EnvD, r.Tag, r.Ticket), r.Buf) {
+		p.Complete(r, nil) // a synchronous send: the receive is known to be posted
 		return
 	}
-	p.write(l, r, a, false)
+	p.Write(l.peer, r, a.window, a.capacity, false)
 }
 
 // onRTR takes the advertisement of a receive (thesis 3.6.3).
@@ -97,14 +97,14 @@ func (p *Protocol) onRTR(c *comm, e variants.Envelope, payload []byte) {
 	if r := l.find(e.Ticket); r != nil {
 		l.posted.Remove(r)
 		if r.Delivered {
-			p.complete(r, nil) // the EnvDS is on its way to that receive
+			p.Complete(r, nil) // the EnvDS is on its way to that receive
 			return
 		}
-		p.write(l, r, a, true)
+		p.Write(l.peer, r, a.window, a.capacity, true)
 		return
 	}
 	if before(e.Ticket, l.next) {
-		p.count.StaleRTRs++ // it was for an eager send
+		p.Count.StaleRTRs++ // it was for an eager send
 		return
 	}
 	l.rtrs = append(l.rtrs, a)
@@ -123,10 +123,10 @@ func (p *Protocol) onCTS(c *comm, e variants.Envelope, payload []byte) {
 		capacity: int(variants.Word(payload, 2)),
 	}
 	if len(r.Buf) > a.capacity {
-		p.complete(r, nil) // the receiver knows from the RTS that it is too long
+		p.Complete(r, nil) // the receiver knows from the RTS that it is too long
 		return
 	}
-	p.write(l, r, a, true)
+	p.Write(l.peer, r, a.window, a.capacity, true)
 }
 
 // onAck takes the answer to an EnvDS (thesis 3.10).
@@ -134,28 +134,8 @@ func (p *Protocol) onAck(c *comm, e variants.Envelope) {
 	l := c.outLane(e.Src, e.Tag)
 	if r := l.find(e.Ticket); r != nil {
 		l.posted.Remove(r)
-		p.complete(r, nil)
+		p.Complete(r, nil)
 	}
-}
-
-// write starts the RDMA write of r. A message that is too long for its receive
-// is not written: the notification alone tells its size.
-func (p *Protocol) write(l *outLane, r *variants.Request, a rtr, rtsSent bool) {
-	t := &r.Transfer
-	*t = rdmaeng.Transfer{
-		To: int(l.peer.World), Src: r.Buf, Dst: a.window,
-		Notify: variants.Notice(len(r.Buf), r.Tag, rtsSent),
-	}
-	if len(r.Buf) > a.capacity {
-		t.Src = nil
-	}
-	p.count.Writes++
-	p.dev.Start(t)
-	if done, err := p.dev.Test(t); done {
-		p.complete(r, peerError(err))
-		return
-	}
-	p.active = append(p.active, r)
 }
 
 // find returns the posted send with a ticket.
@@ -182,7 +162,7 @@ func (p *Protocol) take(l *outLane, ticket uint32) (a rtr, ok bool) {
 	for i < len(l.rtrs) && before(l.rtrs[i].ticket, ticket) {
 		i++
 	}
-	p.count.StaleRTRs += uint64(i)
+	p.Count.StaleRTRs += uint64(i)
 	if i < len(l.rtrs) && l.rtrs[i].ticket == ticket {
 		a, ok = l.rtrs[i], true
 		i++

@@ -60,7 +60,7 @@ func (p *Protocol) lift(c *comm) {
 		l.held = false
 		for r := l.posted.Head(); r != nil; r = r.Next() {
 			if !r.Ticketed {
-				p.count.Lifted++
+				p.Count.Lifted++
 				p.assign(c, l, r)
 			}
 		}

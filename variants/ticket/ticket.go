@@ -33,8 +33,6 @@
 package ticket
 
 import (
-	"errors"
-
 	"github.com/exanet-mpi/exanet/packetizer"
 	"github.com/exanet-mpi/exanet/rdmaeng"
 	"github.com/exanet-mpi/exanet/variants"
@@ -42,35 +40,17 @@ import (
 
 // Protocol is the state of one rank.
 type Protocol struct {
-	me     int32
-	dev    variants.Device
-	limit  int // bytes: longer messages are long ones
-	out    *variants.Outbox
-	count  variants.Counters
+	*variants.Core
 	comms  map[uint32]*comm
 	last   *comm
-	slots  []*variants.Request // by slot of the exposed buffer
-	active []*variants.Request // sends whose write is under way
-	failed map[int32]bool      // ranks of the job that have died
-	urgent []int32             // ranks that must look at their mailbox now
-	open   int                 // requests that need this rank's progress, see Pending
-	spare  *message            // for reuse, linked by inLane
+	spare  *message // for reuse, linked by inLane
 	spares int
 }
 
 // New makes the protocol of rank me of the job.
 func New(me int, dev variants.Device) *Protocol {
-	p := &Protocol{me: int32(me), dev: dev, limit: dev.Limit(),
-		comms: make(map[uint32]*comm), failed: make(map[int32]bool)}
-	p.out = variants.NewOutbox(p.me, dev, &p.count)
-	return p
+	return &Protocol{Core: variants.NewCore(me, dev), comms: make(map[uint32]*comm)}
 }
-
-// Counters returns what the protocol has counted so far.
-func (p *Protocol) Counters() *variants.Counters { return &p.count }
-
-// Limit is the size in bytes up to which messages are eager.
-func (p *Protocol) Limit() int { return p.limit }
 
 // comm is the state of a communicator.
 type comm struct {
@@ -173,7 +153,7 @@ func (c *comm) outLane(dst, tag int32) *outLane {
 // peerOf returns the peer of a lane. The communicator is open.
 func (p *Protocol) peerOf(c *comm, have **variants.Peer, rank int32) *variants.Peer {
 	if *have == nil {
-		*have = p.out.Peer(c.World(rank))
+		*have = p.Out.Peer(c.World(rank))
 	}
 	return *have
 }
@@ -187,7 +167,7 @@ func (c *comm) envelope(k variants.Kind, tag int32, ticket uint32) variants.Enve
 func (p *Protocol) Deliver(h packetizer.Header, payload []byte) {
 	e := variants.Unpack(h)
 	if e.Kind == variants.Credit {
-		p.out.Credited(payload)
+		p.Out.Credited(payload)
 		return
 	}
 	c := p.comm(e.Ctx)
@@ -209,97 +189,4 @@ func (p *Protocol) Deliver(h packetizer.Header, payload []byte) {
 	case variants.CancelReply:
 		p.onCancelReply(c, e)
 	}
-}
-
-// complete ends a request.
-func (p *Protocol) complete(r *variants.Request, err error) {
-	if r.Slot >= 0 {
-		p.dev.Withdraw(r.Slot)
-		p.slots[r.Slot] = nil
-		r.Slot = -1
-	}
-	if p.counts(r) {
-		p.open--
-	}
-	if r.Cancelling {
-		r.Cancelling = false
-		p.countOpen(r, -1)
-		p.count.CancelsRefused++
-	}
-	if r.Recv && !r.Status.Cancelled {
-		p.count.Receives++
-	}
-	if err == variants.ErrTruncate {
-		p.count.Truncations++
-	}
-	r.Err = err
-	r.Done = true
-}
-
-// counts reports whether a posted request may need this rank to act when a
-// message arrives: to write, to grant, or to look at a reply.
-func (p *Protocol) counts(r *variants.Request) bool {
-	return !r.Recv || len(r.Buf) > p.limit
-}
-
-// Pending reports whether anything is left that needs this rank's attention
-// when messages arrive. Eager receives do not: their messages can wait in the
-// mailbox.
-func (p *Protocol) Pending() bool { return p.open > 0 || p.Busy() }
-
-// Busy reports whether there is something to do that no arrival announces:
-// writes under way, messages that the device has refused.
-func (p *Protocol) Busy() bool { return len(p.active) > 0 || p.out.Backlogged() }
-
-// Progress carries on what Busy tells of, without waiting, and reports whether
-// it got anywhere.
-func (p *Protocol) Progress() (moved bool) {
-	if p.out.Backlogged() {
-		moved = p.out.Flush() > 0
-	}
-	keep := p.active[:0]
-	for _, r := range p.active {
-		was := r.Transfer.Done
-		done, err := p.dev.Test(&r.Transfer)
-		if done {
-			p.complete(r, peerError(err))
-			moved = true
-			continue
-		}
-		moved = moved || r.Transfer.Done != was
-		keep = append(keep, r)
-	}
-	clear(p.active[len(keep):])
-	p.active = keep
-	return moved
-}
-
-// Stuck calls f for every rank that something waits for which is Busy.
-func (p *Protocol) Stuck(f func(world int)) {
-	for _, peer := range p.out.Waiting() {
-		f(int(peer.World))
-	}
-	for _, r := range p.active {
-		f(r.Transfer.To)
-	}
-}
-
-// Urgent returns, once, a rank that must look at its mailbox although it may
-// have nothing to do itself: someone waits for its word.
-func (p *Protocol) Urgent() (world int, ok bool) {
-	if len(p.urgent) == 0 {
-		return 0, false
-	}
-	n := len(p.urgent) - 1
-	w := p.urgent[n]
-	p.urgent = p.urgent[:n]
-	return int(w), true
-}
-
-// peerError is the error of a request whose write has ended with err.
-func peerError(err error) error {
-	if errors.Is(err, rdmaeng.ErrPeer) {
-		return variants.ErrPeerDied
-	}
-	return err
 }

@@ -1,0 +1,246 @@
+package variants
+
+import (
+	"errors"
+
+	"github.com/exanet-mpi/exanet/rdmaeng"
+)
+
+// Core is what every protocol does in the same way: exposing receive buffers,
+// writing, ending requests, and telling its owner what is left to do.
+type Core struct {
+	Me    int32 // rank in the job
+	Dev   Device
+	Out   *Outbox
+	Count *Counters
+
+	limit  int
+	slots  []*Request // by slot of the exposed buffer
+	active []*Request // sends whose write is under way
+	failed map[int32]bool
+	urgent []int32
+	open   int // requests that need this rank's attention, see Pending
+}
+
+// NewCore makes the core of rank me of the job.
+func NewCore(me int, dev Device) *Core {
+	c := &Core{Me: int32(me), Dev: dev, Count: new(Counters), limit: dev.Limit(), failed: make(map[int32]bool)}
+	c.Out = NewOutbox(c.Me, dev, c.Count)
+	return c
+}
+
+// Limit is the size in bytes up to which messages are eager.
+func (c *Core) Limit() int { return c.limit }
+
+// Counters returns what the protocol has counted so far.
+func (c *Core) Counters() *Counters { return c.Count }
+
+// needsUs reports whether a posted request may need this rank to act when a
+// message arrives: to write, or to grant. Eager receives do not: their messages
+// can wait in the mailbox.
+func (c *Core) needsUs(r *Request) bool { return !r.Recv || len(r.Buf) > c.limit }
+
+// Begin notes a request that has been posted.
+func (c *Core) Begin(r *Request) {
+	if c.needsUs(r) {
+		c.open++
+	}
+}
+
+// Complete ends a request.
+func (c *Core) Complete(r *Request, err error) {
+	if r.Slot >= 0 {
+		c.Dev.Withdraw(r.Slot)
+		c.slots[r.Slot] = nil
+		r.Slot = -1
+	}
+	if r.Cancelling {
+		c.Answered(r)
+		c.Count.CancelsRefused++
+	}
+	if c.needsUs(r) {
+		c.open--
+	}
+	if r.Recv && !r.Status.Cancelled {
+		c.Count.Receives++
+	}
+	if err == ErrTruncate {
+		c.Count.Truncations++
+	}
+	r.Err = err
+	r.Done = true
+}
+
+// Ask notes that the peer has been asked whether r may be cancelled, which it
+// must answer even if it has nothing to do itself.
+func (c *Core) Ask(r *Request, p *Peer) {
+	r.Cancelling = true
+	if !c.needsUs(r) {
+		c.open++
+	}
+	c.urgent = append(c.urgent, p.World)
+}
+
+// Answered notes that the answer to Ask has come, or is of no interest any
+// more.
+func (c *Core) Answered(r *Request) {
+	r.Cancelling = false
+	if !c.needsUs(r) {
+		c.open--
+	}
+}
+
+// Cancelled ends a request that has been taken back.
+func (c *Core) Cancelled(r *Request) {
+	r.Status = Status{Source: AnySource, Tag: AnyTag, Cancelled: true}
+	c.Count.CancelsGranted++
+	c.Complete(r, nil)
+}
+
+// Expose makes the buffer of a receive writable for its sender.
+func (c *Core) Expose(r *Request) rdmaeng.Window {
+	slot, w := c.Dev.Expose(r.Buf)
+	r.Slot = slot
+	for len(c.slots) <= slot {
+		c.slots = append(c.slots, nil)
+	}
+	c.slots[slot] = r
+	return w
+}
+
+// Exposed returns the receive of a slot, nil if there is none any more.
+func (c *Core) Exposed(slot int) *Request { return c.slots[slot] }
+
+// Written ends a receive whose write has completed.
+func (c *Core) Written(r *Request, n rdmaeng.Notification) {
+	r.Status.Tag, r.Status.Size = n[1], NoticeSize(n)
+	if r.Status.Size > len(r.Buf) {
+		c.Complete(r, ErrTruncate)
+		return
+	}
+	c.Complete(r, nil)
+}
+
+// Write starts the RDMA write of a send into the window of its receive, which
+// holds capacity bytes. A message that is too long is not written: the
+// notification alone tells its size.
+func (c *Core) Write(p *Peer, r *Request, w rdmaeng.Window, capacity int, rtsSent bool) {
+	t := &r.Transfer
+	*t = rdmaeng.Transfer{To: int(p.World), Src: r.Buf, Dst: w, Notify: Notice(len(r.Buf), r.Tag, rtsSent)}
+	if len(r.Buf) > capacity {
+		t.Src = nil
+	}
+	c.Count.Writes++
+	c.Dev.Start(t)
+	if done, err := c.Dev.Test(t); done {
+		c.Complete(r, peerError(err))
+		return
+	}
+	c.active = append(c.active, r)
+}
+
+// Pending reports whether anything is left that needs this rank's attention
+// when messages arrive.
+func (c *Core) Pending() bool { return c.open > 0 || c.Busy() }
+
+// Busy reports whether there is something to do that no arrival announces:
+// writes under way, messages that the device has refused.
+func (c *Core) Busy() bool { return len(c.active) > 0 || c.Out.Backlogged() }
+
+// Progress carries on what Busy tells of, without waiting, and reports whether
+// it got anywhere.
+func (c *Core) Progress() (moved bool) {
+	if c.Out.Backlogged() {
+		moved = c.Out.Flush() > 0
+	}
+	keep := c.active[:0]
+	for _, r := range c.active {
+		was := r.Transfer.Done
+		done, err := c.Dev.Test(&r.Transfer)
+		if done {
+			c.Complete(r, peerError(err))
+			moved = true
+			continue
+		}
+		moved = moved || r.Transfer.Done != was
+		keep = append(keep, r)
+	}
+	clear(c.active[len(keep):])
+	c.active = keep
+	return moved
+}
+
+// Stuck calls f for every rank that something waits for which is Busy.
+func (c *Core) Stuck(f func(world int)) {
+	for _, p := range c.Out.Waiting() {
+		f(int(p.World))
+	}
+	for _, r := range c.active {
+		f(r.Transfer.To)
+	}
+}
+
+// Urgent returns, once, a rank that must look at its mailbox although it may
+// have nothing to do itself: someone waits for its word.
+func (c *Core) Urgent() (world int, ok bool) {
+	if len(c.urgent) == 0 {
+		return 0, false
+	}
+	n := len(c.urgent) - 1
+	w := c.urgent[n]
+	c.urgent = c.urgent[:n]
+	return int(w), true
+}
+
+// Died notes that a rank of the job has died, and ends the receives that it
+// had been told to write into and that are in no queue. It reports false if
+// that was known.
+func (c *Core) Died(world int32) bool {
+	if c.failed[world] {
+		return false
+	}
+	c.failed[world] = true
+	c.Out.Peer(world).Failed = true
+	for _, r := range c.slots {
+		if r != nil && !r.Queued && r.Ctx.World(r.Status.Source) == world {
+			c.Complete(r, ErrPeerDied)
+		}
+	}
+	return true
+}
+
+// Fail ends all requests of a queue because their peer has died.
+func (c *Core) Fail(q *Queue) {
+	for r := q.Head(); r != nil; r = q.Head() {
+		q.Remove(r)
+		c.Complete(r, ErrPeerDied)
+	}
+}
+
+// Hopeless returns an error if a receive from src can not be relied upon to
+// complete since a rank that it could match has died.
+func (c *Core) Hopeless(ctx *Context, src int32) error {
+	if len(c.failed) == 0 {
+		return nil
+	}
+	if src != AnySource {
+		if c.failed[ctx.World(src)] {
+			return ErrPeerDied
+		}
+		return nil
+	}
+	for w := range c.failed {
+		if ctx.Has(w) {
+			return ErrPeerDied
+		}
+	}
+	return nil
+}
+
+// peerError is the error of a request whose write has ended with err.
+func peerError(err error) error {
+	if errors.Is(err, rdmaeng.ErrPeer) {
+		return ErrPeerDied
+	}
+	return err
+}

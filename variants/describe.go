@@ -1,0 +1,35 @@
+package variants
+
+import "fmt"
+
+// Describe names a request in words.
+func Describe(r *Request) string {
+	kind, where := "send", fmt.Sprintf("to rank %d", r.Peer)
+	if r.Recv {
+		kind, where = "receive", fmt.Sprintf("from rank %d", r.Peer)
+		if r.Peer == AnySource {
+			where = "from any source"
+		}
+	}
+	tag := fmt.Sprintf("tag %d", r.Tag)
+	if r.Tag == AnyTag {
+		tag = "any tag"
+	}
+	return fmt.Sprintf("%s %s, %s, %d bytes", kind, where, tag, len(r.Buf))
+}
+
+// Unqueued calls f with a line for everything under way that is in none of the
+// protocol's queues.
+func (c *Core) Unqueued(f func(line string)) {
+	for _, r := range c.slots {
+		if r != nil && !r.Queued {
+			f(fmt.Sprintf("%s: matched, waits for rank %d to write", Describe(r), r.Status.Source))
+		}
+	}
+	for _, r := range c.active {
+		f(fmt.Sprintf("%s: %d bytes written", Describe(r), r.Transfer.Done))
+	}
+	for _, p := range c.Out.Waiting() {
+		f(fmt.Sprintf("control messages to rank %d of the job: its mailbox is full", p.World))
+	}
+}

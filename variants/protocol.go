@@ -1,0 +1,55 @@
+package variants
+
+import (
+	"github.com/exanet-mpi/exanet/packetizer"
+	"github.com/exanet-mpi/exanet/rdmaeng"
+)
+
+// Protocol is one rank's state machine. The calls of its owner are its inputs;
+// none of them waits.
+type Protocol interface {
+	// Open makes a communicator known. Messages for it may have arrived before.
+	Open(*Context)
+
+	// TrySend sends a standard message that fits one message of the device and
+	// needs no request. It reports false, having done nothing, if the message
+	// is too long or is not taken now: then PostSend will. Crowded reports
+	// whether a refused one may go soon: the device was full.
+	TrySend(ctx *Context, dst, tag int32, buf []byte) bool
+	Crowded(ctx *Context, dst, tag int32, n int) bool
+
+	PostSend(*Request)
+	PostRecv(*Request)
+	// Cancel asks for a posted request to be taken back. It completes in any
+	// case: cancelled, or as if nothing had been asked.
+	Cancel(*Request)
+	// Probe looks for a message that a receive with these arguments would take
+	// if it were posted now. If there is none and none can be relied upon to
+	// come, it returns an error.
+	Probe(ctx *Context, src, tag int32) (st Status, found bool, err error)
+
+	// Deliver takes a message from the mailbox; it does not keep payload.
+	Deliver(h packetizer.Header, payload []byte)
+	// Notified takes the notification of a completed write.
+	Notified(slot int, n rdmaeng.Notification)
+	// PeerFailed ends every request that waits for a rank of the job that has
+	// died. All that the rank sent before has been delivered, and it does not
+	// write any more.
+	PeerFailed(world int)
+
+	// Pending reports whether anything is left that needs this rank's
+	// attention when messages arrive; Busy whether there is something to do
+	// that no arrival announces, which Progress carries on; Stuck names the
+	// ranks that it waits for. Urgent returns, once each, ranks that must look
+	// at their mailbox although they may have nothing to do themselves.
+	Pending() bool
+	Busy() bool
+	Progress() (moved bool)
+	Stuck(func(world int))
+	Urgent() (world int, ok bool)
+
+	Counters() *Counters
+	// Waiting calls f with a line for everything that has not completed: what
+	// it is, and what it waits for.
+	Waiting(f func(line string))
+}
