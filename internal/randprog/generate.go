@@ -92,6 +92,36 @@ func (g *generator) makePhase(phase int) {
 			g.receive(Irecv)
 		}
 	}
+	if g.IntN(100) == 0 {
+		g.flood()
+	}
+}
+
+// flood adds many sends from one thread to another, and a few receives: more
+// than the device holds, and at times more than a receiver keeps unexpected.
+// The receiver looks now and then, so that messages leave the device.
+func (g *generator) flood() {
+	from, to := g.thread(), g.thread()
+	n, size := 200+g.IntN(800), []int{0, 8, 40, 200, 300, 4096}[g.IntN(6)]
+	if g.IntN(8) == 0 {
+		n, size = 2600, 4096
+	}
+	source := g.p.Threads[from].Rank
+	for i := range n {
+		tag := g.p.tag(g.phase, from, to, g.IntN(tagKinds))
+		o := Op{Thread: from, Kind: Isend, Dest: to, Tag: tag, Size: size}
+		switch g.IntN(40) {
+		case 0:
+			g.add(Op{Thread: to, Kind: Irecv, From: source, RTag: tag, Cap: size})
+		case 1:
+			o.Mode, o.Size = Mode(g.IntN(int(Ready))), g.IntN(size+1)
+		}
+		g.add(o)
+		if i%8 == 0 {
+			g.add(Op{Thread: from, Kind: Pause})
+			g.add(Op{Thread: to, Kind: Iprobe, Peek: true, From: source, RTag: tag})
+		}
+	}
 }
 
 // step tries to add one operation.

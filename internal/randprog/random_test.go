@@ -23,6 +23,7 @@ var (
 // required are the events that a full run must contain, and how often.
 var required = []string{
 	"fast_receives", "crossings", "stale_rtrs", "lifted", "truncations", "cancels_granted", "cancels_refused",
+	"no_credit",
 }
 
 const requiredTimes = 100
