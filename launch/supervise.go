@@ -14,13 +14,16 @@ import (
 	"github.com/exanet-mpi/exanet/internal/sys"
 )
 
-// How long the ranks have, counted from the failure of the first or from the
-// user's SIGINT or SIGTERM. A failed job is over within two seconds.
-const (
+// How long the ranks have after the failure of the first until they get SIGTERM
+// and SIGKILL. A failed job is over within two seconds. Tests change it.
+var (
 	termAfterFailure = 500 * time.Millisecond
 	killAfterFailure = 1000 * time.Millisecond
-	killAfterSignal  = 2 * time.Second
-	giveUpAfterKill  = 500 * time.Millisecond
+)
+
+const (
+	killAfterSignal = 2 * time.Second // the user's SIGINT or SIGTERM
+	giveUpAfterKill = 500 * time.Millisecond
 )
 
 // deadlines are what the supervision does next by itself; zero means never.
@@ -311,6 +314,10 @@ func (j *Job) say(after *rank, line string) {
 	}
 }
 
+// lastWords is how long a line about a dead rank waits for what that rank has
+// printed itself.
+const lastWords = 100 * time.Millisecond
+
 // printNotices prints lines until notices is closed.
 func (j *Job) printNotices() {
 	for n := range j.notices {
@@ -319,7 +326,7 @@ func (j *Job) printNotices() {
 			// holds the pipe.
 			select {
 			case <-n.after.stderr.done:
-			case <-time.After(20 * time.Millisecond):
+			case <-time.After(lastWords):
 			}
 		}
 		_ = j.stderr.write([]byte(n.line + "\n"))

@@ -39,6 +39,7 @@ prototype, on its hardware or on an emulation of it in shared memory.`,
 		Args:          rootArgs,
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
+	root.SuggestionsMinimumDistance = 2
 	root.SetVersionTemplate("exanet {{.Version}}\n")
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usageErrorf("%w (see %s --help)", err, c.CommandPath())
@@ -103,7 +104,7 @@ func newHelp() *cobra.Command {
 // noArgs refuses arguments of a command that takes none.
 func noArgs(c *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return usageErrorf("%s takes no arguments: %q", c.CommandPath(), args[0])
+		return usageErrorf("%s takes no arguments: %q", c.Name(), args[0])
 	}
 	return nil
 }
