@@ -133,25 +133,32 @@ func Sendrecv[T Element](c *Comm, send []T, dest, sendTag int, recv []T, source,
 	return c.exchange("Sendrecv", c.p2p, out, dest, sendTag, in, source, recvTag)
 }
 
-// eagerTries bounds how often a blocking send tries again to get a short
-// message past a full device before it goes by rendezvous.
+// eagerTries bounds how often a send tries again to get a short message past a
+// full device before it goes by rendezvous, which never waits for anybody.
 const eagerTries = 256
+
+// squeeze tries for a while to send a short message that a full device has
+// refused. It may release the lock in between.
+func (k *rank) squeeze(ctx *variants.Context, dest, tag int32, b []byte) bool {
+	for range eagerTries {
+		if !k.proto.Crowded(ctx, dest, tag, len(b)) {
+			return false
+		}
+		k.relax()
+		if k.proto.TrySend(ctx, dest, tag, b) {
+			return true
+		}
+	}
+	return false
+}
 
 // sendAndWait sends b. It is called with the lock held and releases it.
 func (c *Comm) sendAndWait(op string, ctx *variants.Context, mode variants.Mode, b []byte, dest, tag int) error {
 	k := c.rank
 	d, t := int32(dest), int32(tag)
-	if mode == variants.Standard {
-		for range eagerTries {
-			if !k.proto.Crowded(ctx, d, t, len(b)) {
-				break
-			}
-			k.relax()
-			if k.proto.TrySend(ctx, d, t, b) {
-				k.mu.Unlock()
-				return nil
-			}
-		}
+	if mode == variants.Standard && k.squeeze(ctx, d, t, b) {
+		k.mu.Unlock()
+		return nil
 	}
 	r := k.take()
 	r.Ctx, r.Mode, r.Peer, r.Tag, r.Buf = ctx, mode, d, t, b

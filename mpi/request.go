@@ -76,9 +76,12 @@ func (c *Comm) post(op string, mode variants.Mode, recv bool, b []byte, peer, ta
 	r.Recv, r.Mode, r.Ctx, r.Peer, r.Tag, r.Buf = recv, mode, c.p2p, int32(peer), int32(tag), b
 	k := c.rank
 	k.mu.Lock()
-	if recv {
+	switch {
+	case recv:
 		k.proto.PostRecv(r)
-	} else {
+	case mode == variants.Standard && (k.proto.TrySend(r.Ctx, r.Peer, r.Tag, b) || k.squeeze(r.Ctx, r.Peer, r.Tag, b)):
+		r.Done = true
+	default:
 		k.proto.PostSend(r)
 	}
 	k.leave()

@@ -120,7 +120,7 @@ func (f *Fabric) rescan() {
 		for set := w.Load(); set != 0; set &= set - 1 {
 			from := base + bits.TrailingZeros64(set)
 			if !f.knows(from) {
-				f.in = append(f.in, inbox{ring: f.job.ringOf(from, f.me), from: from})
+				f.in = append(f.in, f.job.geo.inbox(f.job.ringOf(from, f.me), from))
 			}
 		}
 	}
@@ -147,13 +147,13 @@ func (f *Fabric) Next() (h packetizer.Header, payload []byte, ok bool) {
 			f.cursor = 0
 		}
 		in := &f.in[f.cursor]
-		c, w, ok := in.peek(g)
+		w, ok := in.peek()
 		if !ok {
 			f.cursor++
 			tried++
 			continue
 		}
-		n := int(w >> 16 & 0xffff)
+		c, n := in.next, int(w>>16&0xffff)
 		if n == deviceLength {
 			f.carryOut(in, c)
 			f.advance(in)

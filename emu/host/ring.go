@@ -1,6 +1,7 @@
 package host
 
 import (
+	"math/bits"
 	"sync/atomic"
 	"unsafe"
 
@@ -68,7 +69,12 @@ type cell struct {
 // geometry gives the size of every ring of a job.
 type geometry struct {
 	cells uint64 // a power of two
+	shift uint8  // its logarithm
 	bulk  uint64 // bytes, a power of two
+}
+
+func geometryOf(cells, bulk uint64) geometry {
+	return geometry{cells, uint8(bits.TrailingZeros64(cells)), bulk}
 }
 
 func (g geometry) ringSize() int {
@@ -91,7 +97,7 @@ func (r ring) cell(g *geometry, i uint64) *cell {
 // message i. It differs from the phase of the lap before, and in the first lap
 // from the zero of fresh memory.
 func (g *geometry) phase(i uint64) uint64 {
-	return (i/g.cells + 1) & 0xffff
+	return (i>>g.shift + 1) & 0xffff
 }
 
 // bulkPlace returns where n bytes go when the bulk space up to tail is taken:
@@ -156,6 +162,8 @@ func (r ring) publish(g *geometry, c *cell, word0 uint64, length int, bulkTail u
 // inbox is the consumer's side of a ring, in the consumer's own memory.
 type inbox struct {
 	ring
+	next     *cell  // the cell of the next message
+	phase    uint16 // what it shows when the message is there
 	from     int
 	head     uint64 // cells consumed
 	returned uint64 // of which released to the producer
@@ -163,11 +171,22 @@ type inbox struct {
 	bulkRet  uint64
 }
 
+func (g *geometry) inbox(r ring, from int) inbox {
+	in := inbox{ring: r, from: from}
+	in.aim(g)
+	return in
+}
+
+// aim sets next and phase after head.
+func (in *inbox) aim(g *geometry) {
+	in.next = in.cell(g, in.head)
+	in.phase = uint16(g.phase(in.head))
+}
+
 // peek returns the first word of the next cell and whether it is published.
-func (in *inbox) peek(g *geometry) (c *cell, w uint64, ok bool) {
-	c = in.cell(g, in.head)
-	w = atomic.LoadUint64(&c.header[0])
-	return c, w, w&0xffff == g.phase(in.head)
+func (in *inbox) peek() (w uint64, ok bool) {
+	w = atomic.LoadUint64(&in.next.header[0])
+	return w, uint16(w) == in.phase
 }
 
 // bulkNext returns the bulk bytes of the current cell; advance releases them.
@@ -181,6 +200,7 @@ func (in *inbox) bulkNext(g *geometry, n int) []byte {
 // run out, must be rung.
 func (in *inbox) advance(g *geometry) (ring bool) {
 	in.head++
+	in.aim(g)
 	if in.head-in.returned < g.cells/8 && in.bulkHead-in.bulkRet < g.bulk/8 {
 		return false
 	}

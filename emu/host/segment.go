@@ -22,7 +22,7 @@ const (
 	segmentMagic   = 0x3154454e41584521 // "!EXANET1"
 	headerSize     = 4096
 	pageSize       = 4096
-	sharedCells    = 64
+	sharedCells    = 128
 	sharedBulk     = 128 << 10
 	localCells     = 32
 	localBulk      = 32 << 10
@@ -110,7 +110,7 @@ func NewJob(n int) (*Job, error) {
 	if n < 1 || n > maxSharedRanks {
 		return nil, &JobError{Ranks: n, Err: ErrRanks}
 	}
-	_, _, _, total := layout(n, geometry{sharedCells, sharedBulk})
+	_, _, _, total := layout(n, geometryOf(sharedCells, sharedBulk))
 	f, err := sys.SharedMemory("exanet-job", total)
 	if err != nil {
 		return nil, &JobError{Ranks: n, Err: err}
@@ -131,7 +131,7 @@ func open(f *os.File, n int) (*Job, error) {
 	if err != nil {
 		return nil, &JobError{Ranks: n, Err: err}
 	}
-	j := &Job{geo: geometry{sharedCells, sharedBulk}, file: f, mapped: b}
+	j := &Job{geo: geometryOf(sharedCells, sharedBulk), file: f, mapped: b}
 	j.head = mem.Struct[header](b, 0)
 	if n == 0 {
 		if atomic.LoadUint64(&j.head.magic) != segmentMagic {
@@ -152,7 +152,7 @@ func open(f *os.File, n int) (*Job, error) {
 // memory is ordinary Go memory, so that the race detector sees what the ranks
 // hand to each other.
 func NewLocalJob(n int) *Job {
-	j := &Job{ranks: n, geo: geometry{localCells, localBulk}}
+	j := &Job{ranks: n, geo: geometryOf(localCells, localBulk)}
 	j.controlStep, _, _, _ = layout(n, j.geo)
 	j.localHead = mem.Bytes(make([]uint64, headerSize/8))
 	j.localControl = mem.Bytes(make([]uint64, n*j.controlStep/8))

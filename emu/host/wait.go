@@ -95,7 +95,7 @@ func (f *Fabric) ready(mark uint32) bool {
 		return true
 	}
 	for i := range f.in {
-		if _, _, ok := f.in[i].peek(&f.job.geo); ok {
+		if _, ok := f.in[i].peek(); ok {
 			return true
 		}
 	}
