@@ -96,6 +96,7 @@ func newHelp() *cobra.Command {
 				return rootArgs(c.Root(), rest)
 			}
 			topic.InitDefaultHelpFlag()
+			topic.InitDefaultVersionFlag()
 			return topic.Help()
 		},
 	}

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/stretchr/testify/require"
+)
+
+// The test binary is exanet itself when this variable is set: for what runs
+// its own executable, and for everything about signals and exit codes.
+const selfVar = "EXANET_TEST_SELF"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(selfVar) != "" {
+		main()
+	}
+	os.Setenv(selfVar, "1") // for what the tests start
+	os.Exit(m.Run())
+}
+
+// exanet runs a command line in a process of its own.
+func exanet(t *testing.T, input string, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	cmd := exec.Command(self(), args...)
+	var out, errs bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(input), &out, &errs
+	err := cmd.Run()
+	if _, ok := err.(*exec.ExitError); !ok {
+		require.NoError(t, err)
+	}
+	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
+}
+
+func TestMistakesInTheCommandLine(t *testing.T) {
+	for line, says := range map[string]string{
+		"frobnicate":            `"frobnicate"`,
+		"rnu":                   "did you mean run?",
+		"--bogus":               "--bogus",
+		"-x":                    "-x",
+		"run":                   "-n N",
+		"run true":              "-n N",
+		"run -n":                "-n",
+		"run -n 0 true":         "1 or more",
+		"run -n -3 true":        "1 or more",
+		"run -n x true":         "whole number",
+		"run -n 1.5 true":       "whole number",
+		"run -n= true":          "whole number",
+		"run -n 2":              "which program",
+		"run -n 2 --":           "which program",
+		"run -n 2 --bogus true": "--bogus",
+		"info everything":       `"everything"`,
+		"info --bogus":          "--bogus",
+		"help frobnicate":       `"frobnicate"`,
+	} {
+		t.Run(line, func(t *testing.T) {
+			var out, errs bytes.Buffer
+			require.Equal(t, 2, run(strings.Fields(line), &out, &errs))
+			require.Empty(t, out.String())
+			require.Equal(t, 1, strings.Count(errs.String(), "\n"), errs.String())
+			require.Contains(t, errs.String(), says)
+		})
+	}
+}
+
+func TestEveryCommandHasHelpWithAnExample(t *testing.T) {
+	var visit func(c *cobra.Command)
+	visit = func(c *cobra.Command) {
+		if c.Hidden {
+			return
+		}
+		path := strings.Fields(c.CommandPath())[1:]
+		t.Run(c.CommandPath(), func(t *testing.T) {
+			var out, errs bytes.Buffer
+			require.Equal(t, 0, run(append(path, "--help"), &out, &errs), errs.String())
+			require.Contains(t, out.String(), "Examples:\n  exanet ")
+			require.Contains(t, out.String(), "Usage:")
+			var help bytes.Buffer
+			require.Equal(t, 0, run(append([]string{"help"}, path...), &help, &errs), errs.String())
+			require.Equal(t, out.String(), help.String())
+		})
+		for _, sub := range c.Commands() {
+			visit(sub)
+		}
+	}
+	visit(newRoot())
+}
+
+func TestVersion(t *testing.T) {
+	var out, errs bytes.Buffer
+	require.Equal(t, 0, run([]string{"--version"}, &out, &errs))
+	require.Regexp(t, `^exanet \S.* go1\.\S+\n$`, out.String())
+}

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/stretchr/testify/require"
+
+	"github.com/exanet-mpi/exanet/launch"
+)
+
+func init() { commands = append(commands, newShowArgs) }
+
+// newShowArgs is a rank of the tests: it prints its arguments and its place,
+// and exits with the code in EXANET_TEST_CODE.
+func newShowArgs() *cobra.Command {
+	return &cobra.Command{
+		Use: "show-args", Hidden: true, DisableFlagParsing: true,
+		RunE: func(_ *cobra.Command, args []string) error {
+			fmt.Println(os.Getenv("EXANET_RANK"), os.Getenv("EXANET_SIZE"), strings.Join(args, " "))
+			var code int
+			if _, err := fmt.Sscan(os.Getenv("EXANET_TEST_CODE"), &code); err == nil {
+				os.Exit(code)
+			}
+			return nil
+		},
+	}
+}
+
+func TestRun(t *testing.T) {
+	for _, c := range []struct {
+		line  string
+		input string
+		out   string // lines of the ranks in any order
+		code  int
+	}{
+		{"run -n 2 echo hello", "", "hello hello", 0},
+		{"run -n 2 echo -n 3 --label --help", "", "3 --label --help3 --label --help", 0},
+		{"run -n 1 -- echo x --version", "", "x --version", 0},
+		{"run --ranks=2 --label echo x", "", "[0] x [1] x", 0},
+		{"run -n 3 cat", "in\n", "in", 0},
+		{"run -n 1 --variant rtr --device prototype printenv EXANET_VARIANT EXANET_DEVICE", "", "rtr prototype", 0},
+		{"run -n 2 false", "", "", 1},
+		{"run -n 2 no-such-program", "", "", 127},
+		{"run -n 2 /", "", "", 126},
+		{"run -n 1000000 true", "", "", 1},
+	} {
+		t.Run(c.line, func(t *testing.T) {
+			out, errs, code := exanet(t, c.input, strings.Fields(c.line)...)
+			require.Equal(t, c.code, code, errs)
+			if strings.Contains(c.line, "echo -n") {
+				require.Equal(t, c.out, out)
+			} else {
+				require.ElementsMatch(t, strings.Fields(c.out), strings.Fields(out))
+			}
+			lines := 0
+			if c.code != 0 {
+				lines = 1
+			}
+			require.Equal(t, lines, strings.Count(errs, "\n"), errs)
+		})
+	}
+}
+
+func TestDeathOfARankEndsTheJob(t *testing.T) {
+	cmd := exec.Command(self(), "run", "-n", "4", "sleep", "100")
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	require.NoError(t, cmd.Start())
+	defer func() { _ = cmd.Process.Kill() }()
+	var children []string
+	for end := time.Now().Add(10 * time.Second); len(children) < 4; time.Sleep(5 * time.Millisecond) {
+		require.True(t, time.Now().Before(end), "only %v have started", children)
+		children = nil
+		// A child belongs to the thread that has made it.
+		tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", cmd.Process.Pid))
+		require.NoError(t, err)
+		for _, task := range tasks {
+			b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%s/children", cmd.Process.Pid, task.Name()))
+			children = append(children, strings.Fields(string(b))...)
+		}
+	}
+	var victim int
+	_, err := fmt.Sscan(children[2], &victim)
+	require.NoError(t, err)
+	start := time.Now()
+	require.NoError(t, syscall.Kill(victim, syscall.SIGKILL))
+	require.Error(t, cmd.Wait())
+	require.Less(t, time.Since(start), 2*time.Second)
+	require.Equal(t, 137, cmd.ProcessState.ExitCode())
+	require.Regexp(t, fmt.Sprintf(`^exanet: rank \d \(pid %d\) was killed by SIGKILL .*\n$`, victim), errs.String())
+	for _, pid := range children {
+		require.NoDirExists(t, "/proc/"+pid)
+	}
+}
+
+func TestLaunchSelf(t *testing.T) {
+	var out bytes.Buffer
+	require.NoError(t, launchSelf(t.Context(), 3, []string{"show-args", "-n", "x"}, []string{"EXANET_TEST_NOTHING=1"}, &out))
+	require.ElementsMatch(t, []string{"0 3 -n x", "1 3 -n x", "2 3 -n x"}, strings.Split(strings.TrimSpace(out.String()), "\n"))
+
+	err := launchSelf(t.Context(), 2, []string{"show-args"}, []string{"EXANET_TEST_CODE=9"}, &out)
+	var re *launch.RankError
+	require.ErrorAs(t, err, &re)
+	require.Equal(t, 9, exitCode(err))
+}
