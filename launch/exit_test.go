@@ -114,8 +114,8 @@ func TestUnstartableProgram(t *testing.T) {
 }
 
 func TestTooManyRanks(t *testing.T) {
-	for _, n := range []int{0, -3, 1 << 20} {
-		o := runJob(t, launch.Config{Ranks: n, Prog: "true"})
+	for n, device := range map[int]string{0: "", -3: "", 1 << 20: "", 300: "registers"} {
+		o := runJob(t, launch.Config{Ranks: n, Prog: "true", Env: []string{"EXANET_DEVICE=" + device}})
 		var se *launch.StartError
 		require.ErrorAs(t, o.err, &se)
 		require.Equal(t, 1, se.ExitCode())

@@ -25,7 +25,9 @@
 // the numbers of two inherited file descriptors, EXANET_JOB (the segment) and
 // EXANET_CONTROL (a stream socket; a byte 'w' asks the rank to print to its
 // standard error what it waits for, a hang-up means that the launcher has
-// gone). A program that looks at none of them just runs.
+// gone). A program that looks at none of them just runs. With EXANET_DEVICE set to
+// "registers" the launcher also is the hardware: it runs the software device
+// (emu/regs), whose pages are file descriptor EXANET_REGISTERS.
 package launch
 
 import (
@@ -38,6 +40,7 @@ import (
 	"time"
 
 	"github.com/exanet-mpi/exanet/emu/host"
+	"github.com/exanet-mpi/exanet/emu/regs"
 )
 
 // Config describes a job.
@@ -45,7 +48,7 @@ type Config struct {
 	Ranks int      // number of processes
 	Prog  string   // program, looked up in PATH if it has no slash
 	Args  []string // its arguments, without the program's name
-	Env   []string // of all ranks; nil means the launcher's
+	Env   []string // of all ranks, the last value of a name counts; nil means the launcher's
 
 	// Stdin is what rank 0 reads; nil is an empty input. The other ranks
 	// always have an empty one.
@@ -62,16 +65,19 @@ type Config struct {
 
 // Job is a running job.
 type Job struct {
-	cfg      Config
-	segment  *host.Job
-	ranks    []*rank
-	feed     *feed
-	stdout   sink
-	stderr   sink
-	notices  chan notice
-	printing sync.WaitGroup // of notices
-	events   events
-	reports  chan struct{}
+	cfg       Config
+	env       []string // of all ranks, but for their number
+	segment   *host.Job
+	registers bool // the ranks use the software device
+	device    *regs.Device
+	ranks     []*rank
+	feed      *feed
+	stdout    sink
+	stderr    sink
+	notices   chan notice
+	printing  sync.WaitGroup // of notices
+	events    events
+	reports   chan struct{}
 
 	done chan struct{} // closed when all is over
 	err  error         // valid then

@@ -116,8 +116,14 @@ func TestOthersSeeTheEndOfARank(t *testing.T) {
 }
 
 func TestGoodProgram(t *testing.T) {
-	for _, n := range []int{1, 2, 5} {
-		o := runJob(t, self(n, "good"))
+	for _, c := range []struct {
+		n      int
+		device string
+	}{{1, ""}, {2, "host"}, {5, ""}, {3, "prototype"}, {1, "registers"}, {3, "registers"}} {
+		n := c.n
+		cfg := self(n, "good")
+		cfg.Env = append(cfg.Env, "EXANET_DEVICE=overridden", "EXANET_DEVICE="+c.device)
+		o := runJob(t, cfg)
 		require.NoError(t, o.err, o.errs)
 		var want []string
 		for rank := range n {

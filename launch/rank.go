@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -15,12 +16,6 @@ import (
 
 	"github.com/exanet-mpi/exanet/emu/host"
 	"github.com/exanet-mpi/exanet/internal/sys"
-)
-
-// The file descriptors that a rank inherits besides the standard ones.
-const (
-	jobFD     = 3
-	controlFD = 4
 )
 
 // rank is one process of the job.
@@ -69,16 +64,16 @@ func (j *Job) startRank(number int, path string, stdin *os.File) (*rank, error) 
 		ours, theirs = append(ours, f), append(theirs, fd)
 	}
 
+	files := []uintptr{
+		stdin.Fd(), uintptr(theirs[1]), uintptr(theirs[2]),
+		jobFD: j.segment.File().Fd(), controlFD: uintptr(theirs[0]),
+	}
+	if j.device != nil {
+		files = append(files, j.device.File().Fd()) // pagesFD
+	}
 	pid, err := syscall.ForkExec(path, append([]string{j.cfg.Prog}, j.cfg.Args...), &syscall.ProcAttr{
-		Env: append(withoutOurs(j.cfg.Env),
-			"EXANET_RANK="+strconv.Itoa(number),
-			"EXANET_SIZE="+strconv.Itoa(j.cfg.Ranks),
-			"EXANET_JOB="+strconv.Itoa(jobFD),
-			"EXANET_CONTROL="+strconv.Itoa(controlFD)),
-		Files: []uintptr{
-			stdin.Fd(), uintptr(theirs[1]), uintptr(theirs[2]),
-			jobFD: j.segment.File().Fd(), controlFD: uintptr(theirs[0]),
-		},
+		Env:   append(slices.Clip(j.env), envRank+"="+strconv.Itoa(number)),
+		Files: files,
 		// A group of its own, so that signals reach what a wrapper starts.
 		Sys: &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL},
 	})
@@ -96,19 +91,6 @@ func (j *Job) startRank(number int, path string, stdin *os.File) (*rank, error) 
 		stdout:  newRelay(ours[0], &j.stdout, label, number == 0 && j.feed != nil && j.feed.terminal != nil),
 		stderr:  newRelay(ours[1], &j.stderr, label, false),
 	}, nil
-}
-
-// withoutOurs returns env without what a surrounding job may have put there.
-func withoutOurs(env []string) []string {
-	out := make([]string, 0, len(env)+4)
-	for _, kv := range env {
-		switch name, _, _ := strings.Cut(kv, "="); name {
-		case "EXANET_RANK", "EXANET_SIZE", "EXANET_JOB", "EXANET_CONTROL":
-		default:
-			out = append(out, kv)
-		}
-	}
-	return out
 }
 
 // signal sends a signal to the rank and to what it has started.

@@ -91,6 +91,10 @@ func (j *Job) startAll(ctx context.Context, path string) (err error) {
 	if j.segment, err = host.NewJob(j.cfg.Ranks); err != nil {
 		return j.startError(0, err)
 	}
+	j.setEnvironment()
+	if err := j.startDevice(); err != nil {
+		return err
+	}
 	input, feed, err := openInput(j.cfg.Stdin)
 	if err != nil {
 		return j.startError(0, err)
@@ -139,6 +143,9 @@ func (j *Job) release() {
 	}
 	if j.feed != nil {
 		j.feed.close()
+	}
+	if j.device != nil {
+		_ = j.device.Close()
 	}
 	if j.segment != nil {
 		_ = j.segment.Close()

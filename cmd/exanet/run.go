@@ -64,7 +64,7 @@ if the program cannot be started, 2 for a mistake in the command line.`,
 	f.VarP(&ranks, "ranks", "n", "number of ranks")
 	f.BoolVar(&label, "label", false, `put "[rank] " before each line of output`)
 	f.StringVar(&variant, "variant", "", "protocol (default "+defaultVariant+", or $EXANET_VARIANT)")
-	f.StringVar(&device, "device", "", "fabric: host or prototype (default host, or $EXANET_DEVICE)")
+	f.StringVar(&device, "device", "", "fabric: host, prototype or registers (default host, or $EXANET_DEVICE); see exanet info")
 	return c
 }
 
