@@ -19,6 +19,9 @@ func TestGenerateIsDeterministic(t *testing.T) {
 func TestGenerateCovers(t *testing.T) {
 	kindsSeen, modesSeen, sizesSeen, ranksSeen := map[Kind]int{}, map[Mode]int{}, map[int]int{}, map[int]int{}
 	wildSources, wildTags, selfSends, nullsSeen := 0, 0, 0, map[int]int{}
+	if underRace {
+		t.Skip("Generate is not concurrent, and slow under the race detector")
+	}
 	for seed := range uint64(3000) {
 		p := Generate(seed, RanksOf(seed))
 		ranksSeen[p.Ranks]++

@@ -17,7 +17,7 @@ var (
 	programsFlag = flag.Int("programs", 0, "how many programs (0: as many as the test says)")
 	keepFlag     = flag.String("keep", "", "operations of -seed to play, by their numbers, separated by commas")
 	shrinkFlag   = flag.Bool("shrink", false, "make the program of -seed smaller")
-	hangFlag     = flag.Duration("hang", 30*time.Second, "how long a program may take")
+	hangFlag     = flag.Duration("hang", time.Minute, "how long a program may take")
 )
 
 // required are the events that a full run must contain, and how often.
