@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -94,7 +95,7 @@ func TestInputIsNotReadAhead(t *testing.T) {
 
 // onTerminal starts a launcher whose input and output is a terminal, as the
 // leader of its session.
-func onTerminal(t *testing.T, n int, prog string, args ...string) (*launcher, *os.File, *buffer) {
+func onTerminal(t *testing.T, l *launcher) (keyboard *os.File, screen *buffer) {
 	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	require.NoError(t, err)
@@ -105,18 +106,18 @@ func onTerminal(t *testing.T, n int, prog string, args ...string) (*launcher, *o
 	slave, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0)
 	require.NoError(t, err)
 	defer slave.Close()
-	l := prepareLauncher(n, prog, args...)
 	l.Cmd.Stdin, l.Cmd.Stdout, l.Cmd.Stderr = slave, slave, slave
 	l.Cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	l.start(t)
-	screen := new(buffer)
+	screen = new(buffer)
 	go func() { _, _ = io.Copy(screen, master) }()
-	return l, master, screen
+	return master, screen
 }
 
 func TestTerminal(t *testing.T) {
-	l, keyboard, screen := onTerminal(t, 2, "sh", "-c",
+	l := prepareLauncher(2, "sh", "-c",
 		`[ $EXANET_RANK = 0 ] || exit 0; printf "name? "; read name; echo "hello $name"; cat; echo over`)
+	keyboard, screen := onTerminal(t, l)
 	shows := func(text string) {
 		t.Helper()
 		eventually(t, func() bool { return strings.Contains(screen.String(), text) }, screen.String)
@@ -132,7 +133,8 @@ func TestTerminal(t *testing.T) {
 }
 
 func TestTerminalKeys(t *testing.T) {
-	l, keyboard, screen := onTerminal(t, 2, "sh", "-c", `trap 'echo continued' CONT; echo ready; sleep 100 & wait; wait`)
+	l := prepareLauncher(2, "sh", "-c", `trap 'echo continued' CONT; echo ready; sleep 100 & wait; wait`)
+	keyboard, screen := onTerminal(t, l)
 	eventually(t, func() bool { return strings.Count(screen.String(), "ready") == 2 }, screen.String)
 	ranks := childrenOf(t, l.Process.Pid)
 	require.Len(t, ranks, 2)
@@ -161,6 +163,25 @@ func TestTerminalKeys(t *testing.T) {
 	for _, pid := range ranks {
 		require.False(t, alive(t, pid))
 	}
+}
+
+// A job in the background leaves the terminal to the shell.
+func TestTerminalInTheBackground(t *testing.T) {
+	l := prepareLauncher(1, "sh", "-c", "echo ready; sleep 0.5; echo finished")
+	exe, err := os.Executable()
+	require.NoError(t, err)
+	sh, err := exec.LookPath("sh")
+	require.NoError(t, err)
+	l.Cmd.Path = sh
+	l.Cmd.Args = append([]string{"sh", "-c", `set -m; "$@" & wait; echo waited`, "sh", exe}, l.Cmd.Args[1:]...)
+	keyboard, screen := onTerminal(t, l)
+	eventually(t, func() bool { return strings.Contains(screen.String(), "ready") }, screen.String)
+	_, err = keyboard.WriteString("for the shell\n")
+	require.NoError(t, err)
+	require.Equal(t, 0, l.wait(t), screen.String())
+	eventually(t, func() bool { return strings.Contains(screen.String(), "waited") }, screen.String)
+	require.Contains(t, screen.String(), "finished")
+	require.NotContains(t, screen.String(), "Stopped")
 }
 
 func childrenOf(t *testing.T, pid int) (pids []int) {
