@@ -22,8 +22,10 @@ type fabric interface {
 
 	// Mark returns the state of the bell; Spin waits a short while and Sleep
 	// as long as it takes, until something may have arrived or the bell has
-	// been rung since the mark. Spin reports whether it was worth it.
+	// been rung since the mark. Spin reports whether it was worth it. Glance
+	// is a Spin so short that the rank's lock may be kept meanwhile.
 	Mark() uint32
+	Glance(mark uint32) bool
 	Spin(mark uint32) bool
 	Sleep(mark uint32)
 	Yield() // lets others have the processor if they are likely to need it

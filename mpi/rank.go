@@ -71,7 +71,12 @@ const pollBatch = 64
 // poll hands what has arrived to the protocol and carries on what is under way.
 // It reports whether anything happened. The caller holds the lock, and nobody
 // else is the leader.
-func (k *rank) poll() (moved bool) {
+func (k *rank) poll() bool { return k.pollUntil(never) }
+
+func never() bool { return false }
+
+// pollUntil is poll, but stops when a message has made done true.
+func (k *rank) pollUntil(done func() bool) (moved bool) {
 	for range pollBatch {
 		h, payload, ok := k.fab.Next()
 		if !ok {
@@ -80,6 +85,9 @@ func (k *rank) poll() (moved bool) {
 		k.proto.Deliver(h, payload)
 		k.fab.Release()
 		moved = true
+		if done() {
+			break
+		}
 	}
 	for {
 		slot, n, ok := k.fab.Notified()
@@ -133,6 +141,7 @@ func (k *rank) bury(deaths uint32) {
 func (k *rank) waitUntil(done func() bool) {
 	for !done() {
 		if k.leader {
+			k.leave() // the leader may sleep
 			k.followers++
 			k.cond.Wait()
 			k.followers--
@@ -155,11 +164,11 @@ func (k *rank) waitUntil(done func() bool) {
 func (k *rank) lead(done func() bool) {
 	for {
 		mark := k.fab.Mark()
-		moved := k.poll()
+		moved := k.pollUntil(done)
 		if done() {
 			return
 		}
-		if moved {
+		if moved || k.fab.Glance(mark) {
 			if k.followers > 0 {
 				k.mu.Unlock()
 				runtime.Gosched()
@@ -193,7 +202,7 @@ func (k *rank) leave() {
 	k.hurry()
 	if k.leader {
 		if k.proto.Busy() {
-			k.fab.WakeForeground() // the leader may sleep
+			k.fab.WakeForeground()
 		}
 		return
 	}

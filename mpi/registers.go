@@ -55,6 +55,8 @@ func (r *registers) Next() (packetizer.Header, []byte, bool) {
 	return h, payload, ok
 }
 
+func (r *registers) Glance(uint32) bool { return false }
+
 func (r *registers) Spin(uint32) bool {
 	r.round++
 	r.Idle(r.round)

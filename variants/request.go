@@ -103,8 +103,14 @@ type Request struct {
 	next, prev *Request
 }
 
-// Reset makes a request ready to be filled in and posted.
-func (r *Request) Reset() { *r = Request{Slot: -1} }
+// Reset makes a request ready to be filled in and posted. The Transfer is set
+// when a write starts.
+func (r *Request) Reset() {
+	r.Recv, r.Mode = false, Standard
+	r.Done, r.Err, r.Status = false, nil, Status{}
+	r.Ticketed, r.Queued, r.Advertised, r.Delivered, r.Announced, r.Cancelling = false, false, false, false, false, false
+	r.Slot = -1
+}
 
 // Next is the request behind r in its queue.
 func (r *Request) Next() *Request { return r.next }

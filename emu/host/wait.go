@@ -22,7 +22,22 @@ const (
 	spinTime    = 30 * time.Microsecond
 	yields      = 200 // sched_yield costs about 0.3 us when nobody else is runnable
 	spinsBefore = 64  // polls between looks at the clock
+	glances     = 200
 )
+
+// Glance looks for something to do for about a microsecond, where it does not
+// keep the awaited rank from running.
+func (f *Fabric) Glance(mark uint32) bool {
+	if f.crowded || f.job.localBells != nil {
+		return false
+	}
+	for range glances {
+		if f.ready(mark) {
+			return true
+		}
+	}
+	return false
+}
 
 // Spin waits a short while, without giving up more than the time slice, until
 // there may be something to do: a message, a death, a ring of the bell since
