@@ -19,10 +19,10 @@ import (
 // needs none. Where the kernel refuses membarrier, and between ranks of one
 // process, senders publish with a fence instead (header.fence).
 const (
-	spinTime    = 30 * time.Microsecond
-	yields      = 200 // sched_yield costs about 0.3 us when nobody else is runnable
-	spinsBefore = 64  // polls between looks at the clock
-	glances     = 200
+	glances  = 200                   // looks while nobody else can use the lock: about 1 us
+	looks    = 50                    // between two yields, with a core for each rank
+	spinTime = 30 * time.Microsecond // before sleeping, with a core for each rank
+	yields   = 200                   // before sleeping, with fewer cores
 )
 
 // Glance looks for something to do for about a microsecond, where it does not
@@ -53,29 +53,32 @@ func (f *Fabric) Spin(mark uint32) bool {
 		}
 		return false
 	}
-	if f.crowded {
-		for i := range yields {
-			sys.Yield()
+	var start time.Time
+	for i := 1; ; i++ {
+		// Even with a core for each rank the awaited one may share ours, for
+		// instance when other programs run: spinning alone would keep it
+		// waiting.
+		sys.Yield()
+		for range looks {
 			if f.ready(mark) {
 				return true
 			}
-			if i%50 == 49 {
-				runtime.Gosched()
+			if f.crowded {
+				break
 			}
 		}
-		return false
-	}
-	var start time.Time
-	for i := 1; ; i++ {
-		if f.ready(mark) {
-			return true
-		}
-		if i%spinsBefore == 0 {
-			if start.IsZero() {
-				start = time.Now()
-			} else if time.Since(start) > spinTime {
+		switch {
+		case f.crowded:
+			if i == yields {
 				return false
 			}
+			if i%50 == 0 {
+				runtime.Gosched()
+			}
+		case start.IsZero():
+			start = time.Now()
+		case time.Since(start) > spinTime:
+			return false
 		}
 	}
 }
