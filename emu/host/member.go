@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"runtime"
-	"time"
 
 	"github.com/exanet-mpi/exanet/internal/mem"
 	"github.com/exanet-mpi/exanet/internal/sys"
@@ -30,6 +29,7 @@ type Member struct {
 	// crowded: more ranks than cores, so a rank that waits stands in the way
 	// of the one it waits for.
 	crowded    bool
+	cores      int
 	deathsSeen uint32
 	cookie     []uint64 // in memory that does not move, for the probe of others
 }
@@ -56,7 +56,8 @@ func (j *Job) join(rank int, profile string) (*Member, error) {
 		return nil, &JobError{Ranks: j.ranks, Err: fmt.Errorf("there is no rank %d: %w", rank, ErrSegment)}
 	}
 	m := &Member{job: j, me: rank, self: j.control(rank), cookie: newCookie()}
-	m.crowded = j.ranks > runtime.NumCPU()
+	m.cores = runtime.NumCPU()
+	m.crowded = j.ranks > m.cores
 	if !m.self.state.CompareAndSwap(stateAbsent, stateJoining) {
 		return nil, &JobError{Ranks: j.ranks, Err: fmt.Errorf("rank %d: %w", rank, ErrTaken)}
 	}
@@ -68,6 +69,9 @@ func (j *Job) join(rank int, profile string) (*Member, error) {
 	}
 	m.self.setProfile(profile)
 	m.self.state.CompareAndSwap(stateJoining, stateAttached) // unless it has been marked dead
+	if int(j.head.joined.Add(1)) == j.ranks {
+		j.openGate()
+	}
 	return m, nil
 }
 
@@ -95,13 +99,13 @@ func (m *Member) Fail() { m.job.MarkDead(m.me) }
 // WaitJoined waits until every rank has joined. It returns an error if one
 // dies before that, or has another profile than this one.
 func (m *Member) WaitJoined() error {
+	for m.job.head.gate.Load() == 0 {
+		sys.FutexWait(&m.job.head.gate, 0)
+	}
 	mine := m.self.profileText()
 	for i := range m.job.ranks {
-		for pause := 20 * time.Microsecond; !m.job.Attached(i); pause = min(2*pause, time.Millisecond) {
-			if m.Deaths() != 0 {
-				return fmt.Errorf("rank %d has not joined: %w", i, rdmaeng.ErrPeer)
-			}
-			time.Sleep(pause)
+		if !m.job.Attached(i) {
+			return fmt.Errorf("rank %d has not joined: %w", i, rdmaeng.ErrPeer)
 		}
 		if theirs := m.job.control(i).profileText(); theirs != mine && !m.job.Dead(i) {
 			return &ProfileError{Rank: m.me, Peer: i, Mine: mine, Theirs: theirs}

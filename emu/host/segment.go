@@ -19,7 +19,7 @@ import (
 // It is a memory file, so a ring that nobody uses costs no memory, and nothing
 // is left of it when the last process of the job is gone.
 const (
-	segmentMagic   = 0x3154454e41584521 // "!EXANET1"
+	segmentMagic   = 0x3254454e41584521 // "!EXANET2": change it with the layout
 	headerSize     = 4096
 	pageSize       = 4096
 	sharedCells    = 128
@@ -30,10 +30,13 @@ const (
 )
 
 type header struct {
-	magic uint64
-	ranks uint32
-	_     uint32
-	_     [48]byte
+	magic  uint64
+	ranks  uint32
+	cells  uint32 // of a ring, and bulk: both sides must agree
+	bulk   uint32
+	joined atomic.Uint32 // ranks that have joined
+	gate   atomic.Uint32 // futex word: 1 once all have joined, or one has died
+	_      [36]byte
 
 	deaths atomic.Uint32 // ranks marked dead; looked at by all who wait
 	_      [60]byte
@@ -121,6 +124,7 @@ func NewJob(n int) (*Job, error) {
 		return nil, err
 	}
 	j.head.ranks = uint32(n)
+	j.head.cells, j.head.bulk = sharedCells, sharedBulk
 	atomic.StoreUint64(&j.head.magic, segmentMagic)
 	return j, nil
 }
@@ -134,7 +138,7 @@ func open(f *os.File, n int) (*Job, error) {
 	j := &Job{geo: geometryOf(sharedCells, sharedBulk), file: f, mapped: b}
 	j.head = mem.Struct[header](b, 0)
 	if n == 0 {
-		if atomic.LoadUint64(&j.head.magic) != segmentMagic {
+		if atomic.LoadUint64(&j.head.magic) != segmentMagic || j.head.cells != sharedCells || j.head.bulk != sharedBulk {
 			_ = sys.Unmap(b)
 			return nil, &JobError{Err: ErrSegment}
 		}
@@ -190,10 +194,17 @@ func (j *Job) MarkDead(rank int) {
 		return
 	}
 	j.head.deaths.Add(1)
+	j.openGate()
 	for i := range j.ranks {
 		j.wake(i, bellForeground)
 		j.wake(i, bellBackground)
 	}
+}
+
+// openGate ends the wait for ranks that have not joined.
+func (j *Job) openGate() {
+	j.head.gate.Store(1)
+	sys.FutexWake(&j.head.gate, j.ranks)
 }
 
 // Close unmaps and closes the segment. No Fabric of it may be in use.

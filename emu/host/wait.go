@@ -22,7 +22,8 @@ const (
 	glances  = 200                   // looks while nobody else can use the lock: about 1 us
 	looks    = 50                    // between two yields, with a core for each rank
 	spinTime = 30 * time.Microsecond // before sleeping, with a core for each rank
-	yields   = 200                   // before sleeping, with fewer cores
+	yields   = 400                   // before sleeping, with fewer cores: shared by the ranks of a core
+	fewest   = 8                     // of them a rank
 )
 
 // Glance looks for something to do for about a microsecond, where it does not
@@ -53,6 +54,7 @@ func (f *Fabric) Spin(mark uint32) bool {
 		}
 		return false
 	}
+	yields := max(yields*f.cores/f.job.ranks, fewest)
 	var start time.Time
 	for i := 1; ; i++ {
 		// Even with a core for each rank the awaited one may share ours, for
