@@ -1,0 +1,154 @@
+// Package explore runs small programs over a protocol in every order in which
+// the devices can deliver messages, land writes and show notifications, and
+// checks each state that is reached (package variants/world says for what).
+//
+//	Alphabet -> Programs, Sample -> Explore each -> Report
+//	                                     \-> on a violation: Shrink -> Counterexample
+//
+// # How states are enumerated
+//
+// Explore searches depth first. A state is never copied: to try another action
+// in an earlier state, the world is made again and the actions up to there are
+// repeated, which for a dozen steps costs a few microseconds. States are
+// recognised by World.Fingerprint, so that each is visited once: two orders
+// that give every rank the same inputs in the same order lead to the same
+// state. The fingerprint of a successor is known before the action is executed,
+// so an action that leads to a known state costs nothing but a look-up.
+//
+// docs/exploring.md argues why the checks lose nothing by this, and why programs
+// with blocking calls need not be enumerated.
+package explore
+
+import (
+	"github.com/exanet-mpi/exanet/variants/world"
+)
+
+// Stats counts what an exploration has covered.
+type Stats struct {
+	Programs    int
+	States      int // distinct, summed over programs
+	Transitions int // actions between them
+	Settled     int // states in which nothing was left to happen
+}
+
+func (s *Stats) add(o Stats) {
+	s.Programs += o.Programs
+	s.States += o.States
+	s.Transitions += o.Transitions
+	s.Settled += o.Settled
+}
+
+// Failure is a violation and the actions that lead to it. If they lead to a
+// settled state, the violation was found there or in closing.
+type Failure struct {
+	Config    world.Config
+	Program   world.Program
+	Actions   []world.Action
+	Settled   bool
+	Violation *world.Violation
+}
+
+func (f *Failure) Error() string { return f.Violation.Error() }
+
+// explorer explores programs one after the other and keeps its memory.
+type explorer struct {
+	cfg     world.Config
+	program world.Program
+	w       *world.World
+	stale   bool // w is not in the state of path
+	path    []world.Action
+	acts    [][]world.Action // by depth
+	seen    map[uint64]struct{}
+	stats   Stats
+	failure *Failure
+}
+
+// Explore visits every state of a program and returns what it has counted, and
+// the first violation, nil if there is none.
+func Explore(cfg world.Config, program world.Program) (Stats, *Failure) {
+	e := &explorer{cfg: cfg}
+	f := e.explore(program)
+	return e.stats, f
+}
+
+func (e *explorer) explore(program world.Program) *Failure {
+	e.program, e.failure = program, nil
+	e.path = e.path[:0]
+	if len(e.seen) > 1<<12 {
+		e.seen = nil // clearing a large map takes as long for a small program
+	}
+	if e.seen == nil {
+		e.seen = make(map[uint64]struct{})
+	}
+	clear(e.seen)
+	e.w, e.stale = world.New(e.cfg, program), false
+	e.seen[e.w.Fingerprint()] = struct{}{}
+	e.stats.Programs++
+	e.stats.States++
+	e.visit()
+	return e.failure
+}
+
+// visit explores what follows the state of path.
+func (e *explorer) visit() {
+	depth := len(e.path)
+	if depth == len(e.acts) {
+		e.acts = append(e.acts, nil)
+	}
+	acts := e.w.Enabled(e.acts[depth][:0])
+	e.acts[depth] = acts
+	if len(acts) == 0 {
+		e.settle()
+		return
+	}
+	e.stats.Transitions += len(acts)
+	for _, a := range acts {
+		if e.stale {
+			e.w, e.stale = replay(e.cfg, e.program, e.path), false
+		}
+		next := e.w.After(a)
+		if _, known := e.seen[next]; known {
+			continue
+		}
+		e.seen[next] = struct{}{}
+		e.stats.States++
+		e.w.Do(a)
+		e.path = append(e.path, a)
+		if e.w.Violation() != nil {
+			e.fail(false)
+			return
+		}
+		e.visit()
+		e.path = e.path[:depth]
+		e.stale = true
+		if e.failure != nil {
+			return
+		}
+	}
+}
+
+// settle checks a state in which nothing is left to happen.
+func (e *explorer) settle() {
+	e.stats.Settled++
+	e.w.Settled()
+	if e.w.Violation() == nil {
+		e.w.Close()
+	}
+	if e.w.Violation() != nil {
+		e.fail(true)
+	}
+}
+
+func (e *explorer) fail(settled bool) {
+	e.failure = &Failure{Config: e.cfg, Program: e.program, Actions: append([]world.Action(nil), e.path...),
+		Settled: settled, Violation: e.w.Violation()}
+}
+
+// replay makes the world that a program and actions lead to.
+func replay(cfg world.Config, program world.Program, path []world.Action) *world.World {
+	w := world.New(cfg, program)
+	for _, a := range path {
+		w.Do(a)
+	}
+	return w
+}

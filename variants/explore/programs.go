@@ -1,0 +1,265 @@
+package explore
+
+import (
+	"iter"
+	"math/rand/v2"
+
+	"github.com/exanet-mpi/exanet/variants"
+	"github.com/exanet-mpi/exanet/variants/world"
+)
+
+// Sizes in bytes around the eager limit of 40. Tiny receives are too short for
+// eager messages, Large ones for Huge messages.
+const (
+	Tiny  = 3
+	Eager = 8
+	Small = 16
+	Long  = 48
+	Large = 50
+	Huge  = 54
+)
+
+// An Alphabet is what the operations of enumerated programs are taken from, a
+// list for each rank. Peers are written for the rank itself. An operation Cancel
+// refers to the newest request of its rank.
+type Alphabet struct {
+	Name  string
+	About string
+	Ranks [][]world.Op
+}
+
+const (
+	anySource = int(variants.AnySource)
+	anyTag    = variants.AnyTag
+)
+
+func send(peer int, tag int32, size int) world.Op {
+	return world.Op{Kind: world.Send, Peer: peer, Tag: tag, Size: size}
+}
+
+func ssend(peer int, tag int32, size int) world.Op {
+	return world.Op{Kind: world.Send, Sync: true, Peer: peer, Tag: tag, Size: size}
+}
+
+func recv(peer int, tag int32, size int) world.Op {
+	return world.Op{Kind: world.Recv, Peer: peer, Tag: tag, Size: size}
+}
+
+func probe(peer int, tag int32) world.Op {
+	return world.Op{Kind: world.Probe, Peer: peer, Tag: tag}
+}
+
+var cancel = world.Op{Kind: world.Cancel, Req: newest}
+
+// newest stands for the newest request before a Cancel.
+const newest = -1
+
+// Reduced is the alphabet of which all programs of three operations a rank are
+// explored: one rank sends, the other receives.
+var Reduced = Alphabet{
+	Name:  "reduced",
+	About: "one rank sends, the other receives: every path of a protocol, one tag and one wildcard each",
+	Ranks: [][]world.Op{
+		{send(1, 1, Eager), send(1, 1, Long), ssend(1, 1, Eager), send(1, 2, Long), cancel},
+		{recv(0, 1, Small), recv(0, 1, Large), recv(0, 2, Large), recv(0, anyTag, Large), recv(anySource, 1, Large), cancel},
+	},
+}
+
+// Full is the alphabet with everything, in both directions.
+var Full = Alphabet{
+	Name:  "full",
+	About: "both ranks send and receive: sizes on both sides of every limit, two tags, all wildcards, modes, probes, cancelling",
+	Ranks: [][]world.Op{full(1), full(0)},
+}
+
+// Mixed has everything, among three ranks, and is sampled.
+var Mixed = Alphabet{
+	Name:  "mixed",
+	About: "the full alphabet among three ranks, and messages to oneself",
+	Ranks: [][]world.Op{
+		mixed(0), mixed(1), mixed(2),
+	},
+}
+
+func full(peer int) (ops []world.Op) {
+	for tag := int32(1); tag <= 2; tag++ {
+		for _, size := range []int{Eager, Long, Huge} {
+			ops = append(ops, send(peer, tag, size))
+		}
+		ops = append(ops, ssend(peer, tag, Eager), ssend(peer, tag, Long))
+	}
+	for _, tag := range []int32{1, 2, anyTag} {
+		for _, from := range []int{peer, anySource} {
+			for _, size := range []int{Tiny, Small, Large} {
+				ops = append(ops, recv(from, tag, size))
+			}
+		}
+	}
+	return append(ops, probe(peer, 1), probe(anySource, anyTag), cancel)
+}
+
+func mixed(me int) (ops []world.Op) {
+	for peer := range 3 {
+		ops = append(ops, full(peer)...)
+	}
+	return ops
+}
+
+// Without returns the alphabet without what a protocol does not have.
+func (a Alphabet) Without(cfg world.Config) Alphabet {
+	b := a
+	b.Ranks = nil
+	for _, ops := range a.Ranks {
+		var keep []world.Op
+		for _, o := range ops {
+			if o.Kind == world.Probe && cfg.NoProbe || o.Peer == anySource && cfg.NoAnySource {
+				continue
+			}
+			keep = append(keep, o)
+		}
+		b.Ranks = append(b.Ranks, keep)
+	}
+	return b
+}
+
+// Programs returns all programs of at most n operations a rank, one of each set
+// that differs only by the names of tags and, where all ranks have the same
+// alphabet, of ranks.
+func (a Alphabet) Programs(n int) iter.Seq[world.Program] {
+	lists := make([][][]int, len(a.Ranks))
+	for r, ops := range a.Ranks {
+		lists[r] = sequences(ops, n)
+	}
+	same := len(a.Ranks) == 2 && len(a.Ranks[0]) == len(a.Ranks[1]) && a.Ranks[0][0].Kind == a.Ranks[1][0].Kind
+	return func(yield func(world.Program) bool) {
+		pick := make([]int, len(lists))
+		for {
+			p := make(world.Program, len(lists))
+			for r := range lists {
+				p[r] = a.program(r, lists[r][pick[r]])
+			}
+			if !(same && pick[0] > pick[1]) && firstTag(p) != 2 && talks(p) && !yield(p) {
+				return
+			}
+			i := len(pick) - 1
+			for ; i >= 0; i-- {
+				if pick[i]++; pick[i] < len(lists[i]) {
+					break
+				}
+				pick[i] = 0
+			}
+			if i < 0 {
+				return
+			}
+		}
+	}
+}
+
+// sequences returns the lists of at most n operations that make sense: a Cancel
+// has a request before it, and that one is cancelled once.
+func sequences(ops []world.Op, n int) [][]int {
+	all := [][]int{nil}
+	last := all
+	for range n {
+		var longer [][]int
+		for _, s := range last {
+			for i, o := range ops {
+				if o.Kind == world.Cancel && (len(s) == 0 || ops[s[len(s)-1]].Kind == world.Cancel || ops[s[len(s)-1]].Kind == world.Probe) {
+					continue
+				}
+				longer = append(longer, append(append([]int(nil), s...), i))
+			}
+		}
+		all = append(all, longer...)
+		last = longer
+	}
+	return all
+}
+
+// program fills in what Cancel refers to.
+func (a Alphabet) program(rank int, list []int) (ops []world.Op) {
+	reqs := 0
+	for _, i := range list {
+		o := a.Ranks[rank][i]
+		if o.Kind == world.Cancel {
+			o.Req = reqs - 1
+		}
+		if o.Kind == world.Send || o.Kind == world.Recv {
+			reqs++
+		}
+		ops = append(ops, o)
+	}
+	return ops
+}
+
+// firstTag is the first tag that a program names, 1 if it names none.
+func firstTag(p world.Program) int32 {
+	for _, ops := range p {
+		for _, o := range ops {
+			if o.Kind != world.Cancel && o.Tag > 0 {
+				return o.Tag
+			}
+		}
+	}
+	return 1
+}
+
+// talks reports whether something in a program can match, or is cancelled: the
+// others have nothing to go wrong that shorter ones do not have.
+func talks(p world.Program) bool {
+	for to, ops := range p {
+		for _, r := range ops {
+			if r.Kind == world.Cancel {
+				return true
+			}
+			if r.Kind != world.Recv && r.Kind != world.Probe {
+				continue
+			}
+			for from, others := range p {
+				for _, s := range others {
+					if s.Kind == world.Send && s.Peer == to && (r.Peer == anySource || r.Peer == from) && (r.Tag == anyTag || r.Tag == s.Tag) {
+						return true
+					}
+				}
+			}
+		}
+	}
+	return false
+}
+
+// Sample returns count random programs of n operations a rank. Blocking calls
+// occur in them.
+func (a Alphabet) Sample(n, count int, seed uint64) iter.Seq[world.Program] {
+	return func(yield func(world.Program) bool) {
+		rng := rand.New(rand.NewPCG(seed, uint64(n)))
+		for made := 0; made < count; {
+			p := make(world.Program, len(a.Ranks))
+			for r, ops := range a.Ranks {
+				reqs := 0
+				for len(p[r]) < n {
+					o := ops[rng.IntN(len(ops))]
+					switch o.Kind {
+					case world.Cancel:
+						if reqs == 0 {
+							continue
+						}
+						o.Req = rng.IntN(reqs)
+					case world.Send, world.Recv:
+						o.Block = rng.IntN(4) == 0
+						reqs++
+					case world.Probe:
+						o.Block = rng.IntN(2) == 0
+					}
+					p[r] = append(p[r], o)
+				}
+			}
+			if !talks(p) {
+				continue
+			}
+			made++
+			if !yield(p) {
+				return
+			}
+		}
+	}
+}

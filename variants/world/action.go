@@ -1,0 +1,333 @@
+package world
+
+import (
+	"github.com/exanet-mpi/exanet/variants"
+)
+
+// ActionKind is what an Action does.
+type ActionKind uint8
+
+// The actions.
+const (
+	Step    ActionKind = iota // rank From executes the next operation of its program
+	Deliver                   // the oldest message from From to To arrives
+	Land                      // the next piece of write N of rank From lands; the last one with its notification
+	Notice                    // the receiver of write N of rank From looks at the notification
+	Finish                    // rank From learns that its write N is done
+	Flush                     // rank From, whose messages were refused, tries again
+)
+
+// Action is one step of the world.
+type Action struct {
+	Kind     ActionKind
+	From, To uint8
+	N        uint8
+}
+
+// Enabled appends the actions that can be chosen now.
+func (w *World) Enabled(acts []Action) []Action {
+	for _, r := range w.ranks {
+		if r.ready() {
+			acts = append(acts, Action{Kind: Step, From: uint8(r.id)})
+		}
+	}
+	return w.inFlight(acts)
+}
+
+// inFlight appends the actions that carry on what is under way.
+func (w *World) inFlight(acts []Action) []Action {
+	n := w.cfg.Ranks
+	for i := range w.queues {
+		if len(w.queues[i].msgs) > 0 {
+			acts = append(acts, Action{Kind: Deliver, From: uint8(i / n), To: uint8(i % n)})
+		}
+	}
+	for _, r := range w.ranks {
+		for i, v := range r.writes {
+			a := Action{From: uint8(r.id), To: uint8(v.to), N: uint8(i)}
+			if !v.all {
+				a.Kind = Land
+				acts = append(acts, a)
+				continue
+			}
+			if !v.noticed {
+				a.Kind = Notice
+				acts = append(acts, a)
+			}
+			if !v.finished {
+				a.Kind = Finish
+				acts = append(acts, a)
+			}
+		}
+		if w.cfg.Capacity > 0 && r.proto.Busy() {
+			for to := range n {
+				if w.queue(r.id, to).refused && w.room(r.id, to) {
+					acts = append(acts, Action{Kind: Flush, From: uint8(r.id)})
+					break
+				}
+			}
+		}
+	}
+	return acts
+}
+
+// ready reports whether the next operation of a rank can be executed.
+func (r *rank) ready() bool {
+	if r.pc >= len(r.program) || r.blocked != nil && !r.blocked.r.Done {
+		return false
+	}
+	switch o := &r.program[r.pc]; o.Kind {
+	case Probe:
+		return !o.Block || r.tried != r.moment
+	case Wait:
+		return o.Req >= len(r.reqs) || r.reqs[o.Req].r.Done
+	}
+	return true
+}
+
+// Fingerprint identifies a state. A protocol has no clock and no random
+// numbers, so the state of a rank is a function of all that it has been given,
+// in order; what is in flight is a function of what all ranks have been given;
+// and whether data has landed is noted apart. Two orders of actions that give
+// every rank the same inputs in the same order therefore lead to one state,
+// and have the same fingerprint.
+func (w *World) Fingerprint() uint64 {
+	h := w.landed
+	for _, r := range w.ranks {
+		h += mix(r.history + uint64(r.id)<<56)
+	}
+	return h
+}
+
+// After is the Fingerprint that the world would have after an action. It is
+// known without executing it.
+func (w *World) After(a Action) uint64 {
+	h := w.Fingerprint()
+	if a.Kind == Land {
+		v := w.ranks[a.From].writes[a.N]
+		return h + w.landing(v, v.pieces)
+	}
+	r := w.actor(a)
+	return h - mix(r.history+uint64(r.id)<<56) + mix(mix(r.history^w.input(a))+uint64(r.id)<<56)
+}
+
+// actor is the rank that an action gives an input to.
+func (w *World) actor(a Action) *rank {
+	switch a.Kind {
+	case Deliver, Notice:
+		return w.ranks[a.To]
+	}
+	return w.ranks[a.From]
+}
+
+// input is what an action gives its actor. What a queue refuses depends on the
+// others, so how much room there is counts as an input.
+func (w *World) input(a Action) uint64 {
+	v := uint64(a.Kind+1) | uint64(a.From)<<8 | uint64(a.N)<<16
+	if w.cfg.Capacity > 0 {
+		r := w.actor(a)
+		for to := range w.cfg.Ranks {
+			v = v<<4 ^ v>>60 | uint64(w.cfg.Capacity-len(w.queue(r.id, to).msgs))
+		}
+		v = mix(v)
+	}
+	return v
+}
+
+// landing is what a piece of a write adds to the fingerprint. A piece that must
+// not land where it does gives another state than one that may.
+func (w *World) landing(v *write, piece int) uint64 {
+	bad := uint64(0)
+	if w.misplaced(v) != "" {
+		bad = 1
+	}
+	return mix(uint64(v.from)<<24 | uint64(w.seq(v))<<16 | uint64(piece)<<8 | bad<<4 | 5)
+}
+
+func (w *World) seq(v *write) int {
+	for i, x := range w.ranks[v.from].writes {
+		if x == v {
+			return i
+		}
+	}
+	return -1
+}
+
+func mix(x uint64) uint64 {
+	x ^= x >> 32
+	x *= 0xd6e8feb86659fd93
+	x ^= x >> 32
+	x *= 0xd6e8feb86659fd93
+	return x ^ x>>32
+}
+
+// Do executes an action that is enabled.
+func (w *World) Do(a Action) {
+	if w.Log != nil {
+		w.log(Event{Kind: Began, Action: a})
+	}
+	if a.Kind == Land {
+		w.land(w.ranks[a.From].writes[a.N])
+		return
+	}
+	r := w.actor(a)
+	r.history = mix(r.history ^ w.input(a))
+	r.moment++
+	switch a.Kind {
+	case Step:
+		r.step()
+	case Deliver:
+		q := w.queue(int(a.From), int(a.To))
+		m := q.msgs[0]
+		q.msgs = q.msgs[1:]
+		q.delivered++
+		if w.Log != nil {
+			w.logMessage(Delivered, int(a.From), int(a.To), &m)
+		}
+		r.proto.Deliver(m.header, m.payload[:m.n])
+	case Notice:
+		v := w.ranks[a.From].writes[a.N]
+		v.noticed = true
+		i, s := v.target(w)
+		if s == nil {
+			w.fail(r.id, "a receive has completed before the notification of the write into its buffer was looked at")
+			return
+		}
+		if w.Log != nil {
+			w.log(Event{Kind: Noticed, Rank: r.id, Peer: v.from, ID: v.id, Notice: v.t.Notify})
+		}
+		r.proto.Notified(i, v.t.Notify)
+	case Finish:
+		v := r.writes[a.N]
+		v.finished = true
+		if w.Log != nil {
+			w.log(Event{Kind: Finished, Rank: r.id, Peer: v.to, ID: v.id})
+		}
+		r.proto.Progress()
+	case Flush:
+		for to := range w.cfg.Ranks {
+			w.queue(r.id, to).refused = false
+		}
+		r.proto.Progress()
+	}
+	r.settle()
+}
+
+// land lets the next piece of a write land.
+func (w *World) land(v *write) {
+	w.landed += w.landing(v, v.pieces)
+	if bad := w.misplaced(v); bad != "" {
+		w.fail(v.to, "%s", bad)
+		v.pieces, v.all = v.pieces+1, true
+		return
+	}
+	_, s := v.target(w)
+	from, to := 0, len(v.t.Src)
+	if w.cfg.Pieces == 2 && to > 1 {
+		if v.pieces == 0 {
+			to /= 2
+		} else {
+			from = to / 2
+		}
+	}
+	copy(s.buf[from:], v.t.Src[from:to])
+	v.pieces++
+	v.all = to == len(v.t.Src)
+	if w.Log != nil {
+		w.log(Event{Kind: Landed, Rank: v.to, Peer: v.from, ID: v.id, Size: to - from, All: v.all})
+	}
+	w.ranks[v.to].settle()
+}
+
+// misplaced says why a write must not land now, "" if it may.
+func (w *World) misplaced(v *write) string {
+	_, s := v.target(w)
+	switch {
+	case s == nil:
+		return "a write lands in a buffer that is not exposed any more"
+	case s.owner == nil:
+		return "a write lands in a buffer of no receive"
+	case s.owner.r.Done:
+		return "a write lands in the buffer of a receive that has completed"
+	case len(v.t.Src) > len(s.buf):
+		return "a write lands that is longer than the buffer"
+	case v.req != nil && v.req.r.Done:
+		return "a write takes its data from the buffer of a send that has completed"
+	}
+	return ""
+}
+
+// step executes the next operation of the rank's program.
+func (r *rank) step() {
+	o := r.program[r.pc]
+	switch o.Kind {
+	case Send, Recv:
+		r.pc++
+		q := r.post(o)
+		if o.Block {
+			r.blocked = q
+		}
+	case Probe:
+		if r.probe(o) || !o.Block {
+			r.pc++
+		} else {
+			r.tried = r.moment
+		}
+	case Cancel:
+		r.pc++
+		if o.Req < len(r.reqs) {
+			r.cancel(r.reqs[o.Req])
+		}
+	case Wait:
+		r.pc++
+	}
+}
+
+// Post executes an operation now, whatever the program of the rank says. Wait
+// is not one of them.
+func (w *World) Post(rank int, o Op) *Request {
+	r := w.ranks[rank]
+	r.moment++
+	var q *Request
+	switch o.Kind {
+	case Send, Recv:
+		q = r.post(o)
+	case Probe:
+		r.probe(o)
+	case Cancel:
+		r.cancel(r.reqs[o.Req])
+	}
+	r.settle()
+	return q
+}
+
+func (r *rank) probe(o Op) bool {
+	st, found, err := r.proto.Probe(r.ctx, int32(o.Peer), o.Tag)
+	if err != nil {
+		r.w.fail(r.id, "a probe returns an error: %v", err)
+	}
+	if found {
+		r.probes = append(r.probes, probed{op: o, st: st, after: len(r.reqs)})
+	}
+	if r.w.Log != nil {
+		r.w.log(Event{Kind: Probed, Rank: r.id, Op: o, Found: found, Status: st})
+	}
+	return found
+}
+
+func (r *rank) cancel(q *Request) {
+	if q.CancelledAt == 0 {
+		q.CancelledAt = r.moment
+	}
+	if r.w.Log != nil {
+		r.w.log(Event{Kind: Asked, Rank: r.id, Request: q})
+	}
+	r.proto.Cancel(&q.r)
+}
+
+// probed is what a probe has found.
+type probed struct {
+	op    Op
+	st    variants.Status
+	after int // requests posted before
+}

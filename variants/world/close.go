@@ -1,0 +1,103 @@
+package world
+
+import "github.com/exanet-mpi/exanet/variants"
+
+// Run lets everything happen that is in flight, in a fixed order, until nothing
+// is.
+func (w *World) Run() {
+	var acts []Action
+	for w.failure == nil {
+		acts = w.inFlight(acts[:0])
+		if len(acts) == 0 {
+			return
+		}
+		w.Do(acts[0])
+	}
+}
+
+// Close is called in a settled state. It posts what the pending requests lack,
+// and then, for each pair of ranks and each tag that were used, a long message
+// whose send is posted first and one whose receive is. All this must match as
+// MPI says and leave nothing behind. A protocol whose two ends number
+// differently, or that has kept an advertisement which it should have dropped,
+// fails here at the latest.
+func (w *World) Close() {
+	for _, r := range w.ranks {
+		for _, m := range w.untaken(r.id) {
+			w.then(r.id, Op{Kind: Recv, Peer: m.Rank, Tag: m.Op.Tag, Size: max(m.Op.Size, 1)})
+		}
+	}
+	long := w.cfg.Limit + 4
+	for _, r := range w.ranks {
+		for i := 0; i < len(r.reqs); i++ {
+			for q := r.reqs[i]; !q.r.Done && q.Op.Kind == Recv && w.failure == nil; {
+				from, tag := q.Op.Peer, q.Op.Tag
+				if from == int(variants.AnySource) {
+					from = (r.id + 1) % w.cfg.Ranks
+				}
+				if tag == variants.AnyTag {
+					tag = 1
+				}
+				w.then(from, Op{Kind: Send, Peer: r.id, Tag: tag, Size: min(q.Op.Size, long)})
+				if q.r.Done {
+					break
+				}
+				// An earlier receive that is pending as well may have taken it, so
+				// this ends.
+			}
+		}
+	}
+	w.exchange(long)
+	if w.failure == nil {
+		w.Settled()
+	}
+}
+
+// exchange sends the two last messages of every pair and tag in use.
+func (w *World) exchange(size int) {
+	type lane struct {
+		from, to int
+		tag      int32
+	}
+	var lanes []lane
+	used := make(map[lane]bool)
+	for _, r := range w.ranks {
+		for _, q := range r.reqs {
+			l := lane{r.id, q.Op.Peer, q.Op.Tag}
+			if q.Op.Kind == Recv {
+				l.from, l.to = l.to, l.from
+			}
+			if l.from >= 0 && l.tag != variants.AnyTag && !used[l] {
+				used[l] = true
+				lanes = append(lanes, l)
+			}
+		}
+	}
+	for _, l := range lanes {
+		s, r := Op{Kind: Send, Peer: l.to, Tag: l.tag, Size: size}, Op{Kind: Recv, Peer: l.from, Tag: l.tag, Size: size}
+		w.then(l.from, s)
+		w.then(l.to, r)
+		r.Size++
+		w.then(l.to, r)
+		w.then(l.from, s)
+	}
+	for _, r := range w.ranks {
+		for _, q := range r.reqs {
+			if !q.r.Done {
+				w.fail(r.id, "%s is still incomplete although everything has a counterpart", w.Name(q))
+			}
+		}
+	}
+}
+
+// then posts an operation and lets everything happen that follows.
+func (w *World) then(rank int, o Op) {
+	if w.failure != nil {
+		return
+	}
+	if w.Log != nil {
+		w.log(Event{Kind: Began, Closing: true, Rank: rank, Op: o})
+	}
+	w.Post(rank, o)
+	w.Run()
+}

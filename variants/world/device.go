@@ -1,0 +1,130 @@
+package world
+
+import (
+	"github.com/exanet-mpi/exanet/packetizer"
+	"github.com/exanet-mpi/exanet/rdmaeng"
+)
+
+// device is what a protocol sends through. It only takes notes: the messages
+// and writes move when an Action says so.
+type device struct {
+	w     *World
+	rank  *rank
+	slots []slot
+	free  []int
+}
+
+// slot is an exposed buffer. The generation is part of the notify address, so
+// that a write for an earlier exposure of the slot is recognised.
+type slot struct {
+	buf   []byte
+	gen   uint32
+	open  bool
+	owner *Request
+}
+
+// Limit implements packetizer.Port.
+func (d *device) Limit() int { return d.w.cfg.Limit }
+
+// TrySend implements packetizer.Port.
+func (d *device) TrySend(to int, h packetizer.Header, payload []byte) bool {
+	if len(payload) > d.w.cfg.Limit {
+		d.w.fail(d.rank.id, "a message of %d B is given to the device, which takes %d", len(payload), d.w.cfg.Limit)
+	}
+	q := d.w.queue(d.rank.id, to)
+	if !d.w.room(d.rank.id, to) {
+		q.refused = true
+		return false
+	}
+	d.w.nextID++
+	m := message{header: h, n: len(payload), id: d.w.nextID}
+	copy(m.payload[:], payload)
+	q.msgs = append(q.msgs, m)
+	if d.w.Log != nil {
+		d.w.logMessage(Sent, d.rank.id, to, &m)
+	}
+	return true
+}
+
+// Expose implements rdmaeng.Engine.
+func (d *device) Expose(buf []byte) (int, rdmaeng.Window) {
+	i := len(d.slots)
+	if n := len(d.free); n > 0 {
+		i = d.free[n-1]
+		d.free = d.free[:n-1]
+	} else {
+		d.slots = append(d.slots, slot{})
+	}
+	s := &d.slots[i]
+	s.buf, s.open, s.owner = buf, true, nil
+	for _, q := range d.rank.reqs {
+		if len(buf) > 0 && len(q.r.Buf) > 0 && &q.r.Buf[0] == &buf[0] {
+			s.owner = q
+		}
+	}
+	return i, rdmaeng.Window{Addr: uint64(d.rank.id)<<32 | uint64(i), Notify: uint64(i) | uint64(s.gen)<<32}
+}
+
+// Withdraw implements rdmaeng.Engine.
+func (d *device) Withdraw(i int) {
+	s := &d.slots[i]
+	if !s.open {
+		d.w.fail(d.rank.id, "slot %d is withdrawn twice", i)
+		return
+	}
+	s.open, s.buf = false, nil
+	s.gen++
+	d.free = append(d.free, i)
+}
+
+// Start implements rdmaeng.Engine.
+func (d *device) Start(t *rdmaeng.Transfer) {
+	d.w.nextID++
+	v := &write{t: t, from: d.rank.id, to: t.To, id: d.w.nextID}
+	for _, q := range d.rank.reqs {
+		if &q.r.Transfer == t {
+			v.req = q
+		}
+	}
+	t.Done = 0
+	d.rank.writes = append(d.rank.writes, v)
+	if d.w.Log != nil {
+		d.w.log(Event{Kind: Started, Rank: v.from, Peer: v.to, ID: v.id, Size: len(t.Src), Notice: t.Notify})
+	}
+}
+
+// Test implements rdmaeng.Engine: it is true once the Finish action has been
+// chosen.
+func (d *device) Test(t *rdmaeng.Transfer) (bool, error) {
+	for i := len(d.rank.writes) - 1; i >= 0; i-- {
+		if v := d.rank.writes[i]; v.t == t {
+			if v.finished && v.pieces > 0 {
+				t.Done = len(t.Src)
+			}
+			return v.finished, nil
+		}
+	}
+	d.w.fail(d.rank.id, "a transfer that was not started is tested")
+	return true, nil
+}
+
+// Notified implements rdmaeng.Engine. The world hands notifications to the
+// protocol itself.
+func (d *device) Notified() (int, rdmaeng.Notification, bool) {
+	return 0, rdmaeng.Notification{}, false
+}
+
+// target returns the slot that a write aims at, nil if it does not stand any
+// more.
+func (v *write) target(w *World) (int, *slot) {
+	i := int(uint32(v.t.Dst.Notify))
+	d := w.ranks[v.to].dev
+	if i >= len(d.slots) {
+		return i, nil
+	}
+	s := &d.slots[i]
+	if !s.open || s.gen != uint32(v.t.Dst.Notify>>32) {
+		return i, nil
+	}
+	return i, s
+}

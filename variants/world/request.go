@@ -1,0 +1,300 @@
+package world
+
+import (
+	"errors"
+
+	"github.com/exanet-mpi/exanet/variants"
+)
+
+// guardSize is how many bytes on each side of a receive buffer must never
+// change, and guardByte what they hold.
+const (
+	guardSize = 8
+	guardByte = 0xEE
+)
+
+// Request is a send or receive that a rank has posted.
+type Request struct {
+	Op   Op
+	Rank int
+	ID   int // in the order of posting of the rank
+
+	// Moments in the rank's own time; 0: not yet.
+	DoneAt, CancelledAt int
+
+	r      variants.Request
+	memory []byte // of a receive: the buffer between its guards
+	sum    uint64 // of memory, at completion
+	status variants.Status
+	err    error
+	send   int // of a send: its number among those of its rank
+	got    *Request
+}
+
+// Done reports whether the request has completed.
+func (q *Request) Done() bool { return q.r.Done }
+
+// Status returns what a completed receive tells, and its error.
+func (q *Request) Status() (variants.Status, error) { return q.r.Status, q.r.Err }
+
+// Cancelled reports whether the request was taken back.
+func (q *Request) Cancelled() bool { return q.r.Done && q.r.Status.Cancelled }
+
+// pattern is byte i of the message of send q.
+func (q *Request) pattern(i int) byte {
+	b := byte(1 + (q.Rank*61+q.send*7+i*3)%229)
+	return b
+}
+
+// post posts a send or receive.
+func (r *rank) post(o Op) *Request {
+	q := &Request{Op: o, Rank: r.id, ID: len(r.reqs)}
+	q.r.Reset()
+	q.r.Ctx, q.r.Peer, q.r.Tag = r.ctx, int32(o.Peer), o.Tag
+	r.reqs = append(r.reqs, q)
+	if o.Kind == Recv {
+		q.memory = make([]byte, o.Size+2*guardSize)
+		for i := range q.memory {
+			q.memory[i] = guardByte
+		}
+		q.r.Recv = true
+		q.r.Buf = q.memory[guardSize : guardSize+o.Size : guardSize+o.Size]
+		r.posted(q)
+		r.proto.PostRecv(&q.r)
+		return q
+	}
+	q.send = r.sends
+	r.sends++
+	q.r.Buf = make([]byte, o.Size)
+	for i := range q.r.Buf {
+		q.r.Buf[i] = q.pattern(i)
+	}
+	r.posted(q)
+	if o.Sync {
+		q.r.Mode = variants.Synchronous
+	} else if r.proto.TrySend(r.ctx, q.r.Peer, q.r.Tag, q.r.Buf) {
+		q.r.Done = true
+		return q
+	}
+	r.proto.PostSend(&q.r)
+	return q
+}
+
+func (r *rank) posted(q *Request) {
+	if r.w.Log != nil {
+		r.w.log(Event{Kind: Posted, Rank: r.id, Request: q, Op: q.Op})
+	}
+}
+
+// settle looks at the requests of a rank after it has been given an input, or
+// after something was written into its memory.
+func (r *rank) settle() {
+	for {
+		if _, more := r.proto.Urgent(); !more {
+			break
+		}
+	}
+	for _, q := range r.reqs {
+		switch {
+		case q.r.Done && q.DoneAt == 0:
+			q.DoneAt = r.moment
+			r.complete(q)
+		case q.DoneAt != 0:
+			r.unchanged(q)
+		case q.Op.Kind == Recv:
+			r.guards(q)
+		}
+	}
+	r.w.synchronous()
+}
+
+// complete checks a request that has just completed.
+func (r *rank) complete(q *Request) {
+	q.status, q.err = q.r.Status, q.r.Err
+	if r.w.Log != nil {
+		r.w.log(Event{Kind: Completed, Rank: r.id, Request: q, Status: q.status, Err: q.err})
+	}
+	w := r.w
+	if q.status.Cancelled && q.CancelledAt == 0 {
+		w.fail(r.id, "%s has the status cancelled, but nobody asked for that", w.Name(q))
+	}
+	if q.Op.Kind == Send {
+		if q.err != nil {
+			w.fail(r.id, "%s ends with an error: %v", w.Name(q), q.err)
+		}
+		// The program may now use the buffer for something else.
+		for i := range q.r.Buf {
+			q.r.Buf[i] = ^q.r.Buf[i]
+		}
+		return
+	}
+	q.sum = checksum(q.memory)
+	r.guards(q)
+	if q.status.Cancelled {
+		if !allGuard(q.memory) {
+			w.fail(r.id, "%s was cancelled, yet its buffer was written", w.Name(q))
+		}
+		return
+	}
+	r.received(q)
+}
+
+// received checks the status and the contents of a receive.
+func (r *rank) received(q *Request) {
+	w, st := r.w, q.status
+	if !q.fits(int(st.Source), st.Tag) || st.Source < 0 || int(st.Source) >= w.cfg.Ranks {
+		w.fail(r.id, "%s completes with source %d and tag %d", w.Name(q), st.Source, st.Tag)
+		return
+	}
+	truncated := st.Size > q.Op.Size
+	if truncated != errors.Is(q.err, variants.ErrTruncate) || !truncated && q.err != nil {
+		w.fail(r.id, "%s of %d B got %d B and ends with the error %v", w.Name(q), q.Op.Size, st.Size, q.err)
+		return
+	}
+	known := false
+	for _, s := range w.ranks[st.Source].reqs {
+		if s.Op.Kind != Send || s.Op.Peer != r.id || s.Op.Tag != st.Tag || s.Op.Size != st.Size {
+			continue
+		}
+		known = true
+		if !truncated && s.Op.Size > 0 && q.holds(s) {
+			q.got = s
+			break
+		}
+	}
+	switch {
+	case !known:
+		w.fail(r.id, "%s completes with %d B of tag %d from rank %d, which nobody sent", w.Name(q), st.Size, st.Tag, st.Source)
+	case !truncated && st.Size > 0 && q.got == nil:
+		w.fail(r.id, "%s has completed, but its buffer does not hold the message of its status%s", w.Name(q), r.guess(q))
+	case truncated && !allGuard(q.memory[guardSize:guardSize+q.Op.Size]):
+		w.fail(r.id, "%s was too short for its message, yet its buffer was written", w.Name(q))
+	}
+}
+
+// holds reports whether the buffer of receive q holds the message of s, and
+// nothing behind it.
+func (q *Request) holds(s *Request) bool {
+	b := q.memory[guardSize:]
+	for i := range s.Op.Size {
+		if b[i] != s.pattern(i) {
+			return false
+		}
+	}
+	return allGuard(b[s.Op.Size:])
+}
+
+// guess says which message the buffer of a receive begins with.
+func (r *rank) guess(q *Request) string {
+	b := q.memory[guardSize : guardSize+q.Op.Size]
+	if len(b) > 0 && b[0] == guardByte {
+		return ": nothing has been written"
+	}
+	for _, p := range r.w.ranks {
+		for _, s := range p.reqs {
+			if s.Op.Kind == Send && s.Op.Size > 0 && len(b) > 0 && b[0] == s.pattern(0) {
+				return ": it begins like " + r.w.Name(s)
+			}
+		}
+	}
+	return ""
+}
+
+// guards checks the memory around the buffer of a receive.
+func (r *rank) guards(q *Request) {
+	if !allGuard(q.memory[:guardSize]) || !allGuard(q.memory[guardSize+q.Op.Size:]) {
+		r.w.fail(r.id, "memory beside the buffer of %s is written", r.w.Name(q))
+	}
+}
+
+// unchanged checks a request that has completed earlier.
+func (r *rank) unchanged(q *Request) {
+	switch {
+	case !q.r.Done || q.r.Status != q.status || q.r.Err != q.err:
+		r.w.fail(r.id, "%s completes a second time", r.w.Name(q))
+	case q.Op.Kind == Recv && checksum(q.memory) != q.sum:
+		r.w.fail(r.id, "the buffer of %s is written after its completion", r.w.Name(q))
+	}
+}
+
+// fits reports whether a receive takes messages from a source with a tag.
+func (q *Request) fits(source int, tag int32) bool { return fits(q.Op, source, tag) }
+
+func fits(o Op, source int, tag int32) bool {
+	return (o.Peer == int(variants.AnySource) || o.Peer == source) && (o.Tag == variants.AnyTag || o.Tag == tag)
+}
+
+func allGuard(b []byte) bool {
+	for _, x := range b {
+		if x != guardByte {
+			return false
+		}
+	}
+	return true
+}
+
+func checksum(b []byte) uint64 {
+	h := uint64(14695981039346656037)
+	for _, x := range b {
+		h = (h ^ uint64(x)) * 1099511628211
+	}
+	return h
+}
+
+// synchronous checks that every synchronous send that has completed has, or can
+// have, a receive of its own that has been posted (thesis 3.10).
+func (w *World) synchronous() {
+	for _, r := range w.ranks {
+		for _, s := range r.reqs {
+			if s.Op.Sync && s.DoneAt != 0 && !s.status.Cancelled {
+				w.assign(s.Op.Peer)
+			}
+		}
+	}
+}
+
+// assign looks for an assignment of receives of a rank to the synchronous sends
+// to it that have completed.
+func (w *World) assign(to int) {
+	var sends []*Request
+	var recvs []*Request
+	taken := make(map[*Request]bool)
+	for _, q := range w.ranks[to].reqs {
+		if q.Op.Kind == Recv && !q.Cancelled() {
+			if q.got != nil {
+				taken[q.got] = true
+			} else {
+				recvs = append(recvs, q)
+			}
+		}
+	}
+	for _, r := range w.ranks {
+		for _, s := range r.reqs {
+			if s.Op.Kind == Send && s.Op.Peer == to && s.Op.Sync && s.DoneAt != 0 && !s.status.Cancelled && !taken[s] {
+				sends = append(sends, s)
+			}
+		}
+	}
+	partner := make(map[*Request]*Request) // by receive
+	for _, s := range sends {
+		if !augment(s, recvs, partner, make(map[*Request]bool)) {
+			w.fail(s.Rank, "%s, which is synchronous, has completed, but no receive is posted for it", w.Name(s))
+			return
+		}
+	}
+}
+
+// augment gives send s a receive, moving others to other receives if need be.
+func augment(s *Request, recvs []*Request, partner map[*Request]*Request, seen map[*Request]bool) bool {
+	for _, q := range recvs {
+		if seen[q] || !q.fits(s.Rank, s.Op.Tag) {
+			continue
+		}
+		seen[q] = true
+		if partner[q] == nil || augment(partner[q], recvs, partner, seen) {
+			partner[q] = s
+			return true
+		}
+	}
+	return false
+}

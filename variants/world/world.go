@@ -1,0 +1,182 @@
+// Package world is a small universe in which protocols can be watched: two to
+// four ranks, each a variants.Protocol over a device in which nothing happens
+// by itself.
+//
+// A control message that a rank sends lies in the queue of its pair of ranks
+// until somebody delivers it. An RDMA write that a rank starts lies there until
+// somebody lets its data land, in one piece or two; then the receiver may be
+// shown its notification and the sender may learn that it is done, in either
+// order. Every such step is an Action; whoever owns the World chooses which
+// comes next. There are no threads and no clocks, so the same actions always
+// give the same world.
+//
+//	program -> Step ----> protocol -> TrySend -> queue of the pair -> Deliver -> protocol
+//	                               -> Start   -> Land -> Notice (receiver)
+//	                                                  -> Finish (sender)
+//
+// Package variants/explore chooses in every possible way, package
+// variants/scenario as a text file says.
+//
+// # What is promised
+//
+// The order of actions is as free as the interfaces of packages packetizer and
+// rdmaeng allow: messages of one pair are delivered in order, and that is all
+// that is said of messages. A write's notification is seen after its data has
+// landed, and its sender learns that it is done after that as well. Nothing is
+// promised between writes, nor between writes and messages.
+//
+// # What is checked
+//
+// After every action: memory is written only inside the buffer of a posted
+// receive that has not completed; requests complete once, with the right
+// status and contents; a synchronous send completes only after a receive that
+// it can match has been posted; a send completes only after its data has left
+// its buffer. When nothing is left to happen, Finish compares what matched
+// with MPI's rule (see model.go) and demands that whatever is incomplete has
+// no counterpart, and Close makes the ranks exchange a few more messages, which
+// shows whether both ends still agree about numbers and stored
+// advertisements.
+package world
+
+import (
+	"fmt"
+
+	"github.com/exanet-mpi/exanet/packetizer"
+	"github.com/exanet-mpi/exanet/rdmaeng"
+	"github.com/exanet-mpi/exanet/variants"
+)
+
+// Make makes the protocol of a rank, as the New functions of the packages below
+// variants do.
+type Make func(me int, dev variants.Device) variants.Protocol
+
+// Config says what a world is made of.
+type Config struct {
+	Ranks    int // 2 to 4
+	Make     Make
+	Limit    int // eager limit in bytes; 0: the prototype's 40
+	Capacity int // messages that the queue of a pair holds; 0: no limit
+	Pieces   int // in which the data of a write lands: 1 or 2
+
+	// The protocol has no probes, or does not take receives from any source,
+	// as the optimistic one of thesis 3.14.
+	NoProbe, NoAnySource bool
+}
+
+// World is one state of the universe. It is not safe for concurrent use.
+type World struct {
+	cfg     Config
+	ranks   []*rank
+	queues  []queue // by from*Ranks+to
+	landed  uint64  // part of the fingerprint: which writes have landed, and how
+	failure *Violation
+
+	// Log, if set, is told everything that happens.
+	Log func(Event)
+
+	nextID int // of messages and writes, for the log
+}
+
+// A rank is a process: its protocol, its program and its requests.
+type rank struct {
+	w       *World
+	id      int
+	ctx     *variants.Context
+	proto   variants.Protocol
+	dev     *device
+	program []Op
+	pc      int
+	blocked *Request // the operation that its program waits for
+	reqs    []*Request
+	sends   int
+	probes  []probed
+	history uint64 // fingerprint of all that the rank has been given, in order
+	moment  int    // how many inputs that is
+	tried   int    // moment of a blocking probe that found nothing
+	writes  []*write
+}
+
+type queue struct {
+	msgs      []message
+	delivered int
+	refused   bool // a message since there was room
+}
+
+type message struct {
+	header  packetizer.Header
+	payload [packetizer.PayloadLimit]byte
+	n       int
+	id      int
+}
+
+// write is an RDMA write that a rank has started.
+type write struct {
+	t        *rdmaeng.Transfer
+	from, to int
+	id       int
+	pieces   int // landed so far
+	all      bool
+	noticed  bool
+	finished bool
+	req      *Request // whose send it is
+}
+
+// A Violation is something that must not happen.
+type Violation struct {
+	Rank int // where it was seen
+	What string
+}
+
+func (v *Violation) Error() string { return fmt.Sprintf("rank %d: %s", v.Rank, v.What) }
+
+// contextID of the one communicator there is.
+const contextID = 7
+
+// New makes a world whose ranks execute a program, one list of operations for
+// each. Lists may be missing.
+func New(cfg Config, program Program) *World {
+	if cfg.Limit == 0 {
+		cfg.Limit = packetizer.PayloadLimit
+	}
+	if cfg.Pieces == 0 {
+		cfg.Pieces = 1
+	}
+	w := &World{cfg: cfg, queues: make([]queue, cfg.Ranks*cfg.Ranks)}
+	for i := range cfg.Ranks {
+		r := &rank{w: w, id: i, ctx: &variants.Context{ID: contextID, Rank: int32(i)}, tried: -1}
+		r.dev = &device{w: w, rank: r}
+		r.proto = cfg.Make(i, r.dev)
+		r.proto.Open(r.ctx)
+		if i < len(program) {
+			r.program = program[i]
+		}
+		w.ranks = append(w.ranks, r)
+	}
+	return w
+}
+
+// Config returns what the world is made of.
+func (w *World) Config() Config { return w.cfg }
+
+// Violation returns the first thing that went wrong, nil if nothing has.
+func (w *World) Violation() *Violation { return w.failure }
+
+// Protocol returns the protocol of a rank, to be looked at.
+func (w *World) Protocol(rank int) variants.Protocol { return w.ranks[rank].proto }
+
+// Requests returns the requests of a rank in the order in which they were
+// posted.
+func (w *World) Requests(rank int) []*Request { return w.ranks[rank].reqs }
+
+func (w *World) fail(rank int, format string, args ...any) {
+	if w.failure == nil {
+		w.failure = &Violation{rank, fmt.Sprintf(format, args...)}
+	}
+}
+
+func (w *World) queue(from, to int) *queue { return &w.queues[from*w.cfg.Ranks+to] }
+
+// room reports whether the queue of a pair takes a message.
+func (w *World) room(from, to int) bool {
+	return w.cfg.Capacity == 0 || len(w.queue(from, to).msgs) < w.cfg.Capacity
+}
