@@ -22,8 +22,8 @@ const (
 
 // Barrier returns when all ranks have called it (MPI_Barrier).
 func (c *Comm) Barrier() error {
-	if c == nil {
-		return c.fail("Barrier", noValue, noValue, noValue, ErrComm, "call Init first and use what it returns")
+	if err := c.usable("Barrier"); err != nil {
+		return err
 	}
 	if s := c.rank.stats; s != nil {
 		defer s.record("Barrier", 0, time.Now())

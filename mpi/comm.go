@@ -82,10 +82,10 @@ func plain[T Element]() bool {
 
 // valid checks what every call has in common. It returns the buffer's bytes.
 func valid[T Element](c *Comm, op string, buf []T, peer, tag int, recv bool) ([]byte, error) {
-	b := mem.Bytes(buf)
-	if c == nil {
-		return nil, c.fail(op, peer, tag, len(b), ErrComm, "call Init first and pass what it returns")
+	if err := c.usable(op); err != nil {
+		return nil, err
 	}
+	b := mem.Bytes(buf)
 	if !plain[T]() {
 		return nil, c.fail(op, peer, tag, len(b), ErrType, "send numbers, arrays, or structs of them: not "+reflect.TypeFor[T]().String())
 	}

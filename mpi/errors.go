@@ -52,7 +52,11 @@ type Error struct {
 
 func (e *Error) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "mpi: rank %d: %s", e.Rank, e.Op)
+	b.WriteString("mpi: ")
+	if e.Rank != noValue {
+		fmt.Fprintf(&b, "rank %d: ", e.Rank)
+	}
+	b.WriteString(e.Op)
 	switch e.Peer {
 	case noValue:
 	case AnySource:
@@ -80,10 +84,21 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
+// usable reports whether calls may be made on c.
+func (c *Comm) usable(op string) error {
+	if c == nil || c.rank == nil {
+		return c.fail(op, noValue, noValue, noValue, ErrComm, "call Init first and use what it returns")
+	}
+	if c.rank.ended.Load() {
+		return c.fail(op, noValue, noValue, noValue, ErrComm, "no call may follow Finalize")
+	}
+	return nil
+}
+
 // fail makes the error of a call on c.
 func (c *Comm) fail(op string, peer, tag, size int, err error, do string) error {
 	rank := noValue
-	if c != nil {
+	if c != nil && c.rank != nil {
 		rank = c.Rank()
 	}
 	return &Error{Op: op, Rank: rank, Peer: peer, Tag: tag, Size: size, Err: err, Do: do}

@@ -25,8 +25,6 @@ const (
 	envStats   = "EXANET_STATS"
 )
 
-const defaultVariant = "ticket"
-
 // ThreadLevel says which goroutines make calls (thesis 2.1).
 type ThreadLevel int
 
@@ -92,19 +90,17 @@ func options(opts []Option) (*settings, error) {
 			return nil, initError(err, "")
 		}
 	}
-	switch s.variant {
-	case "":
+	if s.variant == "" {
 		s.variant = defaultVariant
-	case defaultVariant:
-	default:
-		return nil, initError(fmt.Errorf("there is no protocol %q", s.variant), "choose "+defaultVariant)
 	}
-	switch s.device {
-	case "":
+	if err := oneOf("protocol", s.variant, Variants()); err != nil {
+		return nil, err
+	}
+	if s.device == "" {
 		s.device = deviceHost
-	case deviceHost, devicePrototype, deviceRegisters:
-	default:
-		return nil, initError(fmt.Errorf("there is no device %q", s.device), "choose host, prototype or registers")
+	}
+	if err := oneOf("device", s.device, Devices()); err != nil {
+		return nil, err
 	}
 	return s, nil
 }
@@ -140,12 +136,24 @@ func Init(opts ...Option) (*Comm, error) {
 	} else if err != nil {
 		return nil, initError(err, "")
 	}
-	k := newRank(f)
-	k.stats = newCallStats(os.Getenv(envStats))
+	k, err := newRank(f, o)
+	if err != nil {
+		return nil, initError(err, "")
+	}
 	world := newWorld(k)
 	told.Store(k)
 	process.world, process.inited = world, true
 	return world, nil
+}
+
+// profile is what all ranks must agree on. Where the thread level makes a
+// difference to the protocol it is part of it.
+func (s *settings) profile() string {
+	p := s.variant + " on " + s.device
+	if s.variant == "envless" && s.level == ThreadMultiple {
+		p += ", multiple"
+	}
+	return p
 }
 
 // join takes this process's place in the job that the environment names, and
@@ -171,7 +179,7 @@ func join(o *settings) (fabric, error) {
 		return nil, err
 	}
 	defer file.Close()
-	m, err := host.Join(file, rank, "protocol "+o.variant+" on "+o.device)
+	m, err := host.Join(file, rank, o.profile())
 	if err != nil {
 		return nil, err
 	}
@@ -235,6 +243,7 @@ func (k *rank) finalize(world *Comm) error {
 	if err := world.barrier(); err != nil {
 		return err
 	}
+	k.ended.Store(true)
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.fab.Finalize()

@@ -65,8 +65,8 @@ func (c *Comm) Iprobe(source, tag int) (found bool, st Status, err error) {
 }
 
 func (c *Comm) checkProbe(op string, source, tag int) error {
-	if c == nil {
-		return c.fail(op, source, tag, noValue, ErrComm, "call Init first and use what it returns")
+	if err := c.usable(op); err != nil {
+		return err
 	}
 	return c.checkPeer(op, source, tag, noValue, true)
 }

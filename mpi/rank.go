@@ -3,9 +3,9 @@ package mpi
 import (
 	"runtime"
 	"sync"
+	"sync/atomic"
 
 	"github.com/exanet-mpi/exanet/variants"
-	"github.com/exanet-mpi/exanet/variants/ticket"
 )
 
 // rank is one MPI process, or one of several in this process: a protocol and a
@@ -18,13 +18,14 @@ import (
 type rank struct {
 	mu    sync.Mutex
 	fab   fabric
-	proto *ticket.Protocol
+	proto variants.Protocol
 
 	leader    bool      // somebody waits and polls
 	followers int       // others that wait
 	cond      sync.Cond // on mu, for followers
 	armed     bool      // the background bell is up
 	closed    bool
+	ended     atomic.Bool // Finalize has returned: calls are errors
 	deaths    uint32
 
 	spare    *blocking
@@ -34,11 +35,15 @@ type rank struct {
 	done     chan struct{}       // closed when the background goroutine has ended
 }
 
-func newRank(f fabric) *rank {
-	k := &rank{fab: f, proto: ticket.New(f.Rank(), f), done: make(chan struct{})}
+func newRank(f fabric, o *settings) (*rank, error) {
+	proto, err := newProtocol(o, f)
+	if err != nil {
+		return nil, err
+	}
+	k := &rank{fab: f, proto: proto, stats: newCallStats(o.variant), done: make(chan struct{})}
 	k.cond.L = &k.mu
 	go k.background(f.MarkBackground())
-	return k
+	return k, nil
 }
 
 // blocking is the request of a call that waits for it, kept for reuse.

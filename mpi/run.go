@@ -3,7 +3,6 @@ package mpi
 import (
 	"errors"
 	"fmt"
-	"os"
 	"runtime/debug"
 	"sync"
 
@@ -15,7 +14,7 @@ import (
 // returned. A rank that returns an error or panics counts as dead: calls of
 // the others that depend on it fail with ErrProcFailed, so Run never hangs for
 // it. The result joins the errors of the ranks that failed first.
-func Run(n int, rank func(world *Comm) error, opts ...Option) error {
+func Run(n int, main func(world *Comm) error, opts ...Option) error {
 	o, err := options(opts)
 	if err != nil {
 		return err
@@ -27,24 +26,24 @@ func Run(n int, rank func(world *Comm) error, opts ...Option) error {
 		return initError(errors.New("the device registers serves processes"), "start the program with exanet run")
 	}
 	job := host.NewLocalJob(n)
-	stats := os.Getenv("EXANET_STATS")
 	errs := make([]error, n)
 	var wg sync.WaitGroup
-	fabs := make([]*host.Fabric, n)
+	ranks := make([]*rank, n)
 	for i := range n {
 		m, err := job.JoinLocal(i)
 		if err != nil {
 			return err
 		}
-		fabs[i] = host.NewFabric(m, o.limit())
+		if ranks[i], err = newRank(host.NewFabric(m, o.limit()), o); err != nil {
+			return initError(err, "")
+		}
 	}
 	for i := range n {
 		wg.Go(func() {
-			k := newRank(fabs[i])
-			k.stats = newCallStats(stats)
+			k := ranks[i]
 			defer k.close()
 			world := newWorld(k)
-			if errs[i] = guard(rank, world); errs[i] == nil {
+			if errs[i] = guard(main, world); errs[i] == nil {
 				errs[i] = k.finalize(world)
 			}
 			if errs[i] != nil {
@@ -56,14 +55,14 @@ func Run(n int, rank func(world *Comm) error, opts ...Option) error {
 	return primary(errs)
 }
 
-// guard calls a rank and turns a panic into an error.
-func guard(rank func(*Comm) error, world *Comm) (err error) {
+// guard calls a rank's main function and turns a panic into an error.
+func guard(main func(*Comm) error, world *Comm) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("rank %d panicked: %v\n%s", world.Rank(), p, debug.Stack())
 		}
 	}()
-	return rank(world)
+	return main(world)
 }
 
 // primary joins the errors of ranks that did not merely notice that another

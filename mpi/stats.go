@@ -14,7 +14,7 @@ import (
 // callStats counts calls and the time in them, if EXANET_STATS names a
 // directory.
 type callStats struct {
-	dir string
+	dir, variant string
 
 	mu    sync.Mutex
 	calls map[string]*CallStats
@@ -43,11 +43,12 @@ type Stats struct {
 	Counters     map[string]uint64     `json:"counters"`
 }
 
-func newCallStats(dir string) *callStats {
+func newCallStats(variant string) *callStats {
+	dir := os.Getenv(envStats)
 	if dir == "" {
 		return nil
 	}
-	return &callStats{dir: dir, calls: make(map[string]*CallStats)}
+	return &callStats{dir: dir, variant: variant, calls: make(map[string]*CallStats)}
 }
 
 // record counts a call that began at a time.
@@ -72,7 +73,7 @@ func (k *rank) writeStats() error {
 	defer s.mu.Unlock()
 	n := k.proto.Counters()
 	out := Stats{
-		Rank: k.fab.Rank(), Size: k.fab.Size(), Variant: defaultVariant,
+		Rank: k.fab.Rank(), Size: k.fab.Size(), Variant: s.variant,
 		Control: controlMap(n), Writes: n.Writes, Receives: n.Receives, FastReceives: n.FastReceives,
 		Calls: s.calls, Counters: counterMap(n),
 	}

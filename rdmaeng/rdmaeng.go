@@ -76,3 +76,18 @@ type Engine interface {
 	// order of completion. Each write is reported once.
 	Notified() (slot int, n Notification, ok bool)
 }
+
+// Reader is an Engine with the agent that the read-based baseline needs: a
+// processor next to the sender (an R5 on the prototype, thesis 2.6) that starts
+// a write there on a receiver's word, which so emulates a read.
+type Reader interface {
+	Engine
+
+	// Offer lets others fetch from buf until Withdraw; src.Notify names it.
+	Offer(buf []byte) (slot int, src Window)
+
+	// Fetch asks the agent of rank from to write the first size bytes of src
+	// to dst, followed by the notification. It reports false, having done
+	// nothing, if the agent's mailbox is full.
+	Fetch(from int, src, dst Window, size int, n Notification) bool
+}

@@ -54,6 +54,10 @@ func (c *Core) Complete(r *Request, err error) {
 		c.slots[r.Slot] = nil
 		r.Slot = -1
 	}
+	if r.alone != nil {
+		r.alone.Writing--
+		r.alone = nil
+	}
 	if r.Cancelling {
 		c.Answered(r)
 		c.Count.CancelsRefused++
@@ -100,12 +104,18 @@ func (c *Core) Cancelled(r *Request) {
 // Expose makes the buffer of a receive writable for its sender.
 func (c *Core) Expose(r *Request) rdmaeng.Window {
 	slot, w := c.Dev.Expose(r.Buf)
+	c.Hold(r, slot)
+	return w
+}
+
+// Hold notes that a slot of the device belongs to a request, until it
+// completes.
+func (c *Core) Hold(r *Request, slot int) {
 	r.Slot = slot
 	for len(c.slots) <= slot {
 		c.slots = append(c.slots, nil)
 	}
 	c.slots[slot] = r
-	return w
 }
 
 // Exposed returns the receive of a slot, nil if there is none any more.
@@ -137,6 +147,14 @@ func (c *Core) Write(p *Peer, r *Request, w rdmaeng.Window, capacity int, rtsSen
 		return
 	}
 	c.active = append(c.active, r)
+}
+
+// WriteAlone is Write for a receive that any later message could match: none
+// leaves for that peer until the notification has been delivered.
+func (c *Core) WriteAlone(p *Peer, r *Request, w rdmaeng.Window, capacity int) {
+	p.Writing++
+	r.alone = p
+	c.Write(p, r, w, capacity, false)
 }
 
 // Pending reports whether anything is left that needs this rank's attention
@@ -202,7 +220,7 @@ func (c *Core) Died(world int32) bool {
 	c.failed[world] = true
 	c.Out.Peer(world).Failed = true
 	for _, r := range c.slots {
-		if r != nil && !r.Queued && r.Ctx.World(r.Status.Source) == world {
+		if r != nil && r.Recv && !r.Queued && r.Ctx.World(r.Status.Source) == world {
 			c.Complete(r, ErrPeerDied)
 		}
 	}

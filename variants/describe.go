@@ -22,7 +22,7 @@ func Describe(r *Request) string {
 // protocol's queues.
 func (c *Core) Unqueued(f func(line string)) {
 	for _, r := range c.slots {
-		if r != nil && !r.Queued {
+		if r != nil && r.Recv && !r.Queued {
 			f(fmt.Sprintf("%s: matched, waits for rank %d to write", Describe(r), r.Status.Source))
 		}
 	}

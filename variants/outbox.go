@@ -12,19 +12,28 @@ func cost(payload int) int { return packetizer.HeaderSize + payload }
 
 // Peer is the state towards one other rank of the job.
 type Peer struct {
-	World  int32
-	Failed bool
+	World   int32
+	Failed  bool
+	Writing int // writes under way that no later message may overtake (package envless)
 
 	unmatched int // bytes of our eager messages that the peer has not said to have consumed
 	consumed  int // bytes of its eager messages consumed since we last said so
 	backlog   []held
 }
 
-// held is a control message that the device has refused for now.
+// held is a message that the device has refused for now.
 type held struct {
 	h    packetizer.Header
 	body body
 	n    int
+	data []byte // instead of body, where that is too small
+}
+
+func (m *held) payload() []byte {
+	if m.data != nil {
+		return m.data
+	}
+	return m.body[:m.n]
 }
 
 // Outbox sends the messages of a rank. Control messages are never refused:
@@ -64,21 +73,39 @@ func (o *Outbox) Control(p *Peer, e Envelope, words ...uint64) {
 	}
 	h := e.Pack()
 	payload := o.body.words(words)
-	if len(p.backlog) == 0 && o.port.TrySend(int(p.World), h, payload) {
+	o.send(p, h, payload)
+}
+
+func (o *Outbox) send(p *Peer, h packetizer.Header, payload []byte) {
+	if len(p.backlog) == 0 && p.Writing == 0 && o.port.TrySend(int(p.World), h, payload) {
 		return
 	}
 	if len(p.backlog) == 0 {
 		o.waiting = append(o.waiting, p)
 	}
 	m := held{h: h, n: len(payload)}
-	copy(m.body[:], payload)
+	if len(payload) > len(m.body) {
+		m.data = append([]byte(nil), payload...)
+	} else {
+		copy(m.body[:], payload)
+	}
 	p.backlog = append(p.backlog, m)
+}
+
+// Insist sends a message with data that must not go any other way: what the
+// device does not take now is copied.
+func (o *Outbox) Insist(p *Peer, e Envelope, payload []byte) {
+	o.count.Control[e.Kind]++
+	p.unmatched += cost(len(payload))
+	if !p.Failed {
+		o.send(p, e.Pack(), payload)
+	}
 }
 
 // Eager sends a message with data and reports whether the device and the
 // peer's credit allow it now.
 func (o *Outbox) Eager(p *Peer, e Envelope, payload []byte) bool {
-	if p.Failed || len(p.backlog) > 0 || p.unmatched+cost(len(payload)) > CreditWindow {
+	if p.Failed || len(p.backlog) > 0 || p.Writing > 0 || p.unmatched+cost(len(payload)) > CreditWindow {
 		return false
 	}
 	if !o.port.TrySend(int(p.World), e.Pack(), payload) {
@@ -123,7 +150,7 @@ func (o *Outbox) Flush() (sent int) {
 		i := 0
 		for i < len(p.backlog) {
 			m := &p.backlog[i]
-			if !p.Failed && !o.port.TrySend(int(p.World), m.h, m.body[:m.n]) {
+			if !p.Failed && (p.Writing > 0 || !o.port.TrySend(int(p.World), m.h, m.payload())) {
 				break
 			}
 			i++

@@ -89,17 +89,19 @@ type Request struct {
 	Status Status
 
 	// State of the protocol.
-	Ticket     uint32 // thesis 3.5
+	Ticket     uint32 // thesis 3.5; in protocols without tickets, the request's number at its rank
 	Ticketed   bool   // a receive that has its ticket
 	Queued     bool   // in a queue of posted requests
 	Advertised bool   // a receive whose RTR is out
 	Delivered  bool   // a send whose data went with its EnvDS
-	Announced  bool   // a receive that an RTS has matched although its RTR is out
+	Announced  bool   // a receive that an RTS or Env has matched although its RTR is out
+	Landed     bool   // a receive whose notification has been seen before its RTS or Env
 	Cancelling bool   // waits for the peer's word
 	Slot       int    // of the exposed buffer; -1: none
 	Order      uint64 // of posting, to compare across queues
 	Transfer   rdmaeng.Transfer
 
+	alone      *Peer // whose later messages wait for the write of this send
 	next, prev *Request
 }
 
@@ -108,7 +110,7 @@ type Request struct {
 func (r *Request) Reset() {
 	r.Recv, r.Mode = false, Standard
 	r.Done, r.Err, r.Status = false, nil, Status{}
-	r.Ticketed, r.Queued, r.Advertised, r.Delivered, r.Announced, r.Cancelling = false, false, false, false, false, false
+	r.Ticketed, r.Queued, r.Advertised, r.Delivered, r.Announced, r.Landed, r.Cancelling = false, false, false, false, false, false, false
 	r.Slot = -1
 }
 

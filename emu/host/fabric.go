@@ -141,6 +141,9 @@ func (f *Fabric) Next() (h packetizer.Header, payload []byte, ok bool) {
 	if f.self.opened.Load() != f.openedSeen {
 		f.rescan()
 	}
+	if len(f.fetches) > 0 {
+		f.runAgent()
+	}
 	g := &f.job.geo
 	for tried := 0; tried < len(f.in); {
 		if f.cursor >= len(f.in) {

@@ -40,6 +40,8 @@ type engine struct {
 	taken    int     // of notified
 
 	pidfds map[int]int // of ranks that cross-memory attach reaches
+
+	fetches []*rdmaeng.Transfer // that the agent carries out
 }
 
 // depositRecord and notifyRecord are the records between fabrics. Word 0 keeps
@@ -49,6 +51,7 @@ const (
 	depositRecord = 1 + iota // a piece of a write
 	depositLast              // the last piece, with the notification
 	notifyRecord             // a notification alone
+	fetchRecord              // a word to this rank's agent, see agent.go
 )
 
 // recordBody is the part of a record in the cell's payload.
@@ -114,9 +117,13 @@ func (f *Fabric) Notified() (int, rdmaeng.Notification, bool) {
 
 // carryOut does what a record asks for.
 func (f *Fabric) carryOut(in *inbox, c *cell) {
+	kind := c.header[0] >> 32
+	if kind == fetchRecord {
+		f.fetch(in.from, c)
+		return
+	}
 	body := (*recordBody)(unsafe.Pointer(&c.payload))
 	i, s := f.exposed(c.header[1])
-	kind := c.header[0] >> 32
 	if kind != notifyRecord {
 		n := int(body.size)
 		bulk := in.bulkNext(&f.job.geo, n)

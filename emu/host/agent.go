@@ -1,0 +1,68 @@
+package host
+
+import (
+	"unsafe"
+
+	"github.com/exanet-mpi/exanet/rdmaeng"
+)
+
+// The agent of the read-based baseline: the prototype has a processor beside
+// each sender that starts writes on a receiver's word (thesis 2.6). Here the
+// sender's own polling does that.
+
+// fetchBody is the payload of a fetchRecord; its word 1 names the source.
+type fetchBody struct {
+	dst    rdmaeng.Window
+	size   uint64
+	notify rdmaeng.Notification
+}
+
+// Offer implements rdmaeng.Reader.
+func (f *Fabric) Offer(buf []byte) (int, rdmaeng.Window) { return f.Expose(buf) }
+
+// Fetch implements rdmaeng.Reader.
+func (f *Fabric) Fetch(from int, src, dst rdmaeng.Window, size int, n rdmaeng.Notification) bool {
+	g := &f.job.geo
+	r := f.job.ringOf(f.me, from)
+	c, _, bulkTail := r.room(g, true, 0)
+	if c == nil {
+		if c, _, bulkTail = f.starve(r, from, true, 0); c == nil {
+			return f.lost(from)
+		}
+	}
+	if !r.head.opened {
+		f.open(r, from)
+	}
+	*(*fetchBody)(unsafe.Pointer(&c.payload)) = fetchBody{dst, uint64(size), n}
+	c.header[1], c.header[2] = src.Notify, 0
+	r.publish(g, c, fetchRecord<<32, deviceLength, bulkTail, f.fenced)
+	f.ringBell(from)
+	return true
+}
+
+// fetch takes a word to the agent.
+func (f *Fabric) fetch(from int, c *cell) {
+	body := (*fetchBody)(unsafe.Pointer(&c.payload))
+	_, s := f.exposed(c.header[1])
+	if s == nil || body.size > uint64(len(s.buf)) {
+		return // the send has ended meanwhile: its rank failed it
+	}
+	t := &rdmaeng.Transfer{To: from, Src: s.buf[:body.size], Dst: body.dst, Notify: body.notify}
+	f.Start(t)
+	f.fetches = append(f.fetches, t)
+	f.runAgent()
+}
+
+// runAgent carries the agent's writes on.
+func (f *Fabric) runAgent() {
+	keep := f.fetches[:0]
+	for _, t := range f.fetches {
+		if done, _ := f.Test(t); !done {
+			keep = append(keep, t)
+		}
+	}
+	clear(f.fetches[len(keep):])
+	f.fetches = keep
+}
+
+var _ rdmaeng.Reader = (*Fabric)(nil)

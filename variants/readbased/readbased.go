@@ -1,0 +1,277 @@
+// Package readbased is the baseline of the thesis (2.6): the MPI that the
+// prototype had before. Only the sender initiates. A long send sends an RTS; the
+// receive that matches it sends a CTS to the agent beside the sender, an R5
+// processor, which writes on its behalf; the notification tells the receiver,
+// and an Ack the sender, that the emulated read is over. Eager sends go at once
+// as EnvD and leave no trace.
+//
+// The agent is part of the device (rdmaeng.Reader), not of the protocol: the
+// sending rank sees nothing between its RTS and the Ack.
+package readbased
+
+import (
+	"fmt"
+
+	"github.com/exanet-mpi/exanet/packetizer"
+	"github.com/exanet-mpi/exanet/rdmaeng"
+	"github.com/exanet-mpi/exanet/variants"
+)
+
+// Device is what this protocol needs of the fabric: also the agents.
+type Device interface {
+	packetizer.Port
+	rdmaeng.Reader
+}
+
+// Protocol is the state of one rank.
+type Protocol struct {
+	*variants.Core
+	dev     Device
+	number  uint32
+	comms   map[uint32]*comm
+	fetches []fetch // CTSs that the agents' mailboxes have refused for now
+}
+
+// comm is the state of a communicator.
+type comm struct {
+	*variants.Context // nil until Open
+	variants.Matching
+	sends variants.Queue // whose RTS or EnvDS is out
+}
+
+// fetch is a CTS.
+type fetch struct {
+	r     *variants.Request
+	agent *variants.Peer
+	src   rdmaeng.Window
+	dst   rdmaeng.Window
+}
+
+// New makes the protocol of rank me of the job.
+func New(me int, dev Device) *Protocol {
+	return &Protocol{Core: variants.NewCore(me, dev), dev: dev, comms: make(map[uint32]*comm)}
+}
+
+func (p *Protocol) comm(id uint32) *comm {
+	c := p.comms[id]
+	if c == nil {
+		c = new(comm)
+		p.comms[id] = c
+	}
+	return c
+}
+
+// Open implements variants.Protocol.
+func (p *Protocol) Open(ctx *variants.Context) { p.comm(ctx.ID).Context = ctx }
+
+func (p *Protocol) peer(c *comm, rank int32) *variants.Peer { return p.Out.Peer(c.World(rank)) }
+
+func (c *comm) envelope(k variants.Kind, tag int32, number uint32) variants.Envelope {
+	return variants.Envelope{Kind: k, Ctx: c.ID, Src: c.Rank, Tag: tag, Ticket: number}
+}
+
+// TrySend implements variants.Protocol.
+func (p *Protocol) TrySend(ctx *variants.Context, dst, tag int32, buf []byte) bool {
+	if len(buf) > p.Limit() {
+		return false
+	}
+	c := p.comm(ctx.ID)
+	return p.Out.Eager(p.peer(c, dst), c.envelope(variants.EnvD, tag, 0), buf)
+}
+
+// Crowded implements variants.Protocol.
+func (p *Protocol) Crowded(ctx *variants.Context, dst, tag int32, n int) bool {
+	peer := p.peer(p.comm(ctx.ID), dst)
+	return n <= p.Limit() && !peer.Failed && !p.Out.OutOfCredit(peer, n)
+}
+
+// PostSend implements variants.Protocol.
+func (p *Protocol) PostSend(r *variants.Request) {
+	c := p.comm(r.Ctx.ID)
+	peer := p.peer(c, r.Peer)
+	p.Begin(r)
+	if peer.Failed {
+		p.Complete(r, variants.ErrPeerDied)
+		return
+	}
+	if r.Mode == variants.Standard && p.TrySend(r.Ctx, r.Peer, r.Tag, r.Buf) {
+		p.Complete(r, nil)
+		return
+	}
+	p.number++
+	r.Ticket = p.number
+	c.sends.Push(r)
+	if len(r.Buf) <= p.Limit() {
+		if r.Mode == variants.Synchronous && p.Out.Eager(peer, c.envelope(variants.EnvDS, r.Tag, r.Ticket), r.Buf) {
+			return
+		}
+		p.Count.NoCredit++
+	}
+	slot, w := p.dev.Offer(r.Buf)
+	p.Hold(r, slot)
+	p.Out.Control(peer, c.envelope(variants.RTS, r.Tag, r.Ticket), uint64(len(r.Buf)), w.Addr, w.Notify)
+}
+
+// PostRecv implements variants.Protocol.
+func (p *Protocol) PostRecv(r *variants.Request) {
+	c := p.comm(r.Ctx.ID)
+	p.Begin(r)
+	if m := c.Find(r.Peer, r.Tag); m != nil {
+		c.Drop(m)
+		p.receive(c, r, m.Envelope, m.Size, m.Data)
+		return
+	}
+	if err := p.Hopeless(c.Context, r.Peer); err != nil {
+		p.Complete(r, err)
+		return
+	}
+	c.Posted.Push(r)
+}
+
+// Deliver implements variants.Protocol.
+func (p *Protocol) Deliver(h packetizer.Header, payload []byte) {
+	e := variants.Unpack(h)
+	if e.Kind == variants.Credit {
+		p.Out.Credited(payload)
+		return
+	}
+	c := p.comm(e.Ctx)
+	switch e.Kind {
+	case variants.EnvD, variants.EnvDS:
+		p.arrive(c, e, len(payload), payload)
+	case variants.RTS:
+		p.arrive(c, e, int(variants.Word(payload, 0)), payload)
+	case variants.Ack:
+		if r := c.send(e.Ticket); r != nil {
+			c.sends.Remove(r)
+			p.Complete(r, nil)
+		}
+	case variants.CancelSend:
+		p.onCancelSend(c, e, payload)
+	case variants.CancelReply:
+		p.onCancelReply(c, e)
+	}
+}
+
+func (c *comm) send(number uint32) *variants.Request {
+	for r := c.sends.Head(); r != nil; r = r.Next() {
+		if r.Ticket == number {
+			return r
+		}
+	}
+	return nil
+}
+
+func (p *Protocol) arrive(c *comm, e variants.Envelope, size int, payload []byte) {
+	if c.Context != nil {
+		if r := c.Match(e.Src, e.Tag); r != nil {
+			p.receive(c, r, e, size, payload)
+			return
+		}
+	}
+	c.Keep(e, size, payload)
+}
+
+// receive carries on a receive that a message has matched. For an RTS payload
+// is that of the RTS.
+func (p *Protocol) receive(c *comm, r *variants.Request, e variants.Envelope, size int, payload []byte) {
+	r.Status = variants.Status{Source: e.Src, Tag: e.Tag, Size: size}
+	peer := p.peer(c, e.Src)
+	r.Ticket = e.Ticket
+	if e.Kind != variants.RTS {
+		p.Out.Consumed(peer, size)
+		if e.Kind == variants.EnvDS {
+			p.Out.Control(peer, c.envelope(variants.Ack, e.Tag, e.Ticket))
+		}
+		if size > len(r.Buf) {
+			p.Complete(r, variants.ErrTruncate)
+			return
+		}
+		copy(r.Buf, payload)
+		p.Complete(r, nil)
+		return
+	}
+	switch {
+	case peer.Failed:
+		p.Complete(r, variants.ErrPeerDied)
+	case size > len(r.Buf):
+		p.Out.Control(peer, c.envelope(variants.Ack, e.Tag, e.Ticket)) // nothing to read
+		p.Complete(r, variants.ErrTruncate)
+	default:
+		p.Count.Control[variants.CTS]++
+		f := fetch{r: r, agent: peer, dst: p.Expose(r),
+			src: rdmaeng.Window{Addr: variants.Word(payload, 1), Notify: variants.Word(payload, 2)}}
+		if len(p.fetches) > 0 || !p.ask(f) {
+			p.fetches = append(p.fetches, f)
+		}
+	}
+}
+
+// ask sends a CTS to the sender's agent.
+func (p *Protocol) ask(f fetch) bool {
+	st := f.r.Status
+	if !p.dev.Fetch(int(f.agent.World), f.src, f.dst, st.Size, variants.Notice(st.Size, st.Tag, true)) {
+		return false
+	}
+	p.Count.Writes++
+	return true
+}
+
+// Notified implements variants.Protocol: the read is over.
+func (p *Protocol) Notified(slot int, n rdmaeng.Notification) {
+	r := p.Exposed(slot)
+	if r == nil {
+		return
+	}
+	c := p.comm(r.Ctx.ID)
+	p.Out.Control(p.peer(c, r.Status.Source), c.envelope(variants.Ack, r.Status.Tag, r.Ticket))
+	p.Written(r, n)
+}
+
+// Busy implements variants.Protocol.
+func (p *Protocol) Busy() bool { return len(p.fetches) > 0 || p.Core.Busy() }
+
+// Pending implements variants.Protocol. A posted send needs no word of ours,
+// but the agent works when this rank polls.
+func (p *Protocol) Pending() bool { return len(p.fetches) > 0 || p.Core.Pending() }
+
+// Progress implements variants.Protocol.
+func (p *Protocol) Progress() (moved bool) {
+	moved = p.Core.Progress()
+	n := 0
+	for n < len(p.fetches) && (p.fetches[n].r.Done || p.ask(p.fetches[n])) {
+		n++
+	}
+	p.fetches = p.fetches[:copy(p.fetches, p.fetches[n:])]
+	return moved || n > 0
+}
+
+// Stuck implements variants.Protocol.
+func (p *Protocol) Stuck(f func(world int)) {
+	p.Core.Stuck(f)
+	for _, x := range p.fetches {
+		f(int(x.agent.World))
+	}
+}
+
+// Probe implements variants.Protocol.
+func (p *Protocol) Probe(ctx *variants.Context, src, tag int32) (st variants.Status, found bool, err error) {
+	c := p.comm(ctx.ID)
+	if m := c.Find(src, tag); m != nil {
+		return variants.Status{Source: m.Src, Tag: m.Tag, Size: m.Size}, true, nil
+	}
+	return st, false, p.Hopeless(c.Context, src)
+}
+
+// Waiting implements variants.Protocol.
+func (p *Protocol) Waiting(f func(line string)) {
+	for _, c := range p.comms {
+		for r := c.Posted.Head(); r != nil; r = r.Next() {
+			f(fmt.Sprintf("%s: no message has arrived", variants.Describe(r)))
+		}
+		for r := c.sends.Head(); r != nil; r = r.Next() {
+			f(fmt.Sprintf("%s: no Ack has arrived", variants.Describe(r)))
+		}
+	}
+	p.Unqueued(f)
+}
