@@ -42,6 +42,16 @@ func (e *StartError) Unwrap() error { return e.Err }
 // start, 1 for the rest.
 func (e *StartError) ExitCode() int { return e.code }
 
+// OutputError says that the ranks have ended well but that some of what they
+// printed could not be written.
+type OutputError struct{ Err error }
+
+func (e *OutputError) Error() string {
+	return fmt.Sprintf("part of the ranks' output is lost: %v", e.Err)
+}
+
+func (e *OutputError) Unwrap() error { return e.Err }
+
 // RankError says which rank of a job failed first, and how.
 type RankError struct {
 	Rank, Pid int

@@ -27,7 +27,9 @@ const (
 type sink struct {
 	mu     sync.Mutex
 	w      io.Writer
-	broken atomic.Bool // a write has failed: whoever read it has gone
+	broken atomic.Bool // a write has failed, usually since whoever read it has gone
+
+	failure error // the first failed write; read when all relays have ended
 }
 
 func (s *sink) write(p []byte) error {
@@ -36,8 +38,22 @@ func (s *sink) write(p []byte) error {
 	_, err := s.w.Write(p)
 	if err != nil {
 		s.broken.Store(true)
+		if s.failure == nil {
+			s.failure = err
+		}
 	}
 	return err
+}
+
+// lost returns the error of output that could not be passed on, but for a
+// reader that has gone away, as in a pipeline that needs no more.
+func (s *sink) lost() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.failure == nil || errors.Is(s.failure, syscall.EPIPE) {
+		return nil
+	}
+	return &OutputError{s.failure}
 }
 
 // relay passes the output of one rank on to a sink, whole lines at a time.

@@ -3,6 +3,7 @@ package launch
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -77,8 +78,13 @@ func (j *Job) run(ctx context.Context, path string, started chan<- error) {
 		started <- err
 	case ctx.Err() != nil && j.interrupted:
 		j.err = fmt.Errorf("job ended early: %w", context.Cause(ctx))
-	case j.failure != nil:
+	case j.failure != nil && j.failure.Signal != syscall.SIGPIPE:
 		j.err = j.failure
+	default:
+		// A rank that SIGPIPE has ended was told so by us.
+		if j.err = errors.Join(j.stdout.lost(), j.stderr.lost()); j.err == nil && j.failure != nil {
+			j.err = j.failure
+		}
 	}
 	close(j.done)
 }

@@ -91,7 +91,7 @@ func options(opts []Option) (*settings, error) {
 		}
 	}
 	if s.variant == "" {
-		s.variant = defaultVariant
+		s.variant = DefaultVariant
 	}
 	if err := oneOf("protocol", s.variant, Variants()); err != nil {
 		return nil, err

@@ -14,7 +14,8 @@ import (
 	"github.com/exanet-mpi/exanet/variants/ticket"
 )
 
-const defaultVariant = "ticket"
+// DefaultVariant is the protocol that is used unless another is asked for.
+const DefaultVariant = "ticket"
 
 // Variants returns the names of the protocols, in the order of the thesis.
 func Variants() []string { return []string{"readbased", "rtr", "envless", "ticket"} }

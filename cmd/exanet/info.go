@@ -15,9 +15,8 @@ import (
 
 	"github.com/exanet-mpi/exanet/internal/mem"
 	"github.com/exanet-mpi/exanet/internal/sys"
+	"github.com/exanet-mpi/exanet/mpi"
 )
-
-const defaultVariant = "ticket"
 
 func init() { commands = append(commands, newInfo) }
 
@@ -55,7 +54,7 @@ func printInfo(w io.Writer, root fs.FS) error {
 	for _, node := range deviceNodes() {
 		row("", node+": device node")
 	}
-	row("default variant", defaultVariant)
+	row("protocols", strings.Join(mpi.Variants(), ", ")+" (default "+mpi.DefaultVariant+")")
 	return t.Flush()
 }
 

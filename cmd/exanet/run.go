@@ -5,11 +5,15 @@ import (
 	"errors"
 	"io"
 	"os"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/exanet-mpi/exanet/emu/host"
 	"github.com/exanet-mpi/exanet/launch"
+	"github.com/exanet-mpi/exanet/mpi"
 )
 
 func init() { commands = append(commands, newRun) }
@@ -40,6 +44,12 @@ if the program cannot be started, 2 for a mistake in the command line.`,
 			switch {
 			case ranks == 0:
 				return usageErrorf("how many ranks? Say -n N (see exanet run --help)")
+			case int(ranks) > host.MaxRanks:
+				return usageErrorf("%d ranks are too many: one host takes up to %d", ranks, host.MaxRanks)
+			case variant != "" && !slices.Contains(mpi.Variants(), variant):
+				return usageErrorf("there is no protocol %q: choose one of %s", variant, strings.Join(mpi.Variants(), ", "))
+			case device != "" && !slices.Contains(mpi.Devices(), device):
+				return usageErrorf("there is no device %q: choose one of %s", device, strings.Join(mpi.Devices(), ", "))
 			case len(args) == 0:
 				return usageErrorf("which program? It comes after the flags (see exanet run --help)")
 			}
@@ -63,7 +73,7 @@ if the program cannot be started, 2 for a mistake in the command line.`,
 	f.SetInterspersed(false) // flags after PROG are the program's
 	f.VarP(&ranks, "ranks", "n", "number of ranks")
 	f.BoolVar(&label, "label", false, `put "[rank] " before each line of output`)
-	f.StringVar(&variant, "variant", "", "protocol (default "+defaultVariant+", or $EXANET_VARIANT)")
+	f.StringVar(&variant, "variant", "", "protocol: "+strings.Join(mpi.Variants(), ", ")+" (default "+mpi.DefaultVariant+", or $EXANET_VARIANT)")
 	f.StringVar(&device, "device", "", "fabric: host, prototype or registers (default host, or $EXANET_DEVICE); see exanet info")
 	return c
 }

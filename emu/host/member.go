@@ -14,7 +14,7 @@ import (
 
 // Errors that JobError wraps.
 var (
-	ErrRanks   = fmt.Errorf("a job on one host has 1 to %d ranks", maxSharedRanks)
+	ErrRanks   = fmt.Errorf("a job on one host has 1 to %d ranks", MaxRanks)
 	ErrSegment = errors.New("not a job segment: was the program started by a launcher of another version?")
 	ErrProfile = errors.New("ranks disagree")
 	ErrTaken   = errors.New("this rank has already joined: MPI must be initialised once a process, by one process a rank")

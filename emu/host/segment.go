@@ -19,14 +19,14 @@ import (
 // It is a memory file, so a ring that nobody uses costs no memory, and nothing
 // is left of it when the last process of the job is gone.
 const (
-	segmentMagic   = 0x3254454e41584521 // "!EXANET2": change it with the layout
-	headerSize     = 4096
-	pageSize       = 4096
-	sharedCells    = 128
-	sharedBulk     = 128 << 10
-	localCells     = 32
-	localBulk      = 32 << 10
-	maxSharedRanks = 4096
+	segmentMagic = 0x3254454e41584521 // "!EXANET2": change it with the layout
+	headerSize   = 4096
+	pageSize     = 4096
+	sharedCells  = 128
+	sharedBulk   = 128 << 10
+	localCells   = 32
+	localBulk    = 32 << 10
+	MaxRanks     = 4096
 )
 
 type header struct {
@@ -110,7 +110,7 @@ func layout(n int, g geometry) (controlStep, ring0, ringStep, total int) {
 // NewJob makes the segment of a job of n ranks that are processes. The
 // processes inherit File and attach to it.
 func NewJob(n int) (*Job, error) {
-	if n < 1 || n > maxSharedRanks {
+	if n < 1 || n > MaxRanks {
 		return nil, &JobError{Ranks: n, Err: ErrRanks}
 	}
 	_, _, _, total := layout(n, geometryOf(sharedCells, sharedBulk))
