@@ -72,5 +72,19 @@
 // matches the same message was matched while r was pending. The model knows
 // that it was if r' was seen complete before Cancel was called on r. Most
 // receives are cancelled at the end of the drain, after everything else is
-// complete, so this case is the common one.
+// complete, so this case is the common one. This is the one rule that is
+// checked in part only: a later receive whose completion was not seen before
+// the cancel is given the benefit of the doubt.
+//
+// # When a program fails
+//
+// The tests print the seed, what is wrong, and a listing with what every
+// operation observed; for a hang, where each goroutine is. To play one program
+// again, up to 500 times, and to make it smaller if it fails:
+//
+//	go test ./internal/randprog -run 'Random$' -v -seed=N -programs=500 -hang=2s -shrink
+//
+// -shrink prints a -keep that selects what is left of the program. A failure
+// that needs what earlier programs left behind takes the whole job of eight
+// seeds: -first=N -programs=8 with N a multiple of 8, and -test.count.
 package randprog

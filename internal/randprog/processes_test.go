@@ -166,3 +166,9 @@ func TestProcessesPrototypeMessages(t *testing.T) {
 	_, n := runJobs(t, launcher, 10, 100, "EXANET_DEVICE=prototype")
 	require.NotZero(t, n["writes"])
 }
+
+// The prototype's register pages, as software.
+func TestProcessesRegisters(t *testing.T) {
+	_, n := runJobs(t, launcher, 10, 60, "EXANET_DEVICE=registers")
+	require.NotZero(t, n["writes"])
+}
