@@ -91,7 +91,10 @@ func (k *rank) pollUntil(done func() bool) (moved bool) {
 		k.fab.Release()
 		moved = true
 		if done() {
-			break
+			if k.followers > 0 {
+				k.cond.Broadcast()
+			}
+			return true // the rest can wait for the next poll
 		}
 	}
 	for {
@@ -204,6 +207,9 @@ func (k *rank) lead(done func() bool) {
 // leave is called with the lock held at the end of every call that may have
 // changed what is pending.
 func (k *rank) leave() {
+	if !k.proto.Restless() {
+		return
+	}
 	k.hurry()
 	if k.leader {
 		if k.proto.Busy() {

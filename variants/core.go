@@ -161,6 +161,9 @@ func (c *Core) WriteAlone(p *Peer, r *Request, w rdmaeng.Window, capacity int) {
 // when messages arrive.
 func (c *Core) Pending() bool { return c.open > 0 || c.Busy() }
 
+// Restless reports whether Pending is true or Urgent has something to say.
+func (c *Core) Restless() bool { return c.open > 0 || len(c.urgent) > 0 || c.Busy() }
+
 // Busy reports whether there is something to do that no arrival announces:
 // writes under way, messages that the device has refused.
 func (c *Core) Busy() bool { return len(c.active) > 0 || c.Out.Backlogged() }

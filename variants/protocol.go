@@ -42,6 +42,8 @@ type Protocol interface {
 	// that no arrival announces, which Progress carries on; Stuck names the
 	// ranks that it waits for. Urgent returns, once each, ranks that must look
 	// at their mailbox although they may have nothing to do themselves.
+	// Restless is false if none of these has anything to say.
+	Restless() bool
 	Pending() bool
 	Busy() bool
 	Progress() (moved bool)

@@ -231,6 +231,9 @@ func (p *Protocol) Notified(slot int, n rdmaeng.Notification) {
 // Busy implements variants.Protocol.
 func (p *Protocol) Busy() bool { return len(p.fetches) > 0 || p.Core.Busy() }
 
+// Restless implements variants.Protocol.
+func (p *Protocol) Restless() bool { return len(p.fetches) > 0 || p.Core.Restless() }
+
 // Pending implements variants.Protocol. A posted send needs no word of ours,
 // but the agent works when this rank polls.
 func (p *Protocol) Pending() bool { return len(p.fetches) > 0 || p.Core.Pending() }

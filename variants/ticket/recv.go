@@ -1,6 +1,7 @@
 package ticket
 
 import (
+	"github.com/exanet-mpi/exanet/packetizer"
 	"github.com/exanet-mpi/exanet/rdmaeng"
 	"github.com/exanet-mpi/exanet/variants"
 )
@@ -61,6 +62,30 @@ func (l *inLane) pass(used uint32) {
 	if len(l.skip) > 0 {
 		l.next = l.skip.pass(l.next)
 	}
+}
+
+// deliverShort is the shortest way of the most frequent message: an EnvD for the
+// oldest receive of the lane that the last message had as well. It does what
+// arrive would, or reports false and does nothing.
+func (p *Protocol) deliverShort(h packetizer.Header, payload []byte) bool {
+	c := p.last
+	if c == nil || variants.Kind(h[0]>>32) != variants.EnvD || c.ID != uint32(h[1]) {
+		return false
+	}
+	l := c.lastIn
+	if l == nil || l.src != int32(h[1]>>32) || l.tag != int32(uint32(h[2])) {
+		return false
+	}
+	r := l.posted.Head()
+	if r == nil || !r.Ticketed || r.Ticket != uint32(h[2]>>32) || r.Advertised || len(payload) > len(r.Buf) {
+		return false
+	}
+	l.posted.Remove(r)
+	r.Status = variants.Status{Source: l.src, Tag: l.tag, Size: len(payload)}
+	p.Out.Consumed(l.peer, len(payload))
+	copy(r.Buf, payload)
+	p.Complete(r, nil)
+	return true
 }
 
 // arrive matches a message that a send has caused, or keeps it.

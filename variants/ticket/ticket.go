@@ -165,6 +165,9 @@ func (c *comm) envelope(k variants.Kind, tag int32, ticket uint32) variants.Enve
 
 // Deliver takes a message from the mailbox. It does not keep payload.
 func (p *Protocol) Deliver(h packetizer.Header, payload []byte) {
+	if p.deliverShort(h, payload) {
+		return
+	}
 	e := variants.Unpack(h)
 	if e.Kind == variants.Credit {
 		p.Out.Credited(payload)
