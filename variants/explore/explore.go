@@ -28,6 +28,7 @@ type Stats struct {
 	Programs    int
 	States      int // distinct, summed over programs
 	Transitions int // actions between them
+	Executed    int // of those
 	Settled     int // states in which nothing was left to happen
 }
 
@@ -35,6 +36,7 @@ func (s *Stats) add(o Stats) {
 	s.Programs += o.Programs
 	s.States += o.States
 	s.Transitions += o.Transitions
+	s.Executed += o.Executed
 	s.Settled += o.Settled
 }
 
@@ -58,7 +60,9 @@ type explorer struct {
 	stale   bool // w is not in the state of path
 	path    []world.Action
 	acts    [][]world.Action // by depth
+	digests [][]uint64       // by depth
 	seen    map[uint64]struct{}
+	exact   bool // tell states apart by their fingerprints alone
 	stats   Stats
 	failure *Failure
 }
@@ -94,9 +98,11 @@ func (e *explorer) visit() {
 	depth := len(e.path)
 	if depth == len(e.acts) {
 		e.acts = append(e.acts, nil)
+		e.digests = append(e.digests, nil)
 	}
 	acts := e.w.Enabled(e.acts[depth][:0])
 	e.acts[depth] = acts
+	e.digests[depth] = e.w.Digests(e.digests[depth])
 	if len(acts) == 0 {
 		e.settle()
 		return
@@ -105,26 +111,37 @@ func (e *explorer) visit() {
 	for _, a := range acts {
 		if e.stale {
 			e.w, e.stale = replay(e.cfg, e.program, e.path), false
+			e.w.SetDigests(e.digests[depth])
 		}
-		next := e.w.After(a)
-		if _, known := e.seen[next]; known {
+		if !e.fresh(e.w.After(a)) {
 			continue
 		}
-		e.seen[next] = struct{}{}
-		e.stats.States++
 		e.w.Do(a)
+		e.stats.Executed++
 		e.path = append(e.path, a)
 		if e.w.Violation() != nil {
 			e.fail(false)
 			return
 		}
-		e.visit()
+		if e.exact || e.fresh(e.w.Digest()) {
+			e.stats.States++
+			e.visit()
+		}
 		e.path = e.path[:depth]
 		e.stale = true
 		if e.failure != nil {
 			return
 		}
 	}
+}
+
+// fresh notes a hash and reports whether it is new.
+func (e *explorer) fresh(h uint64) bool {
+	if _, known := e.seen[h]; known {
+		return false
+	}
+	e.seen[h] = struct{}{}
+	return true
 }
 
 // settle checks a state in which nothing is left to happen.

@@ -173,6 +173,10 @@ func (w *World) Do(a Action) {
 	r := w.actor(a)
 	r.history = mix(r.history ^ w.input(a))
 	r.moment++
+	w.digests[r.id] = 0
+	if a.Kind == Notice {
+		w.digests[a.From] = 0 // the write is noted there
+	}
 	switch a.Kind {
 	case Step:
 		r.step()
@@ -215,6 +219,7 @@ func (w *World) Do(a Action) {
 
 // land lets the next piece of a write land.
 func (w *World) land(v *write) {
+	w.digests[v.from], w.digests[v.to] = 0, 0
 	w.landed += w.landing(v, v.pieces)
 	if bad := w.misplaced(v); bad != "" {
 		w.fail(v.to, "%s", bad)
@@ -318,6 +323,9 @@ func (r *rank) probe(o Op) bool {
 func (r *rank) cancel(q *Request) {
 	if q.CancelledAt == 0 {
 		q.CancelledAt = r.moment
+		for i, o := range r.reqs {
+			q.doneBefore |= bit(o.r.Done) << (i & 63)
+		}
 	}
 	if r.w.Log != nil {
 		r.w.log(Event{Kind: Asked, Rank: r.id, Request: q})

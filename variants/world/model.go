@@ -136,7 +136,7 @@ func (w *World) checkProbe(r *rank, p *probed, first func(Op, int) *Request) {
 // for.
 func (w *World) passedOver(r *rank, q *Request, later []*Request) {
 	for _, l := range later {
-		if l.Op.Kind == Recv && l.got != nil && q.fits(l.got.Rank, l.got.Op.Tag) && l.DoneAt < q.CancelledAt {
+		if l.Op.Kind == Recv && l.got != nil && q.fits(l.got.Rank, l.got.Op.Tag) && q.doneBefore>>(l.ID&63)&1 != 0 {
 			w.fail(r.id, "%s was cancelled after %s had got a message that it matches", w.Name(q), w.Name(l))
 		}
 	}

@@ -22,6 +22,8 @@ type Request struct {
 	// Moments in the rank's own time; 0: not yet.
 	DoneAt, CancelledAt int
 
+	doneBefore uint64 // which requests of the rank had completed when the cancelling was asked for
+
 	r      variants.Request
 	memory []byte // of a receive: the buffer between its guards
 	sum    uint64 // of memory, at completion

@@ -70,6 +70,7 @@ type World struct {
 	queues  []queue // by from*Ranks+to
 	landed  uint64  // part of the fingerprint: which writes have landed, and how
 	failure *Violation
+	digests []uint64 // by rank; 0: to be computed
 
 	// Log, if set, is told everything that happens.
 	Log func(Event)
@@ -141,7 +142,7 @@ func New(cfg Config, program Program) *World {
 	if cfg.Pieces == 0 {
 		cfg.Pieces = 1
 	}
-	w := &World{cfg: cfg, queues: make([]queue, cfg.Ranks*cfg.Ranks)}
+	w := &World{cfg: cfg, queues: make([]queue, cfg.Ranks*cfg.Ranks), digests: make([]uint64, cfg.Ranks)}
 	for i := range cfg.Ranks {
 		r := &rank{w: w, id: i, ctx: &variants.Context{ID: contextID, Rank: int32(i)}, tried: -1}
 		r.dev = &device{w: w, rank: r}

@@ -1,0 +1,62 @@
+package explore
+
+import (
+	"fmt"
+	"iter"
+
+	"github.com/exanet-mpi/exanet/variants/world"
+)
+
+// Part is a set of programs of a Plan, and the world they run in.
+type Part struct {
+	Name     string
+	Ranks    int
+	Pieces   int // in which writes land
+	Capacity int // of the mailboxes; 0: no limit
+	Exact    bool
+	Must     bool // to be finished, however long it takes
+	Programs iter.Seq[world.Program]
+
+	protocol string
+}
+
+func (p Part) configure(cfg world.Config) world.Config {
+	cfg.Ranks, cfg.Pieces, cfg.Capacity = p.Ranks, p.Pieces, p.Capacity
+	return cfg
+}
+
+// Plan is what is explored of a protocol: the samples first, since they reach
+// furthest, then everything small.
+func Plan(p world.Protocol, short, deep bool) []Part {
+	cfg := p.Config(2)
+	reduced, full, mixed := Reduced.Without(cfg), Full.Without(cfg), Mixed.Without(cfg)
+	sample := 1
+	if deep {
+		sample = 20
+	}
+	parts := []Part{
+		{Name: "all of 2, reduced", Ranks: 2, Pieces: 2, Must: true, Programs: reduced.Programs(2)},
+		{Name: "all of 2, reduced, mailboxes of 1", Ranks: 2, Pieces: 1, Capacity: 1, Must: true, Programs: reduced.Programs(2)},
+		{Name: "all of 2, reduced, states by history", Ranks: 2, Pieces: 1, Exact: true, Must: true, Programs: reduced.Programs(2)},
+		{Name: "all of 1, full", Ranks: 2, Pieces: 2, Must: true, Programs: full.Programs(1)},
+		{Name: "sample of 3, full, writes in 2 pieces", Ranks: 2, Pieces: 2, Must: true, Programs: full.Sample(3, 200*sample, 1)},
+		{Name: "sample of 4, full, mailboxes of 2", Ranks: 2, Pieces: 1, Capacity: 2, Must: true, Programs: full.Sample(4, 20*sample, 2)},
+		{Name: "sample of 2, 3 ranks", Ranks: 3, Pieces: 1, Must: true, Programs: mixed.Sample(2, 500*sample, 3)},
+		{Name: "sample of 3, 3 ranks", Ranks: 3, Pieces: 1, Must: true, Programs: mixed.Sample(3, 10*sample, 4)},
+	}
+	if !short {
+		parts = append(parts,
+			Part{Name: "all of 2, full", Ranks: 2, Pieces: 1, Must: true, Programs: full.Programs(2)},
+			Part{Name: "all of 3, reduced", Ranks: 2, Pieces: 1, Must: true, Programs: reduced.Programs(3)})
+	}
+	if deep {
+		parts = append(parts,
+			Part{Name: "all of 2, full, writes in 2 pieces", Ranks: 2, Pieces: 2, Programs: full.Programs(2)},
+			Part{Name: "all of 3, reduced, writes in 2 pieces", Ranks: 2, Pieces: 2, Programs: reduced.Programs(3)})
+	}
+	for i := range parts {
+		parts[i].protocol = p.Name
+		parts[i].Name = fmt.Sprintf("%s: %s", p.Name, parts[i].Name)
+	}
+	return parts
+}

@@ -1,0 +1,84 @@
+package explore
+
+import (
+	"iter"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/exanet-mpi/exanet/variants/world"
+)
+
+// Run explores programs on all processors until one fails or stop, if it is not
+// nil, reports true. It tells each program's Stats to progress, if that is not
+// nil, from one goroutine at a time.
+func Run(cfg world.Config, programs iter.Seq[world.Program], exact bool, stop func() bool, progress func(Stats)) (Stats, *Failure) {
+	const batch = 16 // programs handed out at once
+	var (
+		mu     sync.Mutex
+		total  Stats
+		failed *Failure
+		wg     sync.WaitGroup
+	)
+	work := make(chan []world.Program)
+	quit := make(chan struct{})
+	for range runtime.GOMAXPROCS(0) {
+		wg.Go(func() {
+			e := &explorer{cfg: cfg, exact: exact}
+			for list := range work {
+				for _, p := range list {
+					e.stats = Stats{}
+					f := e.explore(p)
+					mu.Lock()
+					total.add(e.stats)
+					if f != nil && failed == nil {
+						failed = f
+						close(quit)
+					}
+					if progress != nil {
+						progress(e.stats)
+					}
+					done := failed != nil
+					mu.Unlock()
+					if done {
+						break
+					}
+				}
+			}
+		})
+	}
+	feed(programs, batch, work, quit, stop)
+	wg.Wait()
+	return total, failed
+}
+
+// feed hands out programs until there are none or it is told to stop.
+func feed(programs iter.Seq[world.Program], batch int, work chan<- []world.Program, quit <-chan struct{}, stop func() bool) {
+	defer close(work)
+	var list []world.Program
+	for p := range programs {
+		list = append(list, p)
+		if len(list) < batch {
+			continue
+		}
+		select {
+		case work <- list:
+			list = nil
+		case <-quit:
+			return
+		}
+		if stop != nil && stop() {
+			return
+		}
+	}
+	select {
+	case work <- list:
+	case <-quit:
+	}
+}
+
+// Until returns a stop for Run that reports true from d on.
+func Until(d time.Duration) func() bool {
+	end := time.Now().Add(d)
+	return func() bool { return time.Now().After(end) }
+}
