@@ -1,0 +1,208 @@
+// Package scenario plays small text files that say what ranks do and in which
+// order the devices move what they send, and draws what happens as a message
+// chart. The figures of the thesis are such files, in variants/testdata, and so
+// is a counterexample that package variants/explore finds.
+//
+// A file has the form of github.com/cockroachdb/datadriven: a directive, lines
+// of input, a line of four dashes, and the output. There are three directives:
+//
+//	ranks S R variant=ticket     begins a world; also limit=, capacity=, pieces=
+//	play                         plays the lines below it
+//	check                        tests a world in which nothing is left to happen
+//
+// The lines of play, each optionally after a time as in t1:
+//
+//	S send to=R tag=T1 size=100 as=s1     also isend, ssend, issend
+//	R recv from=S tag=T1 size=100 as=r1   also irecv; from=any, tag=any
+//	R probe from=S tag=T1                 also iprobe
+//	S cancel s1
+//	deliver S->R     the oldest message from S to R arrives
+//	write S->R       the data of the oldest write lands; half: a first half of it
+//	notify R         R looks at the notification of the oldest write that has landed
+//	done S           S learns that the oldest of its writes is done
+//	flush S          S tries again to send what a full mailbox has refused
+//	run              everything that is in flight happens
+//	show             what is in flight, and the state of the requests
+//
+// Tickets are shown as #1, #2, ... as in thesis 3.5; on the wire they count from
+// zero.
+package scenario
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/exanet-mpi/exanet/chart"
+	"github.com/exanet-mpi/exanet/variants"
+	"github.com/exanet-mpi/exanet/variants/world"
+)
+
+// Session is a scenario under way.
+type Session struct {
+	Chart chart.Chart
+
+	w       *world.World
+	names   map[*world.Request]string
+	byName  map[string]*world.Request
+	blocked map[int]*world.Request
+	arrows  map[int]int // by ID of message or write
+	landed  map[int]int // row in which a write landed
+	time    string
+	wrong   bool
+	pending string // name of the request that is being posted
+}
+
+// Exec executes a directive and returns its output.
+func (s *Session) Exec(cmd string, args []string, input string) (string, error) {
+	switch cmd {
+	case "ranks":
+		return "", s.begin(args)
+	case "play", "check":
+		if s.w == nil {
+			return "", fmt.Errorf("%s comes before ranks", cmd)
+		}
+	default:
+		return "", fmt.Errorf("unknown directive %q (there are ranks, play and check)", cmd)
+	}
+	if cmd == "check" {
+		return s.check(), nil
+	}
+	from := len(s.Chart.Rows)
+	var out strings.Builder
+	for _, line := range strings.Split(input, "\n") {
+		line, _, _ = strings.Cut(line, "#")
+		line = strings.TrimSpace(line)
+		if line == "" {
+			continue
+		}
+		shown, err := s.line(line)
+		if err != nil {
+			return "", fmt.Errorf("%q: %w", line, err)
+		}
+		s.violation()
+		if shown != "" {
+			out.WriteString(s.Chart.Text(from) + shown)
+			from = len(s.Chart.Rows)
+		}
+	}
+	out.WriteString(s.Chart.Text(from))
+	return out.String(), nil
+}
+
+// begin makes a world: ranks NAMES... variant=V.
+func (s *Session) begin(args []string) error {
+	*s = Session{names: map[*world.Request]string{}, byName: map[string]*world.Request{},
+		blocked: map[int]*world.Request{}, arrows: map[int]int{}, landed: map[int]int{}}
+	p := world.Protocols[0]
+	var limit, capacity, pieces int
+	for _, a := range args {
+		k, v, has := strings.Cut(a, "=")
+		var err error
+		switch {
+		case !has:
+			s.Chart.Names = append(s.Chart.Names, k)
+		case k == "variant":
+			p, err = world.ProtocolNamed(v)
+		case k == "limit":
+			limit, err = strconv.Atoi(v)
+		case k == "capacity":
+			capacity, err = strconv.Atoi(v)
+		case k == "pieces":
+			pieces, err = strconv.Atoi(v)
+		default:
+			err = fmt.Errorf("unknown argument %q", a)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if n := len(s.Chart.Names); n < 2 || n > 4 {
+		return fmt.Errorf("a world has two to four ranks, as in: ranks S R variant=ticket")
+	}
+	if limit < 0 || limit > 40 || capacity < 0 || pieces < 0 || pieces > 2 {
+		return fmt.Errorf("limit is at most 40, capacity at least 0, pieces 1 or 2")
+	}
+	cfg := p.Config(len(s.Chart.Names))
+	cfg.Limit, cfg.Capacity, cfg.Pieces = limit, capacity, pieces
+	s.w = world.New(cfg, nil)
+	s.w.Log = s.note
+	return nil
+}
+
+// check applies the rules for a world in which nothing is left to happen.
+func (s *Session) check() string {
+	if n := len(s.w.Enabled(nil)); n > 0 {
+		return fmt.Sprintf("%d things are still in flight\n%s", n, s.show())
+	}
+	log := s.w.Log
+	s.w.Log = nil
+	s.w.Settled()
+	s.w.Log = log
+	if v := s.w.Violation(); v != nil {
+		return "WRONG: " + v.Error() + "\n"
+	}
+	open := s.open()
+	if open == "" {
+		return "ok: everything has completed as MPI says\n"
+	}
+	return "ok: what is incomplete has no counterpart\n" + open
+}
+
+// violation notes, once, that something went wrong.
+func (s *Session) violation() {
+	if v := s.w.Violation(); v != nil && !s.wrong {
+		s.wrong = true
+		s.Chart.Add(chart.Row{Kind: chart.Wrong, Rank: v.Rank, Text: v.What})
+	}
+}
+
+// takeTime returns the time of the line that is being played, once.
+func (s *Session) takeTime() string {
+	t := s.time
+	s.time = ""
+	return t
+}
+
+// note turns what happens into rows.
+func (s *Session) note(e world.Event) {
+	row := chart.Row{Rank: e.Rank}
+	switch e.Kind {
+	case world.Posted:
+		row.Text = s.call(e.Request)
+	case world.Asked:
+		row.Text = "cancel " + s.names[e.Request]
+	case world.Probed:
+		row.Kind, row.Text = chart.Outcome, s.probed(e)
+	case world.Completed:
+		row.Kind, row.Text = chart.Outcome, s.outcome(e)
+	case world.Sent:
+		s.arrows[e.ID] = s.Chart.Leave(s.takeTime(), chart.Arrow{Kind: chart.Message, From: e.Rank, To: e.Peer, Label: message(e)})
+		return
+	case world.Delivered:
+		s.Chart.Arrive(s.takeTime(), s.arrows[e.ID], message(e))
+		return
+	case world.Started:
+		s.arrows[e.ID] = s.Chart.Leave(s.takeTime(), chart.Arrow{Kind: chart.Write, From: e.Rank, To: e.Peer,
+			Label: writeLabel("write of %d B", e.Size)})
+		return
+	case world.Landed:
+		label := writeLabel("write, %d B", e.Size)
+		if !e.All {
+			label += " of it"
+		}
+		s.Chart.Arrive(s.takeTime(), s.arrows[e.ID], label)
+		s.landed[e.ID] = len(s.Chart.Rows) - 1
+		return
+	case world.Noticed:
+		label := fmt.Sprintf("[%d, %s, rts_sent %d]", variants.NoticeSize(e.Notice), tag(e.Notice[1]), e.Notice[2])
+		s.Chart.Arrows = append(s.Chart.Arrows, chart.Arrow{Kind: chart.Notice, From: e.Peer, To: e.Rank,
+			FromRow: s.landed[e.ID], ToRow: -1})
+		s.Chart.Arrive(s.takeTime(), len(s.Chart.Arrows)-1, label)
+		return
+	default:
+		return
+	}
+	row.Time = s.takeTime()
+	s.Chart.Add(row)
+}
