@@ -11,14 +11,16 @@ import (
 // barrier, binomial broadcast and reduction, recursive doubling for Allreduce.
 // Their messages travel in a context of their own.
 
-// Tags tell the messages of different collectives apart in traces; matching
-// relies on their order alone.
+// Tags tell the messages of different collectives apart for those who look on;
+// matching relies on their order alone.
 const (
 	tagBarrier = iota
 	tagBcast
 	tagReduce
 	tagAllreduce
 )
+
+var collNames = []string{tagBarrier: "Barrier", tagBcast: "Bcast", tagReduce: "Reduce", tagAllreduce: "Allreduce"}
 
 // Barrier returns when all ranks have called it (MPI_Barrier).
 func (c *Comm) Barrier() error {
@@ -28,17 +30,17 @@ func (c *Comm) Barrier() error {
 	if s := c.rank.stats; s != nil {
 		defer s.record("Barrier", 0, time.Now())
 	}
-	return c.barrier()
+	return c.barrier("Barrier")
 }
 
 // barrier is the dissemination barrier: in round m a rank signals the one 2^m
 // behind it and waits for the one 2^m before it.
-func (c *Comm) barrier() error {
+func (c *Comm) barrier(op string) error {
 	for d := 1; d < c.size; d *= 2 {
 		to := (c.Rank() + d) % c.size
 		from := (c.Rank() - d + c.size) % c.size
 		c.rank.mu.Lock()
-		if _, err := c.exchange("Barrier", c.coll, nil, to, tagBarrier, nil, from, tagBarrier); err != nil {
+		if _, err := c.exchange(op, c.coll, nil, to, tagBarrier, nil, from, tagBarrier); err != nil {
 			return err
 		}
 	}

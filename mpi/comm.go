@@ -42,7 +42,7 @@ func newWorld(k *rank) *Comm {
 	c := &Comm{
 		rank: k, size: k.fab.Size(),
 		p2p:  &variants.Context{ID: 0, Rank: me},
-		coll: &variants.Context{ID: 1, Rank: me},
+		coll: &variants.Context{ID: 1, Rank: me, Tags: collNames},
 	}
 	k.proto.Open(c.p2p)
 	k.proto.Open(c.coll)

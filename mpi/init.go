@@ -237,10 +237,10 @@ func (k *rank) finalize(world *Comm) error {
 				return false
 			}
 		}
-		return true
+		return !k.proto.Busy() // copies that wait for room at their receivers
 	})
 	k.mu.Unlock()
-	if err := world.barrier(); err != nil {
+	if err := world.barrier("Finalize"); err != nil {
 		return err
 	}
 	k.ended.Store(true)

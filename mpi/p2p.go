@@ -134,7 +134,7 @@ func Sendrecv[T Element](c *Comm, send []T, dest, sendTag int, recv []T, source,
 }
 
 // eagerTries bounds how often a send tries again to get a short message past a
-// full device before it goes by rendezvous, which never waits for anybody.
+// full device before it leaves a copy behind.
 const eagerTries = 256
 
 // squeeze tries for a while to send a short message that a full device has

@@ -138,14 +138,15 @@ func (k *rank) relaxIdle() {
 // finish makes a completed request inert and returns its outcome.
 func (q *Request) finish() (Status, error) {
 	q.inert = true
-	q.r.Buf = nil
 	if q.null {
 		if q.r.Recv {
 			return nullStatus, nil
 		}
 		return emptyStatus, nil
 	}
-	return statusOf(&q.r), q.c.outcome(q.op, &q.r)
+	err := q.c.outcome(q.op, &q.r)
+	q.r.Buf = nil
+	return statusOf(&q.r), err
 }
 
 // Cancel asks for the request to be taken back (MPI_Cancel). It must be waited

@@ -11,6 +11,9 @@ func Describe(r *Request) string {
 			where = "from any source"
 		}
 	}
+	if int(r.Tag) < len(r.Ctx.Tags) {
+		return fmt.Sprintf("%s: %s %s, %d bytes", r.Ctx.Tags[r.Tag], kind, where, len(r.Buf))
+	}
 	tag := fmt.Sprintf("tag %d", r.Tag)
 	if r.Tag == AnyTag {
 		tag = "any tag"

@@ -19,7 +19,10 @@ type Peer struct {
 	unmatched int // bytes of our eager messages that the peer has not said to have consumed
 	consumed  int // bytes of its eager messages consumed since we last said so
 	backlog   []held
+	flushed   int // of backlog
 }
+
+func (p *Peer) backlogged() bool { return p.flushed < len(p.backlog) }
 
 // held is a message that the device has refused for now.
 type held struct {
@@ -36,10 +39,10 @@ func (m *held) payload() []byte {
 	return m.body[:m.n]
 }
 
-// Outbox sends the messages of a rank. Control messages are never refused:
-// what the device does not take waits in a backlog of its peer, in order. Each
-// belongs to a request of one side or the other, so outstanding requests bound
-// the backlogs.
+// Outbox sends the messages of a rank. What the device does not take now waits
+// in a backlog of its peer, in order: control messages, each of which belongs to
+// a request of one side or the other, and as many eager messages as the peer's
+// credit allows. So outstanding requests and credit bound the backlogs.
 type Outbox struct {
 	me      int32
 	port    packetizer.Port
@@ -77,10 +80,19 @@ func (o *Outbox) Control(p *Peer, e Envelope, words ...uint64) {
 }
 
 func (o *Outbox) send(p *Peer, h packetizer.Header, payload []byte) {
-	if len(p.backlog) == 0 && p.Writing == 0 && o.port.TrySend(int(p.World), h, payload) {
-		return
+	if !o.pass(p, h, payload) {
+		o.hold(p, h, payload)
 	}
-	if len(p.backlog) == 0 {
+}
+
+// pass gives a message to the device, if nothing must go before it.
+func (o *Outbox) pass(p *Peer, h packetizer.Header, payload []byte) bool {
+	return !p.backlogged() && p.Writing == 0 && o.port.TrySend(int(p.World), h, payload)
+}
+
+// hold puts a message behind the backlog.
+func (o *Outbox) hold(p *Peer, h packetizer.Header, payload []byte) {
+	if !p.backlogged() {
 		o.waiting = append(o.waiting, p)
 	}
 	m := held{h: h, n: len(payload)}
@@ -92,8 +104,8 @@ func (o *Outbox) send(p *Peer, h packetizer.Header, payload []byte) {
 	p.backlog = append(p.backlog, m)
 }
 
-// Insist sends a message with data that must not go any other way: what the
-// device does not take now is copied.
+// Insist sends a message with data that must not go any other way, whatever
+// the peer's credit.
 func (o *Outbox) Insist(p *Peer, e Envelope, payload []byte) {
 	o.count.Control[e.Kind]++
 	p.unmatched += cost(len(payload))
@@ -102,14 +114,19 @@ func (o *Outbox) Insist(p *Peer, e Envelope, payload []byte) {
 	}
 }
 
-// Eager sends a message with data and reports whether the device and the
-// peer's credit allow it now.
-func (o *Outbox) Eager(p *Peer, e Envelope, payload []byte) bool {
-	if p.Failed || len(p.backlog) > 0 || p.Writing > 0 || p.unmatched+cost(len(payload)) > CreditWindow {
+// Eager sends a message with data and reports whether the peer's credit allows
+// it. If the device does not take it now, copied says whether to keep a copy or
+// to give up.
+func (o *Outbox) Eager(p *Peer, e Envelope, payload []byte, copied bool) bool {
+	if p.Failed || o.OutOfCredit(p, len(payload)) {
 		return false
 	}
-	if !o.port.TrySend(int(p.World), e.Pack(), payload) {
-		return false
+	h := e.Pack()
+	if !o.pass(p, h, payload) {
+		if !copied {
+			return false
+		}
+		o.hold(p, h, payload)
 	}
 	p.unmatched += cost(len(payload))
 	o.count.Control[e.Kind]++
@@ -147,18 +164,19 @@ func (o *Outbox) Waiting() []*Peer { return o.waiting }
 func (o *Outbox) Flush() (sent int) {
 	keep := o.waiting[:0]
 	for _, p := range o.waiting {
-		i := 0
-		for i < len(p.backlog) {
-			m := &p.backlog[i]
+		for p.backlogged() {
+			m := &p.backlog[p.flushed]
 			if !p.Failed && (p.Writing > 0 || !o.port.TrySend(int(p.World), m.h, m.payload())) {
 				break
 			}
-			i++
+			m.data = nil
+			p.flushed++
+			sent++
 		}
-		sent += i
-		p.backlog = p.backlog[:copy(p.backlog, p.backlog[i:])]
-		if len(p.backlog) > 0 {
+		if p.backlogged() {
 			keep = append(keep, p)
+		} else {
+			p.backlog, p.flushed = p.backlog[:0], 0
 		}
 	}
 	o.waiting = keep

@@ -48,8 +48,9 @@ const (
 // Context is a communicator as the protocols see it.
 type Context struct {
 	ID    uint32
-	Rank  int32   // this process's rank in it
-	Group []int32 // rank in the job of each of its ranks; nil: the same
+	Rank  int32    // this process's rank in it
+	Group []int32  // rank in the job of each of its ranks; nil: the same
+	Tags  []string // what its tags stand for, if they are not the program's
 }
 
 // World returns the rank in the job of a rank of the communicator.
@@ -163,5 +164,5 @@ type Counters struct {
 	Truncations    uint64
 	CancelsGranted uint64
 	CancelsRefused uint64
-	NoCredit       uint64 // eager-size sends that went as long ones
+	NoCredit       uint64 // eager-size sends that went as long ones, beyond the peer's credit
 }

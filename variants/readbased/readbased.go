@@ -72,11 +72,15 @@ func (c *comm) envelope(k variants.Kind, tag int32, number uint32) variants.Enve
 
 // TrySend implements variants.Protocol.
 func (p *Protocol) TrySend(ctx *variants.Context, dst, tag int32, buf []byte) bool {
+	return p.eager(ctx, dst, tag, buf, false)
+}
+
+func (p *Protocol) eager(ctx *variants.Context, dst, tag int32, buf []byte, copied bool) bool {
 	if len(buf) > p.Limit() {
 		return false
 	}
 	c := p.comm(ctx.ID)
-	return p.Out.Eager(p.peer(c, dst), c.envelope(variants.EnvD, tag, 0), buf)
+	return p.Out.Eager(p.peer(c, dst), c.envelope(variants.EnvD, tag, 0), buf, copied)
 }
 
 // Crowded implements variants.Protocol.
@@ -94,7 +98,7 @@ func (p *Protocol) PostSend(r *variants.Request) {
 		p.Complete(r, variants.ErrPeerDied)
 		return
 	}
-	if r.Mode == variants.Standard && p.TrySend(r.Ctx, r.Peer, r.Tag, r.Buf) {
+	if r.Mode == variants.Standard && p.eager(r.Ctx, r.Peer, r.Tag, r.Buf, true) {
 		p.Complete(r, nil)
 		return
 	}
@@ -102,7 +106,7 @@ func (p *Protocol) PostSend(r *variants.Request) {
 	r.Ticket = p.number
 	c.sends.Push(r)
 	if len(r.Buf) <= p.Limit() {
-		if r.Mode == variants.Synchronous && p.Out.Eager(peer, c.envelope(variants.EnvDS, r.Tag, r.Ticket), r.Buf) {
+		if r.Mode == variants.Synchronous && p.Out.Eager(peer, c.envelope(variants.EnvDS, r.Tag, r.Ticket), r.Buf, true) {
 			return
 		}
 		p.Count.NoCredit++

@@ -59,12 +59,16 @@ func (q *sends) find(number uint32) *send {
 
 // TrySend implements variants.Protocol.
 func (p *Protocol) TrySend(ctx *variants.Context, dst, tag int32, buf []byte) bool {
+	return p.eager(ctx, dst, tag, buf, false)
+}
+
+func (p *Protocol) eager(ctx *variants.Context, dst, tag int32, buf []byte, copied bool) bool {
 	if len(buf) > p.Limit() {
 		return false
 	}
 	c := p.comm(ctx.ID)
 	number := p.next()
-	if !p.Out.Eager(p.peer(c, dst), c.envelope(variants.EnvD, tag, number), buf) {
+	if !p.Out.Eager(p.peer(c, dst), c.envelope(variants.EnvD, tag, number), buf, copied) {
 		return false
 	}
 	d := c.dest(dst)
@@ -93,7 +97,7 @@ func (p *Protocol) PostSend(r *variants.Request) {
 		p.Complete(r, variants.ErrPeerDied)
 		return
 	}
-	if r.Mode == variants.Standard && p.TrySend(r.Ctx, r.Peer, r.Tag, r.Buf) {
+	if r.Mode == variants.Standard && p.eager(r.Ctx, r.Peer, r.Tag, r.Buf, true) {
 		p.Complete(r, nil)
 		return
 	}
@@ -107,7 +111,7 @@ func (p *Protocol) PostSend(r *variants.Request) {
 	r.Queued = true
 	d.posted.push(s)
 	if len(r.Buf) <= p.Limit() {
-		if r.Mode == variants.Synchronous && p.Out.Eager(peer, c.envelope(variants.EnvD, r.Tag, r.Ticket), r.Buf) {
+		if r.Mode == variants.Synchronous && p.Out.Eager(peer, c.envelope(variants.EnvD, r.Tag, r.Ticket), r.Buf, true) {
 			return
 		}
 		p.Count.NoCredit++

@@ -11,6 +11,10 @@ import (
 // reports false, having done nothing, if the message is too long or the
 // device does not take it now: then PostSend will.
 func (p *Protocol) TrySend(ctx *variants.Context, dst, tag int32, buf []byte) bool {
+	return p.eager(ctx, dst, tag, buf, false)
+}
+
+func (p *Protocol) eager(ctx *variants.Context, dst, tag int32, buf []byte, copied bool) bool {
 	if len(buf) > p.Limit() {
 		return false
 	}
@@ -18,7 +22,7 @@ func (p *Protocol) TrySend(ctx *variants.Context, dst, tag int32, buf []byte) bo
 	l := c.outLane(dst, tag)
 	l.drop()
 	e := c.envelope(variants.EnvD, tag, l.next)
-	if !p.Out.Eager(p.peerOf(c, &l.peer, dst), e, buf) {
+	if !p.Out.Eager(p.peerOf(c, &l.peer, dst), e, buf, copied) {
 		return false
 	}
 	l.next++
@@ -53,7 +57,7 @@ func (p *Protocol) PostSend(r *variants.Request) {
 		p.Complete(r, variants.ErrPeerDied)
 		return
 	}
-	if r.Mode == variants.Standard && p.TrySend(r.Ctx, r.Peer, r.Tag, r.Buf) {
+	if r.Mode == variants.Standard && p.eager(r.Ctx, r.Peer, r.Tag, r.Buf, true) {
 		p.Complete(r, nil)
 		return
 	}
@@ -66,7 +70,7 @@ func (p *Protocol) PostSend(r *variants.Request) {
 		return
 	}
 	if len(r.Buf) <= p.Limit() {
-		if r.Mode == variants.Synchronous && p.Out.Eager(peer, c.envelope(variants.EnvDS, r.Tag, r.Ticket), r.Buf) {
+		if r.Mode == variants.Synchronous && p.Out.Eager(peer, c.envelope(variants.EnvDS, r.Tag, r.Ticket), r.Buf, true) {
 			r.Delivered = true
 			l.posted.Push(r)
 			return
@@ -79,7 +83,7 @@ func (p *Protocol) PostSend(r *variants.Request) {
 
 // fast sends to a receive that was advertised before the send was posted.
 func (p *Protocol) fast(c *comm, l *outLane, r *variants.Request, a rtr) {
-	if len(r.Buf) <= p.Limit() && p.Out.Eager(l.peer, c.envelope(variants.EnvD, r.Tag, r.Ticket), r.Buf) {
+	if len(r.Buf) <= p.Limit() && p.Out.Eager(l.peer, c.envelope(variants.EnvD, r.Tag, r.Ticket), r.Buf, true) {
 		p.Complete(r, nil) // a synchronous send: the receive is known to be posted
 		return
 	}
