@@ -9,6 +9,9 @@ import (
 // askWaiting is the byte by which the launcher asks a rank what it waits for.
 const askWaiting = 'w'
 
+// mostLines bounds what a rank says at a time.
+const mostLines = 20
+
 // told is the rank of this process that answers, once there is one.
 var told atomic.Pointer[rank]
 
@@ -47,12 +50,20 @@ func tell(number int, k *rank) {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	none := true
-	k.proto.Waiting(func(line string) {
-		none = false
-		say(line)
-	})
-	if none {
+	n := 0
+	tellOne := func(line string) {
+		if n++; n <= mostLines {
+			say(line)
+		}
+	}
+	for p := k.probes; p != nil; p = p.next {
+		tellOne(p.String())
+	}
+	k.proto.Waiting(tellOne)
+	switch {
+	case n == 0:
 		say("waits for nothing")
+	case n > mostLines:
+		say(fmt.Sprintf("and %d more", n-mostLines))
 	}
 }

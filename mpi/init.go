@@ -86,6 +86,9 @@ func WithDevice(name string) Option {
 func options(opts []Option) (*settings, error) {
 	s := &settings{level: ThreadMultiple, variant: os.Getenv(envVariant), device: os.Getenv(envDevice)}
 	for _, o := range opts {
+		if o == nil {
+			continue
+		}
 		if err := o(s); err != nil {
 			return nil, initError(err, "")
 		}

@@ -1,6 +1,7 @@
 package mpi
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/exanet-mpi/exanet/variants"
@@ -24,14 +25,42 @@ func (c *Comm) Probe(source, tag int) (Status, error) {
 	var st variants.Status
 	var found bool
 	var err error
+	p := &probe{source: source, tag: tag, next: k.probes}
+	k.probes = p
 	k.waitUntil(func() bool {
 		st, found, err = k.proto.Probe(c.p2p, int32(source), int32(tag))
 		return found || err != nil
 	})
+	k.probes = k.probes.without(p)
 	if err != nil {
 		return Status{}, c.fail("Probe", source, tag, noValue, err, "see what the launcher says about it")
 	}
 	return fromProtocol(st), nil
+}
+
+// probe is a call of Probe that waits, for those who ask.
+type probe struct {
+	source, tag int
+	next        *probe
+}
+
+func (l *probe) without(p *probe) *probe {
+	if l == p {
+		return l.next
+	}
+	l.next = l.next.without(p)
+	return l
+}
+
+func (l *probe) String() string {
+	where, tag := fmt.Sprintf("from rank %d", l.source), fmt.Sprintf("tag %d", l.tag)
+	if l.source == AnySource {
+		where = "from any source"
+	}
+	if l.tag == AnyTag {
+		tag = "any tag"
+	}
+	return fmt.Sprintf("probe %s, %s: no message has arrived", where, tag)
 }
 
 // Iprobe is Probe without waiting (MPI_Iprobe).

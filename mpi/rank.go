@@ -31,6 +31,7 @@ type rank struct {
 	spare    *blocking
 	buffered []*variants.Request // buffered sends under way
 	scratch  [][]byte            // for reductions
+	probes   *probe              // calls of Probe that wait
 	stats    *callStats          // nil: not wanted
 	done     chan struct{}       // closed when the background goroutine has ended
 }

@@ -100,6 +100,9 @@ func (q *Request) Wait() (Status, error) {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if !q.r.Done && k.ended.Load() {
+		return Status{}, q.misuse("Wait", "it had not completed when Finalize was called, and never will")
+	}
 	k.waitUntil(func() bool { return q.r.Done })
 	return q.finish()
 }
@@ -193,6 +196,13 @@ func WaitAll(reqs ...*Request) error {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if k.ended.Load() {
+		for _, q := range reqs {
+			if !q.idle() && !q.r.Done {
+				return q.misuse("WaitAll", "a request had not completed when Finalize was called, and never will")
+			}
+		}
+	}
 	i := 0
 	k.waitUntil(func() bool {
 		for i < len(reqs) && (reqs[i].idle() || reqs[i].r.Done) {
@@ -224,6 +234,9 @@ func WaitAny(reqs ...*Request) (index int, st Status, err error) {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if k.ended.Load() && !anyDone(reqs) {
+		return -1, Status{}, (*Request)(nil).misuse("WaitAny", "no request had completed when Finalize was called, and none will")
+	}
 	index = -1
 	k.waitUntil(func() bool {
 		for i, q := range reqs {
@@ -236,6 +249,15 @@ func WaitAny(reqs ...*Request) (index int, st Status, err error) {
 	})
 	st, err = reqs[index].finish()
 	return index, st, err
+}
+
+func anyDone(reqs []*Request) bool {
+	for _, q := range reqs {
+		if !q.idle() && q.r.Done {
+			return true
+		}
+	}
+	return false
 }
 
 func (q *Request) idle() bool { return q == nil || q.inert }
