@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/exanet-mpi/exanet/mpi"
 )
 
 var (
@@ -44,22 +46,43 @@ func TestRandom(t *testing.T) {
 	if *programsFlag > 0 {
 		programs = *programsFlag
 	}
-	var c counters
 	if *seedFlag >= 0 {
-		replay(t, startMPI(&c), programs)
+		replay(t, startMPI(new(counters)), programs)
 		return
 	}
+	t.Run(mpi.DefaultVariant, func(t *testing.T) {
+		c := runSeeds(t, programs)
+		if programs >= 10000 {
+			requireCoverage(t, c.n)
+		}
+	})
+	for _, variant := range mpi.Variants() {
+		if variant != mpi.DefaultVariant {
+			t.Run(variant, func(t *testing.T) { runSeeds(t, programs/5, mpi.WithVariant(variant)) })
+		}
+	}
+	// With one thread a rank envless leaves out the Env as in the thesis.
+	t.Run("envless serialized", func(t *testing.T) {
+		c := runSeeds(t, programs/5, mpi.WithVariant("envless"), mpi.WithThreadLevel(mpi.ThreadSerialized))
+		if programs >= 10000 {
+			require.GreaterOrEqual(t, c.n["fast_receives"], uint64(requiredTimes))
+		}
+	})
+}
+
+// runSeeds plays so many programs from -first on and returns what MPI counted.
+func runSeeds(t *testing.T, programs int, opts ...mpi.Option) *counters {
+	t.Helper()
+	var c counters
 	var total Tally
 	for seed := *firstFlag; seed < *firstFlag+uint64(programs); seed += seedsPerJob {
-		tally, err := Drive(startMPI(&c), Seeds(seed, seedsPerJob), *hangFlag)
+		tally, err := Drive(startMPI(&c, opts...), Seeds(seed, seedsPerJob), *hangFlag)
 		require.NoError(t, err)
 		total.Add(tally)
 	}
 	t.Logf("%+v", total)
 	t.Logf("%v", c.n)
-	if programs >= 10000 {
-		requireCoverage(t, c.n)
-	}
+	return &c
 }
 
 // replay plays the program of -seed up to n times, each in a world of its own.
