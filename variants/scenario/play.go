@@ -32,15 +32,32 @@ func (s *Session) line(line string) (string, error) {
 	case "run":
 		s.w.Run()
 		return "", nil
+	case "close":
+		if s.w.Settled(); s.w.Violation() == nil {
+			s.w.Close()
+		}
+		return "", nil
 	}
 	if len(words) < 2 {
 		return "", fmt.Errorf("unknown (see the package comment of variants/scenario)")
 	}
-	return "", s.move(words[0], words[1], len(words) > 2 && words[2] == "half")
+	nth, half := 1, false
+	for _, w := range words[2:] {
+		n, err := strconv.Atoi(w)
+		switch {
+		case w == "half":
+			half = true
+		case err == nil && n > 0:
+			nth = n
+		default:
+			return "", fmt.Errorf("%q is neither half nor a number", w)
+		}
+	}
+	return "", s.move(words[0], words[1], nth, half)
 }
 
-// move lets the devices do something.
-func (s *Session) move(verb, where string, half bool) error {
+// move lets the devices do something, with the nth of those that could.
+func (s *Session) move(verb, where string, nth int, half bool) error {
 	from, to := -1, -1
 	if a, b, ok := strings.Cut(where, "->"); ok {
 		from, to = slices.Index(s.Chart.Names, a), slices.Index(s.Chart.Names, b)
@@ -59,42 +76,32 @@ func (s *Session) move(verb, where string, half bool) error {
 	if pair := kind == world.Deliver || kind == world.Land; pair != (to >= 0) {
 		return fmt.Errorf("%s takes a rank for done, notify and flush, and a pair as S->R otherwise", verb)
 	}
-	for moved := false; ; moved = true {
-		i := slices.IndexFunc(s.w.Enabled(nil), func(a world.Action) bool {
-			switch kind {
-			case world.Deliver, world.Land:
-				return a.Kind == kind && int(a.From) == from && int(a.To) == to
-			case world.Notice:
-				return a.Kind == kind && int(a.To) == from
+	could := func() (acts []world.Action) {
+		for _, a := range s.w.Enabled(nil) {
+			if a.Kind == kind && matches(a, from, to) {
+				acts = append(acts, a)
 			}
-			return a.Kind == kind && int(a.From) == from
-		})
-		if i < 0 && !moved {
-			return fmt.Errorf("there is nothing to %s", verb)
 		}
-		if i < 0 {
-			return nil
-		}
-		a := s.w.Enabled(nil)[i]
-		before := s.pieces(a)
-		s.w.Do(a)
-		if kind != world.Land || half || before == s.pieces(a) || s.w.Violation() != nil {
-			return nil
-		}
-		if s.pieces(a) == s.w.Config().Pieces || s.pieces(a) == 0 {
-			return nil
-		}
+		return acts
 	}
+	acts := could()
+	if len(acts) < nth {
+		return fmt.Errorf("there is nothing to %s", verb)
+	}
+	a := acts[nth-1]
+	s.w.Do(a)
+	for kind == world.Land && !half && s.w.Violation() == nil && slices.Contains(could(), a) {
+		s.w.Do(a)
+	}
+	return nil
 }
 
-// pieces is how many pieces of the write of an action have landed.
-func (s *Session) pieces(a world.Action) int {
-	for _, v := range s.w.Writes() {
-		if v.From == int(a.From) && v.N == int(a.N) {
-			return v.Pieces
-		}
+// matches reports whether an action is of a rank, or of a pair.
+func matches(a world.Action, from, to int) bool {
+	if a.Kind == world.Notice {
+		return int(a.To) == from
 	}
-	return 0
+	return int(a.From) == from && (to < 0 || int(a.To) == to)
 }
 
 // operation plays what a rank's program does.
@@ -123,11 +130,17 @@ func (s *Session) operation(rank int, words []string) error {
 }
 
 func (s *Session) cancel(rank int, words []string) error {
-	if len(words) != 1 || s.byName[words[0]] == nil || s.byName[words[0]].Rank != rank {
-		return fmt.Errorf("cancel takes the name of a request of the rank")
+	if len(words) == 1 {
+		reqs := s.w.Requests(rank)
+		if n, err := strconv.Atoi(words[0]); err == nil && n >= 1 && n <= len(reqs) {
+			words[0] = s.names[reqs[n-1]]
+		}
+		if q := s.byName[words[0]]; q != nil && q.Rank == rank {
+			s.w.Post(rank, world.Op{Kind: world.Cancel, Req: q.ID})
+			return nil
+		}
 	}
-	s.w.Post(rank, world.Op{Kind: world.Cancel, Req: s.byName[words[0]].ID})
-	return nil
+	return fmt.Errorf("cancel takes the name or the number of a request of the rank")
 }
 
 // parse makes an operation of a verb and its arguments.

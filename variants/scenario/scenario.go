@@ -22,7 +22,10 @@
 //	done S           S learns that the oldest of its writes is done
 //	flush S          S tries again to send what a full mailbox has refused
 //	run              everything that is in flight happens
+//	close            what package variants/world does when nothing is left to happen
 //	show             what is in flight, and the state of the requests
+//
+// Where several writes could be meant, a number at the end says which.
 //
 // Tickets are shown as #1, #2, ... as in thesis 3.5; on the wire they count from
 // zero.
@@ -49,6 +52,8 @@ type Session struct {
 	arrows  map[int]int // by ID of message or write
 	landed  map[int]int // row in which a write landed
 	time    string
+	first   uint32   // what is added to the numbers of envelopes
+	about   []string // the comment at the head of the file
 	wrong   bool
 	pending string // name of the request that is being posted
 }
@@ -123,6 +128,9 @@ func (s *Session) begin(args []string) error {
 	if limit < 0 || limit > 40 || capacity < 0 || pieces < 0 || pieces > 2 {
 		return fmt.Errorf("limit is at most 40, capacity at least 0, pieces 1 or 2")
 	}
+	if p.Tickets {
+		s.first = 1
+	}
 	cfg := p.Config(len(s.Chart.Names))
 	cfg.Limit, cfg.Capacity, cfg.Pieces = limit, capacity, pieces
 	s.w = world.New(cfg, nil)
@@ -135,14 +143,16 @@ func (s *Session) check() string {
 	if n := len(s.w.Enabled(nil)); n > 0 {
 		return fmt.Sprintf("%d things are still in flight\n%s", n, s.show())
 	}
-	log := s.w.Log
+	open := s.open()
 	s.w.Log = nil
 	s.w.Settled()
-	s.w.Log = log
+	if s.w.Violation() == nil {
+		s.w.Close()
+	}
+	s.w.Log = s.note
 	if v := s.w.Violation(); v != nil {
 		return "WRONG: " + v.Error() + "\n"
 	}
-	open := s.open()
 	if open == "" {
 		return "ok: everything has completed as MPI says\n"
 	}
@@ -177,10 +187,10 @@ func (s *Session) note(e world.Event) {
 	case world.Completed:
 		row.Kind, row.Text = chart.Outcome, s.outcome(e)
 	case world.Sent:
-		s.arrows[e.ID] = s.Chart.Leave(s.takeTime(), chart.Arrow{Kind: chart.Message, From: e.Rank, To: e.Peer, Label: message(e)})
+		s.arrows[e.ID] = s.Chart.Leave(s.takeTime(), chart.Arrow{Kind: chart.Message, From: e.Rank, To: e.Peer, Label: s.message(e)})
 		return
 	case world.Delivered:
-		s.Chart.Arrive(s.takeTime(), s.arrows[e.ID], message(e))
+		s.Chart.Arrive(s.takeTime(), s.arrows[e.ID], s.message(e))
 		return
 	case world.Started:
 		s.arrows[e.ID] = s.Chart.Leave(s.takeTime(), chart.Arrow{Kind: chart.Write, From: e.Rank, To: e.Peer,

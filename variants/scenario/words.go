@@ -71,14 +71,14 @@ func (s *Session) probed(e world.Event) string {
 }
 
 // message is a control message in words.
-func message(e world.Event) string {
+func (s *Session) message(e world.Event) string {
 	m := e.Env
 	var b strings.Builder
 	b.WriteString(m.Kind.String())
 	if m.Kind == variants.Credit {
 		return b.String()
 	}
-	fmt.Fprintf(&b, " %s #%d", tag(m.Tag), m.Ticket+1)
+	fmt.Fprintf(&b, " %s #%d", tag(m.Tag), m.Ticket+s.first)
 	switch m.Kind {
 	case variants.RTS:
 		fmt.Fprintf(&b, ", %d B", variants.Word(e.Payload, 0))
@@ -115,7 +115,7 @@ func (s *Session) show() string {
 			}
 			var list []string
 			for _, m := range msgs {
-				list = append(list, message(m))
+				list = append(list, s.message(m))
 			}
 			fmt.Fprintf(&b, "in flight %s->%s: %s\n", s.rankName(from), s.rankName(to), strings.Join(list, "; "))
 		}

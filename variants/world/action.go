@@ -1,6 +1,8 @@
 package world
 
 import (
+	"slices"
+
 	"github.com/exanet-mpi/exanet/variants"
 )
 
@@ -11,8 +13,8 @@ type ActionKind uint8
 const (
 	Step    ActionKind = iota // rank From executes the next operation of its program
 	Deliver                   // the oldest message from From to To arrives
-	Land                      // the next piece of write N of rank From lands; the last one with its notification
-	Notice                    // the receiver of write N of rank From looks at the notification
+	Land                      // the next piece of write N from From to To lands; the last one with its notification
+	Notice                    // rank To looks at the notification of write N from From
 	Finish                    // rank From learns that its write N is done
 	Flush                     // rank From, whose messages were refused, tries again
 )
@@ -21,7 +23,8 @@ const (
 type Action struct {
 	Kind     ActionKind
 	From, To uint8
-	N        uint8
+	N        uint8 // among the writes that From has started, or To if an agent does it
+	Agent    bool
 }
 
 // Enabled appends the actions that can be chosen now.
@@ -44,7 +47,7 @@ func (w *World) inFlight(acts []Action) []Action {
 	}
 	for _, r := range w.ranks {
 		for i, v := range r.writes {
-			a := Action{From: uint8(r.id), To: uint8(v.to), N: uint8(i)}
+			a := Action{From: uint8(v.from), To: uint8(v.to), N: uint8(i), Agent: v.agent}
 			if !v.all {
 				a.Kind = Land
 				acts = append(acts, a)
@@ -104,11 +107,19 @@ func (w *World) Fingerprint() uint64 {
 func (w *World) After(a Action) uint64 {
 	h := w.Fingerprint()
 	if a.Kind == Land {
-		v := w.ranks[a.From].writes[a.N]
+		v := w.write(a)
 		return h + w.landing(v, v.pieces)
 	}
 	r := w.actor(a)
 	return h - mix(r.history+uint64(r.id)<<56) + mix(mix(r.history^w.input(a))+uint64(r.id)<<56)
+}
+
+// write is the write that an action is about.
+func (w *World) write(a Action) *write {
+	if a.Agent {
+		return w.ranks[a.To].writes[a.N]
+	}
+	return w.ranks[a.From].writes[a.N]
 }
 
 // actor is the rank that an action gives an input to.
@@ -121,9 +132,19 @@ func (w *World) actor(a Action) *rank {
 }
 
 // input is what an action gives its actor. What a queue refuses depends on the
-// others, so how much room there is counts as an input.
+// others, so how much room there is counts as an input; and so do the
+// notifications that a protocol finds if it looks for them.
 func (w *World) input(a Action) uint64 {
-	v := uint64(a.Kind+1) | uint64(a.From)<<8 | uint64(a.N)<<16
+	v := uint64(a.Kind+1) | uint64(a.From)<<8 | uint64(a.N)<<16 | bit(a.Agent)<<24
+	if a.Kind == Deliver {
+		for _, r := range w.ranks {
+			for i, x := range r.writes {
+				if x.to == int(a.To) && x.all && !x.noticed {
+					v += mix(uint64(r.id)<<8 | uint64(i) | 1<<32)
+				}
+			}
+		}
+	}
 	if w.cfg.Capacity > 0 {
 		r := w.actor(a)
 		for to := range w.cfg.Ranks {
@@ -141,16 +162,11 @@ func (w *World) landing(v *write, piece int) uint64 {
 	if w.misplaced(v) != "" {
 		bad = 1
 	}
-	return mix(uint64(v.from)<<24 | uint64(w.seq(v))<<16 | uint64(piece)<<8 | bad<<4 | 5)
-}
-
-func (w *World) seq(v *write) int {
-	for i, x := range w.ranks[v.from].writes {
-		if x == v {
-			return i
-		}
+	owner := v.from
+	if v.agent {
+		owner = v.to
 	}
-	return -1
+	return mix(uint64(owner)<<32 | uint64(slices.Index(w.ranks[owner].writes, v))<<16 | uint64(piece)<<8 | bad<<4 | 5)
 }
 
 func mix(x uint64) uint64 {
@@ -167,14 +183,14 @@ func (w *World) Do(a Action) {
 		w.log(Event{Kind: Began, Action: a})
 	}
 	if a.Kind == Land {
-		w.land(w.ranks[a.From].writes[a.N])
+		w.land(w.write(a))
 		return
 	}
 	r := w.actor(a)
 	r.history = mix(r.history ^ w.input(a))
 	r.moment++
 	w.digests[r.id] = 0
-	if a.Kind == Notice {
+	if a.Kind == Notice || a.Kind == Land {
 		w.digests[a.From] = 0 // the write is noted there
 	}
 	switch a.Kind {
@@ -190,31 +206,49 @@ func (w *World) Do(a Action) {
 		}
 		r.proto.Deliver(m.header, m.payload[:m.n])
 	case Notice:
-		v := w.ranks[a.From].writes[a.N]
-		v.noticed = true
-		i, s := v.target(w)
-		if s == nil {
-			w.fail(r.id, "a receive has completed before the notification of the write into its buffer was looked at")
-			return
+		v := w.write(a)
+		if i, ok := w.notice(v); ok {
+			r.proto.Notified(i, v.t.Notify)
 		}
-		if w.Log != nil {
-			w.log(Event{Kind: Noticed, Rank: r.id, Peer: v.from, ID: v.id, Notice: v.t.Notify})
-		}
-		r.proto.Notified(i, v.t.Notify)
 	case Finish:
 		v := r.writes[a.N]
 		v.finished = true
 		if w.Log != nil {
 			w.log(Event{Kind: Finished, Rank: r.id, Peer: v.to, ID: v.id})
 		}
-		r.proto.Progress()
+		r.progress()
 	case Flush:
 		for to := range w.cfg.Ranks {
 			w.queue(r.id, to).refused = false
 		}
-		r.proto.Progress()
+		r.progress()
 	}
 	r.settle()
+}
+
+// progress lets the protocol carry on what it can by itself.
+func (r *rank) progress() {
+	const enough = 100
+	for n := 0; r.proto.Progress(); n++ {
+		if n == enough {
+			r.w.fail(r.id, "Progress says for ever that it got somewhere")
+			return
+		}
+	}
+}
+
+// notice takes the notification of a write to a rank that looks at it now.
+func (w *World) notice(v *write) (slot int, ok bool) {
+	v.noticed = true
+	slot, s := v.target(w)
+	if s == nil {
+		w.fail(v.to, "a receive has completed before the notification of the write into its buffer was looked at")
+		return slot, false
+	}
+	if w.Log != nil {
+		w.log(Event{Kind: Noticed, Rank: v.to, Peer: v.from, ID: v.id, Notice: v.t.Notify})
+	}
+	return slot, true
 }
 
 // land lets the next piece of a write land.
@@ -247,10 +281,15 @@ func (w *World) land(v *write) {
 // misplaced says why a write must not land now, "" if it may.
 func (w *World) misplaced(v *write) string {
 	_, s := v.target(w)
+	if v.agent {
+		if _, src := w.ranks[v.from].dev.at(v.source.Notify); src == nil {
+			return "an agent reads a buffer that is not offered any more"
+		}
+	}
 	switch {
 	case s == nil:
 		return "a write lands in a buffer that is not exposed any more"
-	case s.owner == nil:
+	case s.owner == nil || s.owner.Op.Kind != Recv:
 		return "a write lands in a buffer of no receive"
 	case s.owner.r.Done:
 		return "a write lands in the buffer of a receive that has completed"

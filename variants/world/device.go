@@ -79,17 +79,26 @@ func (d *device) Withdraw(i int) {
 
 // Start implements rdmaeng.Engine.
 func (d *device) Start(t *rdmaeng.Transfer) {
-	d.w.nextID++
-	v := &write{t: t, from: d.rank.id, to: t.To, id: d.w.nextID}
+	v := d.start(t, d.rank.id)
 	for _, q := range d.rank.reqs {
 		if &q.r.Transfer == t {
 			v.req = q
 		}
 	}
+	d.began(v, len(t.Src))
+}
+
+func (d *device) start(t *rdmaeng.Transfer, from int) *write {
+	d.w.nextID++
+	v := &write{t: t, from: from, to: t.To, id: d.w.nextID}
 	t.Done = 0
 	d.rank.writes = append(d.rank.writes, v)
+	return v
+}
+
+func (d *device) began(v *write, size int) {
 	if d.w.Log != nil {
-		d.w.log(Event{Kind: Started, Rank: v.from, Peer: v.to, ID: v.id, Size: len(t.Src), Notice: t.Notify})
+		d.w.log(Event{Kind: Started, Rank: v.from, Peer: v.to, ID: v.id, Size: size, Agent: v.agent, Notice: v.t.Notify})
 	}
 }
 
@@ -109,22 +118,50 @@ func (d *device) Test(t *rdmaeng.Transfer) (bool, error) {
 }
 
 // Notified implements rdmaeng.Engine. The world hands notifications to the
-// protocol itself.
+// protocol itself; a protocol that looks for them on its own finds all that
+// have landed.
 func (d *device) Notified() (int, rdmaeng.Notification, bool) {
+	for _, r := range d.w.ranks {
+		for _, v := range r.writes {
+			if v.to == d.rank.id && v.all && !v.noticed {
+				d.w.digests[r.id] = 0
+				i, ok := d.w.notice(v)
+				return i, v.t.Notify, ok
+			}
+		}
+	}
 	return 0, rdmaeng.Notification{}, false
 }
 
-// target returns the slot that a write aims at, nil if it does not stand any
-// more.
-func (v *write) target(w *World) (int, *slot) {
-	i := int(uint32(v.t.Dst.Notify))
-	d := w.ranks[v.to].dev
+// Offer implements rdmaeng.Reader.
+func (d *device) Offer(buf []byte) (int, rdmaeng.Window) { return d.Expose(buf) }
+
+// Fetch implements rdmaeng.Reader. The agent's write is this rank's, with
+// another rank's memory as its source. Its mailbox is never full.
+func (d *device) Fetch(from int, src, dst rdmaeng.Window, size int, n rdmaeng.Notification) bool {
+	t := &rdmaeng.Transfer{To: d.rank.id, Dst: dst, Notify: n}
+	v := d.start(t, from)
+	v.agent, v.finished, v.source = true, true, src
+	if _, s := d.w.ranks[from].dev.at(src.Notify); s != nil && size <= len(s.buf) {
+		t.Src, v.req = s.buf[:size], s.owner
+	}
+	d.began(v, size)
+	return true
+}
+
+// at returns the slot of a notify address, nil if it does not stand any more.
+func (d *device) at(notify uint64) (int, *slot) {
+	i := int(uint32(notify))
 	if i >= len(d.slots) {
 		return i, nil
 	}
 	s := &d.slots[i]
-	if !s.open || s.gen != uint32(v.t.Dst.Notify>>32) {
+	if !s.open || s.gen != uint32(notify>>32) {
 		return i, nil
 	}
 	return i, s
 }
+
+// target returns the slot that a write aims at, nil if it does not stand any
+// more.
+func (v *write) target(w *World) (int, *slot) { return w.ranks[v.to].dev.at(v.t.Dst.Notify) }

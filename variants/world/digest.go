@@ -54,9 +54,11 @@ func (w *World) SetDigests(d []uint64) { copy(w.digests, d) }
 // hide states; the samples that are explored by Fingerprint do not use this
 // list.
 var volatile = map[string]map[string]bool{
-	"variants.Outbox": {"body": true},
-	"ticket.Protocol": {"last": true, "spare": true, "spares": true},
-	"ticket.comm":     {"lastIn": true, "lastOut": true},
+	"variants.Outbox":   {"body": true},
+	"variants.Matching": {"spare": true, "spares": true},
+	"variants.Request":  {"Ctx": true, "Buf": true, "Transfer": true, "Status": true, "Err": true, "next": true, "prev": true},
+	"ticket.Protocol":   {"last": true, "spare": true, "spares": true},
+	"ticket.comm":       {"lastIn": true, "lastOut": true},
 }
 
 func (r *rank) digest() uint64 {
@@ -133,8 +135,7 @@ func (d *digester) request(q *Request) {
 	if r.Done && d.met&(1<<(q.ID&63)) == 0 {
 		return
 	}
-	d.add(uint64(r.Ticket)<<32 | uint64(uint32(r.Slot)))
-	d.add(r.Order<<8 | bit(r.Ticketed)<<4 | bit(r.Queued)<<3 | bit(r.Advertised)<<2 | bit(r.Delivered)<<1 | bit(r.Announced))
+	d.fields(reflect.ValueOf(r).Elem())
 	if n := r.Next(); n != nil {
 		if next := d.requests[reflect.ValueOf(n).Pointer()]; next != nil {
 			d.add(uint64(next.ID))

@@ -39,6 +39,7 @@ type Event struct {
 	Payload []byte            // of a message
 	Size    int               // bytes written
 	All     bool
+	Agent   bool // Started: by the agent beside Rank
 	Notice  rdmaeng.Notification
 	Found   bool
 	Status  variants.Status
@@ -71,7 +72,6 @@ func (w *World) InFlight(from, to int) (msgs []Event) {
 // Write is what Writes tells of an RDMA write.
 type Write struct {
 	From, To          int
-	N                 int // among the writes of From
 	Size, Pieces      int
 	Landed            bool // with its notification
 	Noticed, Finished bool
@@ -80,9 +80,9 @@ type Write struct {
 // Writes returns the writes that are not over yet.
 func (w *World) Writes() (under []Write) {
 	for _, r := range w.ranks {
-		for i, v := range r.writes {
+		for _, v := range r.writes {
 			if !v.all || !v.noticed || !v.finished {
-				under = append(under, Write{From: v.from, To: v.to, N: i, Size: len(v.t.Src), Pieces: v.pieces,
+				under = append(under, Write{From: v.from, To: v.to, Size: len(v.t.Src), Pieces: v.pieces,
 					Landed: v.all, Noticed: v.noticed, Finished: v.finished})
 			}
 		}

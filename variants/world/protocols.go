@@ -5,6 +5,9 @@ import (
 	"strings"
 
 	"github.com/exanet-mpi/exanet/variants"
+	"github.com/exanet-mpi/exanet/variants/envless"
+	"github.com/exanet-mpi/exanet/variants/readbased"
+	"github.com/exanet-mpi/exanet/variants/rtr"
 	"github.com/exanet-mpi/exanet/variants/ticket"
 )
 
@@ -14,11 +17,23 @@ type Protocol struct {
 	Make Make
 
 	NoProbe, NoAnySource bool // see Config
+
+	// Tickets says that the number in an envelope counts the sends or receives
+	// of a (communicator, peer, tag) from zero, as in thesis 3.5. The other
+	// protocols number what they post from one.
+	Tickets bool
 }
 
 // Protocols are the protocols there are, the default first.
 var Protocols = []Protocol{
-	{Name: "ticket", Make: func(me int, dev variants.Device) variants.Protocol { return ticket.New(me, dev) }},
+	{Name: "ticket", Tickets: true,
+		Make: func(me int, dev Device) variants.Protocol { return ticket.New(me, dev) }},
+	{Name: "envless",
+		Make: func(me int, dev Device) variants.Protocol { return envless.New(me, dev, false) }},
+	{Name: "rtr",
+		Make: func(me int, dev Device) variants.Protocol { return rtr.New(me, dev) }},
+	{Name: "readbased",
+		Make: func(me int, dev Device) variants.Protocol { return readbased.New(me, dev) }},
 }
 
 // Config returns a world of the protocol with so many ranks.

@@ -96,6 +96,9 @@ func (r *rank) settle() {
 			break
 		}
 	}
+	if (r.proto.Pending() || r.proto.Busy()) && !r.proto.Restless() {
+		r.w.fail(r.id, "the protocol waits for something, but is not restless")
+	}
 	for _, q := range r.reqs {
 		switch {
 		case q.r.Done && q.DoneAt == 0:

@@ -46,9 +46,16 @@ import (
 	"github.com/exanet-mpi/exanet/variants"
 )
 
+// Device is what a world gives to each protocol: also the agents of the
+// read-based one.
+type Device interface {
+	packetizer.Port
+	rdmaeng.Reader
+}
+
 // Make makes the protocol of a rank, as the New functions of the packages below
 // variants do.
-type Make func(me int, dev variants.Device) variants.Protocol
+type Make func(me int, dev Device) variants.Protocol
 
 // Config says what a world is made of.
 type Config struct {
@@ -120,6 +127,8 @@ type write struct {
 	noticed  bool
 	finished bool
 	req      *Request // whose send it is
+	agent    bool     // an agent of from does it on behalf of to, which has it in its list
+	source   rdmaeng.Window
 }
 
 // A Violation is something that must not happen.
