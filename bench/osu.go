@@ -3,6 +3,7 @@ package bench
 import (
 	"fmt"
 	"io"
+	"strings"
 )
 
 // Titles of the value column, as the OSU programs print them.
@@ -20,6 +21,33 @@ func WriteOSU(w io.Writer, title, column string, rows []Row) error {
 			_, err = fmt.Fprintf(w, "%-10d%18.2f\n", r.Size, r.Value)
 		}
 	}
+	return err
+}
+
+// Column is one of several series of the same sizes.
+type Column struct {
+	Name string `json:"variant"`
+	Rows []Row  `json:"rows"`
+}
+
+// WriteColumns prints several series side by side: a comment line that says
+// what the values are, one with the names of the columns, and a line a size.
+// The columns are as wide as those of WriteOSU.
+func WriteColumns(w io.Writer, title, values string, columns []Column) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# %s\n# %s\n%-10s", title, values, "# Size")
+	for _, c := range columns {
+		fmt.Fprintf(&b, "%18s", c.Name)
+	}
+	b.WriteByte('\n')
+	for i, r := range columns[0].Rows {
+		fmt.Fprintf(&b, "%-10d", r.Size)
+		for _, c := range columns {
+			fmt.Fprintf(&b, "%18.2f", c.Rows[i].Value)
+		}
+		b.WriteByte('\n')
+	}
+	_, err := io.WriteString(w, b.String())
 	return err
 }
 

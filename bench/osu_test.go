@@ -38,3 +38,17 @@ func TestOutputHasTheColumnsOfOSU(t *testing.T) {
 		"# Call             Wall (ms)          CPU (ms)           CPU (%)\n"+
 		"Recv                 1000.00              0.50             0.050\n", out.String())
 }
+
+func TestColumnsSideBySide(t *testing.T) {
+	var out strings.Builder
+	require.NoError(t, WriteColumns(&out, "exanet latency", MicrosecondsTitle, []Column{
+		{Name: "rtr", Rows: []Row{{Size: 8, Value: 0.3}, {Size: 65536, Value: 4}}},
+		{Name: "ticket", Rows: []Row{{Size: 8, Value: 0.2}, {Size: 65536, Value: 3.456}}},
+	}))
+	require.Equal(t, ""+
+		"# exanet latency\n"+
+		"# Latency (us)\n"+
+		"# Size                   rtr            ticket\n"+
+		"8                       0.30              0.20\n"+
+		"65536                   4.00              3.46\n", out.String())
+}

@@ -131,9 +131,12 @@ func newLatency() *cobra.Command {
 		Short: "Blocking ping-pong, half the round trip (osu_latency)",
 		Long: `Send messages back and forth between the first and the last rank with blocking
 calls, and print half the round trip in microseconds for each size. With more
-than two ranks the others wait in a barrier.`,
+than two ranks the others wait in a barrier.
+
+` + variantHelp,
 		Example: `  exanet bench latency
   exanet bench latency --sizes 1:4096 --repeat 5
+  exanet bench latency --variant all --repeat 5
   exanet run -n 2 exanet bench latency --json`,
 	}
 	return completePairs(cmd, "us", bench.MicrosecondsTitle, bench.Latency)
@@ -145,9 +148,12 @@ func newBandwidth() *cobra.Command {
 		Short: "Windows of 64 messages, one way (osu_bw)",
 		Long: `Send windows of 64 messages from the first to the last rank with non-blocking
 calls, a short answer after each, and print 10^6 bytes a second for each size.
-With more than two ranks the others wait in a barrier.`,
+With more than two ranks the others wait in a barrier.
+
+` + variantHelp,
 		Example: `  exanet bench bw
   exanet bench bw --sizes 1048576,4194304 --repeat 5
+  exanet bench bw --variant rtr,ticket --repeat 5
   exanet run -n 2 exanet bench bw --json`,
 	}
 	return completePairs(cmd, "MB/s", bench.BandwidthTitle, bench.Bandwidth)
@@ -156,11 +162,15 @@ With more than two ranks the others wait in a barrier.`,
 // completePairs completes the command of a benchmark between two ranks.
 func completePairs(cmd *cobra.Command, unit, column string, measure func(*mpi.Comm, bench.Sweep) ([]bench.Row, error)) *cobra.Command {
 	var f sweepFlags
+	var chosen string
 	cmd.Args = noArgs
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		sweep, err := f.sweep(cmd, 2)
 		if err != nil {
 			return err
+		}
+		if cmd.Flags().Changed("variant") {
+			return compareVariants(cmd, &f, chosen, unit, column)
 		}
 		return asRanks(cmd, f.ranks, func(world *mpi.Comm) error {
 			rows, err := measure(world, sweep)
@@ -174,6 +184,7 @@ func completePairs(cmd *cobra.Command, unit, column string, measure func(*mpi.Co
 		})
 	}
 	f.add(cmd, 2, "1:4194304")
+	cmd.Flags().StringVar(&chosen, "variant", "", "protocols to measure side by side, each in jobs of its own: all, or a comma list of "+strings.Join(mpi.Variants(), ", "))
 	return cmd
 }
 

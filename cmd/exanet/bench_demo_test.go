@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +15,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/exanet-mpi/exanet/mpi"
 )
 
 // program is the command line as users have it.
@@ -104,6 +107,30 @@ func TestBenchAndDemoAsCommands(t *testing.T) {
 			require.Regexp(t, `^# exanet bench `+name+`, 2 ranks, medians of 3\n# Size .*\n1 +[0-9.]+\n2 +[0-9.]+\n4 +[0-9.]+\n$`, out)
 		}
 	})
+	t.Run("protocols side by side", func(t *testing.T) {
+		few := []string{"--sizes=8,20000", "--iterations=20", "--warmup=2"}
+		for _, name := range []string{"latency", "bw"} {
+			out := p.ok(t, append([]string{"bench", name, "--variant=all", "--repeat=2"}, few...)...)
+			require.Regexp(t, `^# exanet bench `+name+`, 2 ranks, medians of 2\n# (Latency \(us\)|Bandwidth \(MB/s\))\n# Size +`+
+				strings.Join(mpi.Variants(), " +")+`\n8( +[0-9.]+){`+fmt.Sprint(len(mpi.Variants()))+`}\n20000( +[0-9.]+){`+fmt.Sprint(len(mpi.Variants()))+`}\n$`, out)
+		}
+		var got comparedFigures
+		last := mpi.Variants()[len(mpi.Variants())-1]
+		out := p.ok(t, append([]string{"bench", "latency", "--variant", last, "-n3", "--repeat=3", "--json"}, few...)...)
+		require.NoError(t, json.Unmarshal([]byte(out), &got))
+		require.Equal(t, "latency", got.Benchmark)
+		require.Equal(t, "us", got.Unit)
+		require.Equal(t, 3, got.Ranks)
+		require.Len(t, got.Variants, 1)
+		require.Equal(t, last, got.Variants[0].Name)
+		require.Len(t, got.Variants[0].Rows, 2)
+		for i, size := range []int{8, 20000} {
+			row := got.Variants[0].Rows[i]
+			require.Equal(t, size, row.Size)
+			require.Len(t, row.Repeats, 3)
+			require.Positive(t, row.Value)
+		}
+	})
 	t.Run("as ranks of a job", func(t *testing.T) {
 		out := p.ok(t, "run", "-n", "3", p.path, "bench", "latency", "--sizes=0,8", "--iterations=20", "--repeat=2", "--json")
 		var got figures
@@ -145,6 +172,8 @@ func TestBenchAndDemoAsCommands(t *testing.T) {
 			"demo -n 0", "demo -n x", "demo --grid 0", "demo --grid 1x2", "demo --grid 4096", "demo --iterations 0", "demo rest", "demo --unknown",
 			"bench nonsense", "bench latency -n 1", "bench latency --sizes 8:1", "bench latency --sizes=", "bench bw --sizes 1k",
 			"bench bw --iterations -1", "bench bw --warmup -2", "bench bw --repeat 0", "bench latency rest",
+			"bench latency --variant tickets", "bench bw --variant=", "bench bw --variant ticket,", "bench latency --variant all,ticket", "bench bw --variant ticket,ticket",
+			"bench latency --variant all --repeat 0",
 			"bench barrier -n 0", "bench barrier --sizes 1", "bench idle -n 1", "bench idle --time 0s",
 			"bench floor --with nothing", "bench floor --repeat 0", "bench floor rest",
 		} {
@@ -155,13 +184,13 @@ func TestBenchAndDemoAsCommands(t *testing.T) {
 		}
 	})
 	t.Run("commands that start ranks refuse to be ranks", func(t *testing.T) {
-		for _, args := range [][]string{{"demo"}, {"bench", "floor"}} {
+		for _, args := range [][]string{{"demo"}, {"bench", "floor"}, {"bench", "bw", "--variant=all"}} {
 			cmd := p.command(t, args...)
 			cmd.Env = append(cmd.Env, "EXANET_RANK=0")
 			out, err := cmd.CombinedOutput()
 			require.Error(t, err)
 			require.Equal(t, exitUsage, cmd.ProcessState.ExitCode())
-			require.Contains(t, string(out), "outside a job")
+			require.Regexp(t, `^exanet: [^\n]*outside a job[^\n]*\n$`, string(out))
 		}
 	})
 	t.Run("help", func(t *testing.T) {

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/exanet-mpi/exanet/bench"
+	"github.com/exanet-mpi/exanet/mpi"
+)
+
+// Protocols side by side: all ranks of a job use one protocol, so each figure
+// comes from a job of its own.
+
+const variantHelp = `With --variant, jobs of several protocols are run in turn, --repeat times each, so
+that all see the same machine, and there is a column for each.`
+
+// comparedFigures is what --json prints with --variant.
+type comparedFigures struct {
+	Benchmark string         `json:"benchmark"`
+	Unit      string         `json:"unit"`
+	Ranks     int            `json:"ranks"`
+	Variants  []bench.Column `json:"variants"`
+}
+
+// variantsNamed reads the value of --variant.
+func variantsNamed(value string) ([]string, error) {
+	if value == "all" {
+		return mpi.Variants(), nil
+	}
+	var names []string
+	for name := range strings.SplitSeq(value, ",") {
+		if !slices.Contains(mpi.Variants(), name) {
+			return nil, usageErrorf("--variant: there is no protocol %q: use all, or some of %s with commas", name, strings.Join(mpi.Variants(), ", "))
+		}
+		if slices.Contains(names, name) {
+			return nil, usageErrorf("--variant: %s is there twice", name)
+		}
+		names = append(names, name)
+	}
+	return names, nil
+}
+
+// compareVariants measures the protocols that value names, and prints them.
+func compareVariants(cmd *cobra.Command, f *sweepFlags, value, unit, column string) error {
+	if inJob() {
+		return usageErrorf("%s --variant starts its own jobs: call it outside a job", cmd.CommandPath())
+	}
+	names, err := variantsNamed(value)
+	if err != nil {
+		return err
+	}
+	columns := make([]bench.Column, len(names))
+	for i, name := range names {
+		columns[i].Name = name
+	}
+	for range f.repeat {
+		for i := range columns {
+			if err := f.measureOnce(cmd.Context(), cmd.Name(), &columns[i]); err != nil {
+				return fmt.Errorf("protocol %s: %w", columns[i].Name, err)
+			}
+		}
+	}
+	for _, c := range columns {
+		for i := range c.Rows {
+			c.Rows[i].Value = bench.Median(c.Rows[i].Repeats)
+		}
+	}
+	if f.json {
+		return writeJSON(cmd.OutOrStdout(), comparedFigures{cmd.Name(), unit, f.ranks, columns})
+	}
+	return bench.WriteColumns(cmd.OutOrStdout(), title(cmd, f.ranks, f.repeat), column, columns)
+}
+
+// measureOnce runs a job that makes one sweep with a column's protocol, and
+// adds its figures to the column.
+func (f *sweepFlags) measureOnce(ctx context.Context, benchmark string, c *bench.Column) error {
+	args := []string{"bench", benchmark, "--sizes=" + f.sizes, "--json",
+		fmt.Sprintf("--iterations=%d", f.iterations), fmt.Sprintf("--warmup=%d", f.warmup)}
+	var out bytes.Buffer
+	if err := launchSelf(ctx, f.ranks, args, []string{"EXANET_VARIANT=" + c.Name}, &out); err != nil {
+		return err
+	}
+	var got figures
+	if err := json.Unmarshal(out.Bytes(), &got); err != nil {
+		return fmt.Errorf("its ranks printed %q: %w", out.String(), err)
+	}
+	if c.Rows == nil {
+		c.Rows = got.Rows
+		return nil
+	}
+	for i, r := range got.Rows {
+		c.Rows[i].Repeats = append(c.Rows[i].Repeats, r.Repeats...)
+	}
+	return nil
+}
