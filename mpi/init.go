@@ -240,15 +240,18 @@ func (k *rank) finalize(world *Comm) error {
 				return false
 			}
 		}
-		return !k.proto.Busy() // copies that wait for room at their receivers
+		return true
 	})
 	k.mu.Unlock()
 	if err := world.barrier("Finalize"); err != nil {
 		return err
 	}
-	k.ended.Store(true)
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	// What still waits for room at its receiver, the last signal of the barrier
+	// among it, must leave before this rank does.
+	k.waitUntil(func() bool { return !k.proto.Busy() })
+	k.ended.Store(true)
 	k.fab.Finalize()
 	if k.stats != nil {
 		return k.writeStats()

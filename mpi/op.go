@@ -55,7 +55,7 @@ func NewOp[T Element](f func(in, inout []T), commute bool) Op {
 // combiner returns the function that applies op to slices of T, nil if op is
 // not defined for T.
 func combiner[T Element](op Op) func(in, inout []T) {
-	if op.kind == opUser {
+	if op.kind == opUser { // also the zero Op
 		f, _ := op.user.(func(in, inout []T))
 		return f
 	}

@@ -91,7 +91,7 @@ func (c *Comm) post(op string, mode variants.Mode, recv bool, b []byte, peer, ta
 
 // Wait waits until the request has completed (MPI_Wait).
 func (q *Request) Wait() (Status, error) {
-	if q == nil || q.inert {
+	if q.idle() {
 		return emptyStatus, nil
 	}
 	k := q.c.rank
@@ -109,7 +109,7 @@ func (q *Request) Wait() (Status, error) {
 
 // Test reports whether the request has completed (MPI_Test).
 func (q *Request) Test() (done bool, st Status, err error) {
-	if q == nil || q.inert {
+	if q.idle() {
 		return true, emptyStatus, nil
 	}
 	k := q.c.rank
@@ -155,7 +155,7 @@ func (q *Request) finish() (Status, error) {
 // Cancel asks for the request to be taken back (MPI_Cancel). It must be waited
 // for all the same; its Status tells whether it was cancelled.
 func (q *Request) Cancel() error {
-	if q == nil || q.inert {
+	if q.idle() {
 		return q.misuse("Cancel", "it has completed and was waited for")
 	}
 	if q.null {
@@ -260,7 +260,7 @@ func anyDone(reqs []*Request) bool {
 	return false
 }
 
-func (q *Request) idle() bool { return q == nil || q.inert }
+func (q *Request) idle() bool { return q == nil || q.inert || q.c == nil }
 
 // rankOf returns the rank of the active requests, nil if there are none.
 func rankOf(reqs []*Request) *rank {

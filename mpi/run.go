@@ -22,6 +22,9 @@ func Run(n int, main func(world *Comm) error, opts ...Option) error {
 	if n < 1 {
 		return (*Comm)(nil).fail("Run", noValue, noValue, noValue, ErrInit, fmt.Sprintf("ask for at least one rank, not %d", n))
 	}
+	if main == nil {
+		return initError(errors.New("there is no function for the ranks to run"), "")
+	}
 	if o.device == deviceRegisters {
 		return initError(errors.New("the device registers serves processes"), "start the program with exanet run")
 	}
