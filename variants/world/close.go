@@ -30,6 +30,7 @@ func (w *World) Close() {
 	long := w.cfg.Limit + 4
 	for _, r := range w.ranks {
 		for i := 0; i < len(r.reqs); i++ {
+			tries := 0
 			for q := r.reqs[i]; !q.r.Done && q.Op.Kind == Recv && w.failure == nil; {
 				from, tag := q.Op.Peer, q.Op.Tag
 				if from == int(variants.AnySource) {
@@ -38,12 +39,12 @@ func (w *World) Close() {
 				if tag == variants.AnyTag {
 					tag = 1
 				}
-				w.then(from, Op{Kind: Send, Peer: r.id, Tag: tag, Size: min(q.Op.Size, long)})
-				if q.r.Done {
-					break
+				// An earlier receive that is pending as well may take it; but not
+				// more often than there are receives.
+				if tries++; tries > len(r.reqs) {
+					w.fail(r.id, "%s does not get any of the messages sent to it", w.Name(q))
 				}
-				// An earlier receive that is pending as well may have taken it, so
-				// this ends.
+				w.then(from, Op{Kind: Send, Peer: r.id, Tag: tag, Size: min(q.Op.Size, long)})
 			}
 		}
 	}
