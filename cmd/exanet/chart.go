@@ -1,0 +1,48 @@
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/exanet-mpi/exanet/variants/scenario"
+)
+
+func init() { commands = append(commands, newChart) }
+
+func newChart() *cobra.Command {
+	var svg string
+	c := &cobra.Command{
+		Use:   "chart FILE",
+		Short: "Play a scenario and draw its messages",
+		Long: `Chart plays a scenario file and draws who sent which message when, as text or,
+with --svg, as a drawing. The figures of the thesis are such files, in
+variants/testdata; exanet explore writes one when it finds a fault.`,
+		Example: `  exanet chart variants/testdata/fig3.05-crossing.txt
+  exanet chart fig3.05-crossing.txt --svg crossing.svg`,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usageErrorf("chart takes one scenario file, as in: exanet chart FILE")
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			text, err := os.ReadFile(args[0])
+			if err != nil {
+				return usageError{err}
+			}
+			s, shown, err := scenario.PlayFile(string(text))
+			if err != nil {
+				return usageErrorf("%s is no scenario that can be played: %w", args[0], err)
+			}
+			if svg == "" {
+				_, err = fmt.Fprint(c.OutOrStdout(), shown)
+				return err
+			}
+			return os.WriteFile(svg, []byte(s.Chart.SVG()), 0o666)
+		},
+	}
+	c.Flags().StringVar(&svg, "svg", "", "write a drawing to this file instead")
+	return c
+}
