@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -84,10 +85,19 @@ func (d *drawing) line(rank int) float64 {
 }
 
 // place gives rows their y. What a rank sends leaves at the moment of what made
-// it send; all else takes a row.
+// it send, and what ranks do at the same time is side by side; all else takes a
+// row.
 func (d *drawing) place(top float64) {
 	y := top - rowHeight/2
+	timed := -1 // the last row with a time
 	for i, r := range d.Rows {
+		if timed >= 0 && r.Time == d.Rows[timed].Time && r.Rank != d.Rows[timed].Rank {
+			d.y = append(d.y, d.y[timed])
+			continue
+		}
+		if r.Time != "" {
+			timed = i
+		}
 		share := r.Kind == Leave && i > 0 && d.Rows[i-1].Rank == r.Rank && r.Time == ""
 		if share && d.Rows[i-1].Kind == Leave {
 			y += 7 // one after the other
@@ -104,7 +114,7 @@ func (d *drawing) place(top float64) {
 func (d *drawing) row(i int) {
 	r := &d.Rows[i]
 	y := d.y[i]
-	if r.Time != "" {
+	if r.Time != "" && (i == 0 || !slices.Contains(d.y[:i], y)) {
 		fmt.Fprintf(&d.b, `<text class="time" x="%d" y="%.1f">%s</text>`+"\n", margin, y+4, html.EscapeString(r.Time))
 	}
 	class := map[RowKind]string{Call: "call", Outcome: "outcome", Wrong: "wrong"}[r.Kind]

@@ -193,6 +193,10 @@ func (s *Session) note(e world.Event) {
 		s.Chart.Arrive(s.takeTime(), s.arrows[e.ID], s.message(e))
 		return
 	case world.Started:
+		if e.Agent {
+			cts := fmt.Sprintf("CTS %s, %d B, for the agent", tag(e.Notice[1]), e.Size)
+			s.Chart.Arrive("", s.Chart.Leave(s.takeTime(), chart.Arrow{Kind: chart.Message, From: e.Peer, To: e.Rank, Label: cts}), cts)
+		}
 		s.arrows[e.ID] = s.Chart.Leave(s.takeTime(), chart.Arrow{Kind: chart.Write, From: e.Rank, To: e.Peer,
 			Label: writeLabel("write of %d B", e.Size)})
 		return
