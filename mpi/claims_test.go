@@ -160,6 +160,9 @@ func TestControlMessagesOfATransferAreThoseOfTheThesis(t *testing.T) {
 			for _, level := range levels(name) {
 				for _, device := range []string{"host", "prototype"} {
 					for _, x := range kinds {
+						if name == "optimistic" && x.mixed(device) {
+							continue // it assumes that this does not occur
+						}
 						for _, o := range x.orders {
 							got, err := x.run(o, mpi.WithVariant(name), mpi.WithThreadLevel(level), mpi.WithDevice(device))
 							require.NoError(t, err, "%s: %s, %s, %s", c.id, name, c.transfer, o)
@@ -197,6 +200,12 @@ const (
 	tagUnused   = 8
 )
 
+// mixed reports whether one side is eager on a device and the other long.
+func (x transfer) mixed(device string) bool {
+	limit := map[string]int{"host": 4096, "prototype": 40}[device]
+	return (x.send <= limit) != (x.recv <= limit)
+}
+
 // run makes the transfer once, between ranks that have exchanged nothing
 // before, and returns what both have sent for it.
 //
@@ -227,6 +236,27 @@ func (x transfer) run(o order, opts ...mpi.Option) (string, error) {
 	return join(sum), nil
 }
 
+// progress takes what has arrived, without sending anything. Where nothing may
+// be probed for, a receive that is taken back does it.
+func progress(c *mpi.Comm, peer int) error {
+	_, _, err := c.Iprobe(peer, tagUnused)
+	if !errors.Is(err, mpi.ErrAssumption) {
+		return err
+	}
+	q, err := mpi.Irecv(c, make([]byte, 1), peer, tagUnused)
+	if err != nil {
+		return err
+	}
+	if _, _, err := q.Test(); err != nil {
+		return err
+	}
+	if err := q.Cancel(); err != nil {
+		return err
+	}
+	_, err = q.Wait()
+	return err
+}
+
 // take is a rank's part in run. It returns the increase of its counters.
 func (x transfer) take(c *mpi.Comm, o order, p *partners) (map[string]uint64, error) {
 	me := c.Rank()
@@ -239,7 +269,7 @@ func (x transfer) take(c *mpi.Comm, o order, p *partners) (map[string]uint64, er
 		if err := p.hear(me); err != nil {
 			return nil, err
 		}
-		if _, _, err := c.Iprobe(1-me, tagUnused); err != nil {
+		if err := progress(c, 1-me); err != nil {
 			return nil, err
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/exanet-mpi/exanet/optimistic"
 	"github.com/exanet-mpi/exanet/variants"
 )
 
@@ -32,6 +33,9 @@ var (
 	ErrOp = errors.New("operator not defined for this element type")
 	// ErrRequest: the request can not do that (MPI_ERR_REQUEST).
 	ErrRequest = errors.New("invalid request")
+	// ErrAssumption: the call breaks an assumption of the protocol optimistic
+	// (thesis 3.14).
+	ErrAssumption = optimistic.ErrAssumption
 	// ErrInit: Init was called twice, or its environment is damaged.
 	ErrInit = errors.New("cannot initialise")
 )

@@ -64,7 +64,7 @@ func TestMoreThanTheCredit(t *testing.T) {
 							return err
 						}
 					}
-					if c.Counters()["no_credit"] == 0 {
+					if variant != "optimistic" && c.Counters()["no_credit"] == 0 {
 						return fmt.Errorf("all %d messages found credit", n)
 					}
 					if err := mpi.Send(c, []byte{1}, 1, 8); err != nil {

@@ -1,6 +1,7 @@
 package mpi
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -33,7 +34,7 @@ func (c *Comm) Probe(source, tag int) (Status, error) {
 	})
 	k.probes = k.probes.without(p)
 	if err != nil {
-		return Status{}, c.fail("Probe", source, tag, noValue, err, "see what the launcher says about it")
+		return Status{}, c.probeError("Probe", source, tag, err)
 	}
 	return fromProtocol(st), nil
 }
@@ -84,13 +85,21 @@ func (c *Comm) Iprobe(source, tag int) (found bool, st Status, err error) {
 	}
 	k.leave()
 	if perr != nil {
-		return false, Status{}, c.fail("Iprobe", source, tag, noValue, perr, "see what the launcher says about it")
+		return false, Status{}, c.probeError("Iprobe", source, tag, perr)
 	}
 	if !found {
 		k.relaxIdle()
 		return false, Status{}, nil
 	}
 	return true, fromProtocol(s), nil
+}
+
+func (c *Comm) probeError(op string, source, tag int, err error) error {
+	do := ""
+	if errors.Is(err, ErrProcFailed) {
+		do = "see what the launcher says about it"
+	}
+	return c.fail(op, source, tag, noValue, err, do)
 }
 
 func (c *Comm) checkProbe(op string, source, tag int) error {

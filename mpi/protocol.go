@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/exanet-mpi/exanet/optimistic"
 	"github.com/exanet-mpi/exanet/rdmaeng"
 	"github.com/exanet-mpi/exanet/variants"
 	"github.com/exanet-mpi/exanet/variants/envless"
@@ -18,7 +19,7 @@ import (
 const DefaultVariant = "ticket"
 
 // Variants returns the names of the protocols, in the order of the thesis.
-func Variants() []string { return []string{"readbased", "rtr", "envless", "ticket"} }
+func Variants() []string { return []string{"readbased", "rtr", "envless", "ticket", "optimistic"} }
 
 // Devices returns the names of the devices.
 func Devices() []string { return []string{deviceHost, devicePrototype, deviceRegisters} }
@@ -39,6 +40,8 @@ func newProtocol(o *settings, f fabric) (variants.Protocol, error) {
 		return rtr.New(f.Rank(), f), nil
 	case "envless":
 		return envless.New(f.Rank(), f, o.level == ThreadMultiple), nil
+	case "optimistic":
+		return optimistic.New(f.Rank(), f), nil
 	default:
 		return ticket.New(f.Rank(), f), nil
 	}

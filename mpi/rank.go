@@ -4,6 +4,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/exanet-mpi/exanet/variants"
 )
@@ -16,9 +17,10 @@ import (
 // without it. The others are followers: they sleep on cond until the leader has
 // seen something happen, or steps back.
 type rank struct {
-	mu    sync.Mutex
-	fab   fabric
-	proto variants.Protocol
+	mu      sync.Mutex
+	fab     fabric
+	proto   variants.Protocol
+	doubter doubter // the protocol, if it is one
 
 	leader    bool      // somebody waits and polls
 	followers int       // others that wait
@@ -42,6 +44,7 @@ func newRank(f fabric, o *settings) (*rank, error) {
 		return nil, err
 	}
 	k := &rank{fab: f, proto: proto, stats: newCallStats(o.variant), done: make(chan struct{})}
+	k.doubter, _ = any(proto).(doubter)
 	k.cond.L = &k.mu
 	go k.background(f.MarkBackground())
 	return k, nil
@@ -197,12 +200,35 @@ func (k *rank) lead(done func() bool) {
 			k.proto.Stuck(k.fab.WakeBackground)
 		}
 		k.mu.Unlock()
-		k.fab.Sleep(mark)
+		doubtful := k.sleep(mark)
 		k.mu.Lock()
+		if doubtful {
+			k.doubter.Doubt()
+			k.hurry()
+		}
 		if done() {
 			return
 		}
 	}
+}
+
+// doubter is a protocol that asks its peers about what has waited for long
+// (package optimistic).
+type doubter interface{ Doubt() }
+
+// doubtAfter is how long a call waits before it has doubts. The answer decides,
+// not the time: a program that is merely slow is never accused.
+const doubtAfter = 200 * time.Millisecond
+
+// sleep waits for the bell and reports whether the protocol should have doubts.
+func (k *rank) sleep(mark uint32) (doubtful bool) {
+	if k.doubter == nil {
+		k.fab.Sleep(mark)
+		return false
+	}
+	t := time.AfterFunc(doubtAfter, k.fab.WakeForeground)
+	k.fab.Sleep(mark)
+	return !t.Stop()
 }
 
 // leave is called with the lock held at the end of every call that may have

@@ -82,8 +82,12 @@ func (c *Core) Ask(r *Request, p *Peer) {
 	if !c.needsUs(r) {
 		c.open++
 	}
-	c.urgent = append(c.urgent, p.World)
+	c.Hurry(p)
 }
+
+// Hurry notes that a peer must look at its mailbox although it may have
+// nothing to do itself.
+func (c *Core) Hurry(p *Peer) { c.urgent = append(c.urgent, p.World) }
 
 // Answered notes that the answer to Ask has come, or is of no interest any
 // more.
@@ -116,6 +120,15 @@ func (c *Core) Hold(r *Request, slot int) {
 		c.slots = append(c.slots, nil)
 	}
 	c.slots[slot] = r
+}
+
+// Each calls f for every request that holds a slot of the device.
+func (c *Core) Each(f func(*Request)) {
+	for _, r := range c.slots {
+		if r != nil {
+			f(r)
+		}
+	}
 }
 
 // Exposed returns the receive of a slot, nil if there is none any more.

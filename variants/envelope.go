@@ -25,11 +25,13 @@ const (
 	CancelSend                  // may the send with this ticket be taken back?
 	CancelReply                 // yes or no
 	Credit                      // so many bytes of unexpected messages have been consumed
+	Query                       // what do you have at this position? (package optimistic)
+	Mismatch                    // something does not fit (package optimistic)
 	Kinds
 )
 
 var kindNames = [Kinds]string{"", "RTS", "CTS", "RTR", "Env", "EnvD", "EnvDS", "Ack",
-	"CancelRecv", "CancelSend", "CancelReply", "Credit"}
+	"CancelRecv", "CancelSend", "CancelReply", "Credit", "Query", "Mismatch"}
 
 func (k Kind) String() string {
 	if k < Kinds {

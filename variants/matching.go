@@ -64,6 +64,12 @@ func (m *Matching) Keep(e Envelope, size int, payload []byte) {
 	m.tail = x
 }
 
+// First returns the oldest message, and Following the next after one.
+func (m *Matching) First() *Message { return m.head }
+
+// Following returns the message behind x in its queue.
+func (x *Message) Following() *Message { return x.next }
+
 // Find returns the oldest message that a receive with these arguments takes.
 func (m *Matching) Find(src, tag int32) *Message {
 	for x := m.head; x != nil; x = x.next {

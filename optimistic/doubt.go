@@ -1,0 +1,227 @@
+package optimistic
+
+import (
+	"fmt"
+
+	"github.com/exanet-mpi/exanet/variants"
+)
+
+// Programs that break the assumptions.
+//
+// In MPI the n-th send on a (communicator, source, destination, tag) belongs to
+// the n-th receive. Each side counts its own operations, and every message says
+// how many came before: its position. If a message meets a request at another
+// position, an eager operation has met a long one somewhere, and the request
+// ends with an error.
+//
+// Three cases remain in which nothing meets:
+//
+//   - An eager message arrives for a position at which a long receive is
+//     advertised. The receiver sees that at once.
+//   - A long receive is posted at a position whose eager message has arrived.
+//     The same.
+//   - A long send waits for the RTR of a receive that is eager. No message
+//     tells either side. So whoever has waited for a while asks the other what
+//     it has at that position (Doubt). Asking changes nothing for a program that
+//     is merely slow: if the other side has not come to that position yet it
+//     remembers the question, and answers when it does.
+//
+// A receive of any tag, and a request that was cancelled, make positions
+// meaningless; they are marked unknown from then on and no longer compared.
+
+// errMismatch is the error of a send and a receive of which one is eager and
+// one is long.
+var errMismatch = fmt.Errorf("of a send and its receive one is short and one is long: %w", ErrAssumption)
+
+// position is the number of an operation in its lane.
+type position struct {
+	n     uint32
+	known bool
+}
+
+// Flags of envelopes.
+const (
+	flagKnown   = 1 << iota // Ticket is a known position
+	flagGranted             // of CancelReply
+	flagSend                // of CancelReply, Query, Mismatch: the asker has a send
+)
+
+func positionOf(e variants.Envelope) position {
+	return position{e.Ticket, e.Flags&flagKnown != 0}
+}
+
+// differs reports whether two positions are known and not the same.
+func (a position) differs(b position) bool { return a.known && b.known && a.n != b.n }
+
+// at is the position of the n-th operation of a lane.
+func (m *remote) at(n uint32) position { return position{n, !m.loose} }
+
+const knownBit = 1 << 32
+
+// place notes the position of a request.
+func (p *Protocol) place(r *variants.Request, at position) {
+	r.Order = uint64(at.n)
+	if at.known {
+		r.Order |= knownBit
+	}
+}
+
+func placeOf(r *variants.Request) position {
+	return position{uint32(r.Order), r.Order&knownBit != 0}
+}
+
+// question is what a peer has asked about a position that this rank has not
+// come to.
+type question struct {
+	asked  bool
+	n      uint32
+	number uint32 // of the peer's request
+}
+
+// about reports whether the question is about a request.
+func (q question) about(r *variants.Request) bool {
+	at := placeOf(r)
+	return q.asked && at.known && at.n == q.n
+}
+
+// Doubt asks the peers of all that has waited for a while without any message
+// about it. Its owner calls it when a wait takes long; to call it early, or
+// again, is harmless.
+func (p *Protocol) Doubt() {
+	for _, c := range p.comms {
+		if c.Context == nil {
+			continue
+		}
+		for _, m := range c.peers {
+			for r := m.posted.Head(); r != nil; r = r.Next() {
+				p.query(c, m, r, flagSend)
+			}
+		}
+		for r := c.Posted.Head(); r != nil; r = r.Next() {
+			p.query(c, p.remote(c, r.Peer), r, 0)
+		}
+	}
+}
+
+func (p *Protocol) query(c *comm, m *remote, r *variants.Request, flags uint8) {
+	if at := placeOf(r); at.known && !r.Announced {
+		r.Announced = true // asked
+		e := c.envelope(variants.Query, r.Tag, at)
+		e.Flags |= flags
+		p.Out.Control(m.peer, e, uint64(r.Ticket))
+		p.Hurry(m.peer)
+	}
+}
+
+// onQuery answers a question if this rank has the operation and it does not
+// fit, and remembers it if the operation is still to come.
+func (p *Protocol) onQuery(c *comm, e variants.Envelope, payload []byte) {
+	m := p.remote(c, e.Src)
+	if m.loose {
+		return
+	}
+	l := m.lane(e.Tag)
+	q := question{true, e.Ticket, uint32(variants.Word(payload, 0))}
+	if e.Flags&flagSend != 0 {
+		if l.received <= q.n {
+			l.askedRecv = q
+			return
+		}
+		for r := c.Posted.Head(); r != nil; r = r.Next() {
+			if r.Peer == e.Src && r.Tag == e.Tag && q.about(r) {
+				c.Posted.Remove(r)
+				p.contradict(c, m, r, q.number)
+				return
+			}
+		}
+		return
+	}
+	if l.sent <= q.n {
+		l.askedSend = q
+		return
+	}
+	for r := m.posted.Head(); r != nil; r = r.Next() {
+		if r.Tag == e.Tag && q.about(r) {
+			m.posted.Remove(r)
+			p.contradict(c, m, r, q.number)
+			return
+		}
+	}
+}
+
+// contradict ends a request whose peer has asked, and the peer's.
+func (p *Protocol) contradict(c *comm, m *remote, r *variants.Request, number uint32) {
+	e := c.envelope(variants.Mismatch, r.Tag, placeOf(r))
+	if r.Recv {
+		e.Flags |= flagSend // the asker's is a send
+	}
+	p.Out.Control(m.peer, e, uint64(number))
+	p.Complete(r, errMismatch)
+}
+
+// refuse ends a long send that has met a long receive at another position.
+func (p *Protocol) refuse(c *comm, m *remote, r *variants.Request, a rtr) {
+	p.Out.Control(m.peer, c.envelope(variants.Mismatch, r.Tag, placeOf(r)), uint64(a.number))
+	p.Complete(r, errMismatch)
+}
+
+// onMismatch ends the request that the peer says does not fit. The peer does
+// not write into it.
+func (p *Protocol) onMismatch(c *comm, e variants.Envelope, payload []byte) {
+	m := p.remote(c, e.Src)
+	number := uint32(variants.Word(payload, 0))
+	q := &c.Posted
+	if e.Flags&flagSend != 0 {
+		q = &m.posted
+	}
+	for r := q.Head(); r != nil; r = r.Next() {
+		if r.Ticket == number {
+			q.Remove(r)
+			p.Complete(r, errMismatch)
+			return
+		}
+	}
+	if r := p.advertised(number); r != nil && e.Flags&flagSend == 0 {
+		p.Complete(r, errMismatch)
+	}
+}
+
+// eagerAt reports whether the message for the position of a long receive has
+// arrived, which makes it an eager one.
+func (c *comm) eagerAt(r *variants.Request) bool {
+	at := placeOf(r)
+	for x := c.First(); x != nil; x = x.Following() {
+		if x.Src == r.Peer && x.Tag == r.Tag && positionOf(x.Envelope).known && at.known && x.Ticket == at.n {
+			return true
+		}
+	}
+	return false
+}
+
+// doubtReceive looks whether an eager message without a receive is for a
+// position at which a long receive is advertised. Its RTR must be taken back
+// before the receive may end: a send could have matched it.
+func (p *Protocol) doubtReceive(c *comm, m *remote, e variants.Envelope) {
+	at := positionOf(e)
+	if !at.known || m.loose || m.lane(e.Tag).received <= at.n {
+		return
+	}
+	p.Each(func(r *variants.Request) {
+		if r.Recv && r.Advertised && !r.Landed && r.Ctx == c.Context && r.Peer == e.Src && r.Tag == e.Tag && placeOf(r) == at {
+			r.Landed = true // does not fit
+			if !r.Cancelling {
+				p.askRecv(c, m, r)
+			}
+		}
+	})
+}
+
+// advertised returns the advertised receive with a number.
+func (p *Protocol) advertised(number uint32) (found *variants.Request) {
+	p.Each(func(r *variants.Request) {
+		if r.Recv && r.Advertised && r.Ticket == number {
+			found = r
+		}
+	})
+	return found
+}

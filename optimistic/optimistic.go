@@ -1,0 +1,178 @@
+// Package optimistic is the speculative protocol of the thesis (3.14). It
+// assumes what MPI does not promise:
+//
+//   - no receive is from any source, and nothing is probed for;
+//   - eager sends match eager receives and long sends long ones.
+//
+// Then only receivers need initiate: a long receive sends an RTR, a long send
+// waits for one, and neither needs a ticket, a place among the posted receives,
+// or protection against the other side's initiative. Eager messages are matched
+// as in the read-based protocol.
+//
+// Short messages have no rendezvous to fall back on, so they go whatever the
+// peer's credit is: the receiver's memory is the bound.
+//
+// A program that breaks the assumptions would hang, or match wrongly. It gets an
+// error instead, see doubt.go.
+//
+//	optimistic.go  the protocol and its communicators
+//	send.go        the sending side
+//	recv.go        the receiving side
+//	doubt.go       programs that break the assumptions
+//	cancel.go      cancelling, and peers that die
+package optimistic
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/exanet-mpi/exanet/packetizer"
+	"github.com/exanet-mpi/exanet/rdmaeng"
+	"github.com/exanet-mpi/exanet/variants"
+)
+
+// ErrAssumption is the error of calls that the protocol does not support.
+var ErrAssumption = errors.New("the protocol optimistic does not allow this: use ticket (EXANET_VARIANT=ticket)")
+
+// Protocol is the state of one rank.
+type Protocol struct {
+	*variants.Core
+	number uint32
+	comms  map[uint32]*comm
+}
+
+// comm is the state of a communicator.
+type comm struct {
+	*variants.Context                   // nil until Open
+	variants.Matching                   // eager receives and messages
+	peers             map[int32]*remote // by rank
+}
+
+// remote is the state towards one other rank of a communicator.
+type remote struct {
+	peer   *variants.Peer
+	posted variants.Queue // long sends that wait for an RTR
+	synced variants.Queue // eager synchronous sends that wait for an Ack
+	rtrs   []rtr          // advertised receives that no send has matched
+	lanes  map[int32]*lane
+	// loose: positions no longer tell which send belongs to which receive,
+	// since a receive of any tag was posted or a request cancelled.
+	loose bool
+}
+
+// lane is a tag of a remote: it counts, so that wrong matches are noticed.
+type lane struct {
+	sent, received       uint32 // operations posted here
+	askedSend, askedRecv question
+}
+
+// rtr is a receive that its owner has advertised.
+type rtr struct {
+	number   uint32
+	tag      int32 // or AnyTag
+	position position
+	window   rdmaeng.Window
+	capacity int
+}
+
+// New makes the protocol of rank me of the job.
+func New(me int, dev variants.Device) *Protocol {
+	return &Protocol{Core: variants.NewCore(me, dev), comms: make(map[uint32]*comm)}
+}
+
+func (p *Protocol) comm(id uint32) *comm {
+	c := p.comms[id]
+	if c == nil {
+		c = &comm{peers: make(map[int32]*remote)}
+		p.comms[id] = c
+	}
+	return c
+}
+
+// Open implements variants.Protocol.
+func (p *Protocol) Open(ctx *variants.Context) { p.comm(ctx.ID).Context = ctx }
+
+func (p *Protocol) remote(c *comm, rank int32) *remote {
+	r := c.peers[rank]
+	if r == nil {
+		r = &remote{lanes: make(map[int32]*lane)}
+		c.peers[rank] = r
+	}
+	if r.peer == nil && c.Context != nil {
+		r.peer = p.Out.Peer(c.World(rank))
+	}
+	return r
+}
+
+func (r *remote) lane(tag int32) *lane {
+	l := r.lanes[tag]
+	if l == nil {
+		l = new(lane)
+		r.lanes[tag] = l
+	}
+	return l
+}
+
+func (p *Protocol) next() uint32 {
+	p.number++
+	return p.number
+}
+
+// envelope makes the envelope of a message about the operation at a position.
+func (c *comm) envelope(k variants.Kind, tag int32, at position) variants.Envelope {
+	e := variants.Envelope{Kind: k, Ctx: c.ID, Src: c.Rank, Tag: tag, Ticket: at.n}
+	if at.known {
+		e.Flags = flagKnown
+	}
+	return e
+}
+
+// Deliver implements variants.Protocol.
+func (p *Protocol) Deliver(h packetizer.Header, payload []byte) {
+	e := variants.Unpack(h)
+	if e.Kind == variants.Credit {
+		p.Out.Credited(payload)
+		return
+	}
+	c := p.comm(e.Ctx)
+	switch e.Kind {
+	case variants.EnvD, variants.EnvDS:
+		p.arrive(c, e, payload)
+	case variants.RTR:
+		p.onRTR(c, e, payload)
+	case variants.Ack:
+		p.onAck(c, e)
+	case variants.Query:
+		p.onQuery(c, e, payload)
+	case variants.Mismatch:
+		p.onMismatch(c, e, payload)
+	case variants.CancelRecv:
+		p.onCancelRecv(c, e, payload)
+	case variants.CancelSend:
+		p.onCancelSend(c, e, payload)
+	case variants.CancelReply:
+		p.onCancelReply(c, e, payload)
+	}
+}
+
+// Waiting implements variants.Protocol.
+func (p *Protocol) Waiting(f func(line string)) {
+	tell := func(q *variants.Queue, state string) {
+		for r := q.Head(); r != nil; r = r.Next() {
+			f(fmt.Sprintf("%s: %s", variants.Describe(r), state))
+		}
+	}
+	for _, c := range p.comms {
+		tell(&c.Posted, "no message has arrived")
+		for _, m := range c.peers {
+			tell(&m.posted, "no RTR has arrived")
+			tell(&m.synced, "EnvDS sent, no receive has matched")
+		}
+	}
+	p.Each(func(r *variants.Request) {
+		if r.Advertised && r.Recv {
+			f(fmt.Sprintf("%s: RTR sent, no send has answered", variants.Describe(r)))
+		}
+	})
+	p.Unqueued(f)
+}

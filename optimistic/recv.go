@@ -1,0 +1,111 @@
+package optimistic
+
+import (
+	"github.com/exanet-mpi/exanet/rdmaeng"
+	"github.com/exanet-mpi/exanet/variants"
+)
+
+// PostRecv implements variants.Protocol.
+func (p *Protocol) PostRecv(r *variants.Request) {
+	c := p.comm(r.Ctx.ID)
+	p.Begin(r)
+	if r.Peer == variants.AnySource {
+		p.Complete(r, ErrAssumption)
+		return
+	}
+	m := p.remote(c, r.Peer)
+	r.Ticket = p.next()
+	if r.Tag == variants.AnyTag {
+		m.loose = true
+		p.place(r, position{})
+	} else {
+		l := m.lane(r.Tag)
+		p.place(r, m.at(l.received))
+		l.received++
+	}
+	if len(r.Buf) > p.Limit() {
+		p.advertise(c, m, r)
+		return
+	}
+	if x := c.Find(r.Peer, r.Tag); x != nil {
+		c.Drop(x)
+		p.receive(c, m, r, x.Envelope, x.Data)
+		return
+	}
+	if m.peer.Failed {
+		p.Complete(r, variants.ErrPeerDied)
+		return
+	}
+	if r.Tag != variants.AnyTag {
+		if l := m.lane(r.Tag); l.askedRecv.about(r) {
+			p.contradict(c, m, r, l.askedRecv.number)
+			l.askedRecv = question{}
+			return
+		}
+	}
+	c.Posted.Push(r)
+}
+
+// advertise sends the RTR of a long receive.
+func (p *Protocol) advertise(c *comm, m *remote, r *variants.Request) {
+	switch {
+	case m.peer.Failed:
+		p.Complete(r, variants.ErrPeerDied)
+		return
+	case c.eagerAt(r):
+		p.Complete(r, errMismatch)
+		return
+	}
+	w := p.Expose(r)
+	r.Advertised = true
+	r.Status.Source = r.Peer
+	p.Out.Control(m.peer, c.envelope(variants.RTR, r.Tag, placeOf(r)),
+		w.Addr, w.Notify, uint64(len(r.Buf)), uint64(r.Ticket))
+}
+
+// arrive matches an eager message, or keeps it.
+func (p *Protocol) arrive(c *comm, e variants.Envelope, payload []byte) {
+	if c.Context != nil {
+		m := p.remote(c, e.Src)
+		if r := c.Match(e.Src, e.Tag); r != nil {
+			p.receive(c, m, r, e, payload)
+			return
+		}
+		p.doubtReceive(c, m, e)
+	}
+	c.Keep(e, len(payload), payload)
+}
+
+// receive ends an eager receive with its message.
+func (p *Protocol) receive(c *comm, m *remote, r *variants.Request, e variants.Envelope, payload []byte) {
+	size := len(payload)
+	r.Status = variants.Status{Source: e.Src, Tag: e.Tag, Size: size}
+	p.Out.Consumed(m.peer, size)
+	if e.Kind == variants.EnvDS {
+		p.Out.Control(m.peer, variants.Envelope{Kind: variants.Ack, Ctx: c.ID, Src: c.Rank, Tag: e.Tag, Ticket: e.Ticket})
+	}
+	switch {
+	case positionOf(e).differs(placeOf(r)):
+		p.Complete(r, errMismatch)
+	case size > len(r.Buf):
+		p.Complete(r, variants.ErrTruncate)
+	default:
+		copy(r.Buf, payload)
+		p.Complete(r, nil)
+	}
+}
+
+// Notified implements variants.Protocol.
+func (p *Protocol) Notified(slot int, n rdmaeng.Notification) {
+	r := p.Exposed(slot)
+	if r == nil {
+		return
+	}
+	p.Written(r, n)
+}
+
+// Probe implements variants.Protocol: nothing can be said of long messages,
+// which do not announce themselves.
+func (p *Protocol) Probe(*variants.Context, int32, int32) (variants.Status, bool, error) {
+	return variants.Status{}, false, ErrAssumption
+}

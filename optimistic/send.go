@@ -1,0 +1,112 @@
+package optimistic
+
+import (
+	"github.com/exanet-mpi/exanet/rdmaeng"
+	"github.com/exanet-mpi/exanet/variants"
+)
+
+// TrySend implements variants.Protocol.
+func (p *Protocol) TrySend(ctx *variants.Context, dst, tag int32, buf []byte) bool {
+	if len(buf) > p.Limit() {
+		return false
+	}
+	c := p.comm(ctx.ID)
+	m := p.remote(c, dst)
+	l := m.lane(tag)
+	if !p.Out.Eager(m.peer, c.envelope(variants.EnvD, tag, m.at(l.sent)), buf, false) {
+		return false
+	}
+	l.sent++
+	return true
+}
+
+// Crowded implements variants.Protocol.
+func (p *Protocol) Crowded(ctx *variants.Context, dst, tag int32, n int) bool {
+	m := p.remote(p.comm(ctx.ID), dst)
+	return n <= p.Limit() && !m.peer.Failed && !p.Out.OutOfCredit(m.peer, n)
+}
+
+// PostSend implements variants.Protocol.
+func (p *Protocol) PostSend(r *variants.Request) {
+	c := p.comm(r.Ctx.ID)
+	m := p.remote(c, r.Peer)
+	p.Begin(r)
+	if m.peer.Failed {
+		p.Complete(r, variants.ErrPeerDied)
+		return
+	}
+	l := m.lane(r.Tag)
+	r.Ticket = p.next()
+	p.place(r, m.at(l.sent))
+	l.sent++
+	if len(r.Buf) <= p.Limit() {
+		if r.Mode == variants.Synchronous {
+			p.Out.Insist(m.peer, c.envelope(variants.EnvDS, r.Tag, placeOf(r)), r.Buf)
+			r.Delivered = true
+			m.synced.Push(r)
+			return
+		}
+		p.Out.Insist(m.peer, c.envelope(variants.EnvD, r.Tag, placeOf(r)), r.Buf)
+		p.Complete(r, nil)
+		return
+	}
+	if a, ok := m.take(r.Tag); ok {
+		p.Count.FastReceives++
+		p.grant(c, m, r, a)
+		return
+	}
+	if l.askedSend.about(r) {
+		p.contradict(c, m, r, l.askedSend.number)
+		l.askedSend = question{}
+		return
+	}
+	m.posted.Push(r)
+}
+
+// take returns the oldest advertised receive that takes a tag.
+func (m *remote) take(tag int32) (rtr, bool) {
+	for i, a := range m.rtrs {
+		if a.tag == tag || a.tag == variants.AnyTag {
+			m.rtrs = append(m.rtrs[:i], m.rtrs[i+1:]...)
+			return a, true
+		}
+	}
+	return rtr{}, false
+}
+
+// onRTR takes the advertisement of a long receive: for the oldest long send
+// that it takes, or for one to come.
+func (p *Protocol) onRTR(c *comm, e variants.Envelope, payload []byte) {
+	m := p.remote(c, e.Src)
+	a := rtr{tag: e.Tag, position: positionOf(e),
+		window:   rdmaeng.Window{Addr: variants.Word(payload, 0), Notify: variants.Word(payload, 1)},
+		capacity: int(variants.Word(payload, 2)), number: uint32(variants.Word(payload, 3))}
+	for r := m.posted.Head(); r != nil; r = r.Next() {
+		if a.tag == r.Tag || a.tag == variants.AnyTag {
+			m.posted.Remove(r)
+			p.grant(c, m, r, a)
+			return
+		}
+	}
+	m.rtrs = append(m.rtrs, a)
+}
+
+// grant writes a long send into the receive that it has matched.
+func (p *Protocol) grant(c *comm, m *remote, r *variants.Request, a rtr) {
+	if a.position.differs(placeOf(r)) {
+		p.refuse(c, m, r, a)
+		return
+	}
+	p.Write(m.peer, r, a.window, a.capacity, false)
+}
+
+func (p *Protocol) onAck(c *comm, e variants.Envelope) {
+	m := p.remote(c, e.Src)
+	for r := m.synced.Head(); r != nil; r = r.Next() {
+		if r.Tag == e.Tag && placeOf(r).n == e.Ticket {
+			m.synced.Remove(r)
+			p.Complete(r, nil)
+			return
+		}
+	}
+}
