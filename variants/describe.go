@@ -11,7 +11,7 @@ func Describe(r *Request) string {
 			where = "from any source"
 		}
 	}
-	if int(r.Tag) < len(r.Ctx.Tags) {
+	if r.Tag >= 0 && int(r.Tag) < len(r.Ctx.Tags) {
 		return fmt.Sprintf("%s: %s %s, %d bytes", r.Ctx.Tags[r.Tag], kind, where, len(r.Buf))
 	}
 	tag := fmt.Sprintf("tag %d", r.Tag)
@@ -33,6 +33,10 @@ func (c *Core) Unqueued(f func(line string)) {
 		f(fmt.Sprintf("%s: %d bytes written", Describe(r), r.Transfer.Done))
 	}
 	for _, p := range c.Out.Waiting() {
-		f(fmt.Sprintf("control messages to rank %d of the job: its mailbox is full", p.World))
+		why := "its mailbox is full"
+		if p.Writing > 0 {
+			why = "a write to it must be complete first"
+		}
+		f(fmt.Sprintf("messages to rank %d of the job: %s", p.World, why))
 	}
 }
