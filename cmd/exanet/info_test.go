@@ -15,7 +15,7 @@ func TestInfo(t *testing.T) {
 	for _, line := range []string{
 		`kernel +Linux \S+ \S+`, `cores +[1-9]`, `memory +\S+ GiB, \S+ GiB available`, `page size +\d+ B`,
 		`memfd +yes`, `futex +yes`, `membarrier +(yes|no: .+)`, `cross-memory attach +(yes|no: .+)`,
-		`backends +host: `, ` +prototype: `, `default variant +ticket`,
+		`backends +host: `, ` +prototype: `, `protocols +.*default ticket`,
 	} {
 		require.Regexp(t, `(?m)^`+line, out)
 	}

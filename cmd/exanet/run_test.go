@@ -50,7 +50,9 @@ func TestRun(t *testing.T) {
 		{"run -n 2 false", "", "", 1},
 		{"run -n 2 no-such-program", "", "", 127},
 		{"run -n 2 /", "", "", 126},
-		{"run -n 1000000 true", "", "", 1},
+		{"run -n 1000000 true", "", "", 2},
+		{"run -n 2 --device foo true", "", "", 2},
+		{"run -n 2 --variant foo true", "", "", 2},
 	} {
 		t.Run(c.line, func(t *testing.T) {
 			out, errs, code := exanet(t, c.input, strings.Fields(c.line)...)
