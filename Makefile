@@ -5,14 +5,14 @@ GO ?= go
 # cannot see, so their tests run without it in `test-fast`.
 RACE_FLAGS ?= -race -short
 
-.PHONY: all build test test-fast test-race vet deps bench clean
+.PHONY: all build test test-fast test-race test-tags vet deps bench clean
 
 all: build
 
 build:
 	$(GO) build -o bin/exanet ./cmd/exanet
 
-test: deps vet test-fast test-race
+test: deps vet test-fast test-race test-tags
 
 test-fast:
 	$(GO) test -timeout 20m $$($(GO) list ./... | grep -v /internal/randprog)
@@ -20,6 +20,14 @@ test-fast:
 
 test-race:
 	CGO_ENABLED=1 $(GO) test -timeout 20m $(RACE_FLAGS) ./...
+
+# Builds with one protocol and device pinned (docs/performance.md).
+test-tags:
+	set -e; for tag in readbased rtr envless ticket optimistic; do \
+		$(GO) vet -tags $$tag,hostfabric ./mpi ./cmd/exanet; \
+		$(GO) test -short -timeout 5m -tags $$tag,hostfabric ./mpi; \
+	done
+	$(GO) build -tags rtr,ticket ./variants 2>&1 | grep -q give_only_one_of
 
 vet:
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go' 2>/dev/null || find . -name '*.go')); \

@@ -1,10 +1,22 @@
+//go:build !hostfabric
+
 package mpi
 
 import (
+	"errors"
+
+	"github.com/exanet-mpi/exanet/emu/host"
 	"github.com/exanet-mpi/exanet/mbox"
 	"github.com/exanet-mpi/exanet/packetizer"
 	"github.com/exanet-mpi/exanet/rdmaeng"
+	"github.com/exanet-mpi/exanet/variants"
 )
+
+// deviceTag is the build tag that has left only some of the devices.
+const deviceTag = ""
+
+// Devices returns the names of the devices.
+func Devices() []string { return []string{deviceHost, devicePrototype, deviceRegisters} }
 
 // fabric is one rank's end of the network: the three device blocks, and how a
 // rank waits for them. emu/host and prototype implement it.
@@ -47,4 +59,21 @@ type fabric interface {
 	Finalize() // this rank leaves in good order
 	Fail()     // this rank leaves in disorder
 	Close()
+}
+
+// openFabric opens the device for a member of a job that all ranks have joined.
+func openFabric(m *host.Member, o *settings) (fabric, error) {
+	if o.device == deviceRegisters {
+		return openRegisters(m)
+	}
+	return settled(m, o), nil
+}
+
+// withAgents returns the fabric as the protocol readbased needs it.
+func withAgents(f fabric, o *settings) (variants.ReadingDevice, error) {
+	r, ok := f.(variants.ReadingDevice)
+	if !ok {
+		return nil, errors.New("the device " + o.device + " has no agent that reads, which the protocol readbased needs: choose another protocol or device")
+	}
+	return r, nil
 }

@@ -96,13 +96,13 @@ func options(opts []Option) (*settings, error) {
 	if s.variant == "" {
 		s.variant = DefaultVariant
 	}
-	if err := oneOf("protocol", s.variant, Variants()); err != nil {
+	if err := oneOf("protocol", s.variant, Variants(), protocolTag); err != nil {
 		return nil, err
 	}
 	if s.device == "" {
 		s.device = deviceHost
 	}
-	if err := oneOf("device", s.device, Devices()); err != nil {
+	if err := oneOf("device", s.device, Devices(), deviceTag); err != nil {
 		return nil, err
 	}
 	return s, nil
@@ -189,12 +189,14 @@ func join(o *settings) (fabric, error) {
 	if err := m.WaitJoined(); err != nil {
 		return nil, err
 	}
-	if o.device == deviceRegisters {
-		return openRegisters(m)
-	}
+	return openFabric(m, o)
+}
+
+// settled makes the fabric of a member of a job that all ranks have joined.
+func settled(m *host.Member, o *settings) *host.Fabric {
 	f := host.NewFabric(m, o.limit())
 	f.Settled()
-	return f, nil
+	return f
 }
 
 // inherited opens a file that the launcher has passed on, for this process

@@ -1,3 +1,5 @@
+//go:build !readbased && !rtr && !envless && !ticket
+
 package mpi_test
 
 import (

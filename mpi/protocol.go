@@ -1,13 +1,9 @@
+//go:build !(readbased || rtr || envless || ticket || optimistic)
+
 package mpi
 
 import (
-	"errors"
-	"fmt"
-	"slices"
-	"strings"
-
 	"github.com/exanet-mpi/exanet/optimistic"
-	"github.com/exanet-mpi/exanet/rdmaeng"
 	"github.com/exanet-mpi/exanet/variants"
 	"github.com/exanet-mpi/exanet/variants/envless"
 	"github.com/exanet-mpi/exanet/variants/readbased"
@@ -15,25 +11,25 @@ import (
 	"github.com/exanet-mpi/exanet/variants/ticket"
 )
 
+// protocol is that of a rank. Build tags pin one instead, see pinned.go.
+type protocol = variants.Protocol
+
+// protocolTag is the build tag that has left only one of the protocols.
+const protocolTag = ""
+
 // DefaultVariant is the protocol that is used unless another is asked for.
 const DefaultVariant = "ticket"
 
 // Variants returns the names of the protocols, in the order of the thesis.
 func Variants() []string { return []string{"readbased", "rtr", "envless", "ticket", "optimistic"} }
 
-// Devices returns the names of the devices.
-func Devices() []string { return []string{deviceHost, devicePrototype, deviceRegisters} }
-
 // newProtocol makes the protocol that the settings name.
-func newProtocol(o *settings, f fabric) (variants.Protocol, error) {
+func newProtocol(o *settings, f fabric) (protocol, error) {
 	switch o.variant {
 	case "readbased":
-		r, ok := f.(interface {
-			fabric
-			rdmaeng.Reader
-		})
-		if !ok {
-			return nil, errors.New("the device " + o.device + " has no agent that reads, which the protocol readbased needs: choose another protocol or device")
+		r, err := withAgents(f, o)
+		if err != nil {
+			return nil, err
 		}
 		return readbased.New(f.Rank(), r), nil
 	case "rtr":
@@ -45,12 +41,4 @@ func newProtocol(o *settings, f fabric) (variants.Protocol, error) {
 	default:
 		return ticket.New(f.Rank(), f), nil
 	}
-}
-
-// oneOf checks a name against the known ones.
-func oneOf(what, name string, known []string) error {
-	if slices.Contains(known, name) {
-		return nil
-	}
-	return initError(fmt.Errorf("there is no %s %q", what, name), "choose one of "+strings.Join(known, ", "))
 }

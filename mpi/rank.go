@@ -19,7 +19,7 @@ import (
 type rank struct {
 	mu      sync.Mutex
 	fab     fabric
-	proto   variants.Protocol
+	proto   protocol
 	doubter doubter // the protocol, if it is one
 
 	leader    bool      // somebody waits and polls

@@ -45,7 +45,7 @@ func (m *held) payload() []byte {
 // credit allows. So outstanding requests and credit bound the backlogs.
 type Outbox struct {
 	me      int32
-	port    packetizer.Port
+	port    port
 	count   *Counters
 	peers   map[int32]*Peer
 	waiting []*Peer // those with a backlog
@@ -54,7 +54,7 @@ type Outbox struct {
 
 // NewOutbox makes the outbox of rank me of the job, which sends through port
 // and counts what it sends in count.
-func NewOutbox(me int32, port packetizer.Port, count *Counters) *Outbox {
+func NewOutbox(me int32, port port, count *Counters) *Outbox {
 	return &Outbox{me: me, port: port, count: count, peers: make(map[int32]*Peer)}
 }
 

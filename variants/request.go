@@ -13,7 +13,6 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/exanet-mpi/exanet/packetizer"
 	"github.com/exanet-mpi/exanet/rdmaeng"
 )
 
@@ -28,12 +27,6 @@ var (
 	ErrTruncate = errors.New("message longer than the receive buffer")
 	ErrPeerDied = errors.New("process failed")
 )
-
-// Device is what a protocol needs of the fabric to send.
-type Device interface {
-	packetizer.Port
-	rdmaeng.Engine
-}
 
 // Mode is the mode of a send (thesis 3.10). Ready sends are standard ones, and
 // so are buffered ones once their data has been copied.

@@ -1,3 +1,5 @@
+//go:build !hostfabric
+
 package main
 
 import (

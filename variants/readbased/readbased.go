@@ -17,16 +17,10 @@ import (
 	"github.com/exanet-mpi/exanet/variants"
 )
 
-// Device is what this protocol needs of the fabric: also the agents.
-type Device interface {
-	packetizer.Port
-	rdmaeng.Reader
-}
-
 // Protocol is the state of one rank.
 type Protocol struct {
 	*variants.Core
-	dev     Device
+	dev     variants.ReadingDevice
 	number  uint32
 	comms   map[uint32]*comm
 	fetches []fetch // CTSs that the agents' mailboxes have refused for now
@@ -48,7 +42,7 @@ type fetch struct {
 }
 
 // New makes the protocol of rank me of the job.
-func New(me int, dev Device) *Protocol {
+func New(me int, dev variants.ReadingDevice) *Protocol {
 	return &Protocol{Core: variants.NewCore(me, dev), dev: dev, comms: make(map[uint32]*comm)}
 }
 

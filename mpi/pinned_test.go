@@ -1,0 +1,39 @@
+package mpi_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/exanet-mpi/exanet/mpi"
+)
+
+// Build tags can leave one protocol and the devices of the host; the errors
+// name what is left.
+func TestABuildRunsWhatItListsAndNamesItOtherwise(t *testing.T) {
+	nothing := func(*mpi.Comm) error { return nil }
+	for _, name := range []string{"readbased", "rtr", "envless", "ticket", "optimistic"} {
+		err := mpi.Run(1, nothing, mpi.WithVariant(name))
+		if slices.Contains(mpi.Variants(), name) {
+			require.NoError(t, err)
+			continue
+		}
+		require.ErrorIs(t, err, mpi.ErrInit)
+		require.ErrorContains(t, err, `"`+name+`"`)
+		require.ErrorContains(t, err, mpi.DefaultVariant)
+		if len(mpi.Variants()) == 1 {
+			require.ErrorContains(t, err, "built with the tag "+mpi.DefaultVariant)
+		}
+	}
+	for _, name := range []string{"host", "prototype"} {
+		require.NoError(t, mpi.Run(1, nothing, mpi.WithDevice(name)))
+	}
+	err := mpi.Run(1, nothing, mpi.WithDevice("registers"))
+	require.ErrorIs(t, err, mpi.ErrInit)
+	if slices.Contains(mpi.Devices(), "registers") {
+		require.ErrorContains(t, err, "serves processes")
+	} else {
+		require.ErrorContains(t, err, "built with the tag hostfabric")
+	}
+}
