@@ -40,7 +40,7 @@ func (c *Chart) Text(from int) string {
 func x(rank int) int { return gutter + rank*column }
 
 func blank(ranks int) []string {
-	line := make([]string, x(ranks)+80)
+	line := make([]string, x(ranks)+400)
 	for i := range line {
 		line[i] = " "
 	}

@@ -72,7 +72,7 @@ func (x *exploration) run(c *cobra.Command) error {
 	}
 	bar := exploreBar(c, total)
 	begun := time.Now()
-	stats, failure := explore.Run(cfg, programs, false, nil, func(explore.Stats) {
+	stats, failure := explore.Run(cfg, programs, false, func(explore.Stats) {
 		if bar != nil {
 			_ = bar.Add(1) // decoration
 		}
@@ -122,13 +122,13 @@ func (x *exploration) programs(cfg world.Config) (programs iter.Seq[world.Progra
 	}
 	alphabet = alphabet.Without(cfg)
 	if x.sample > 0 {
-		return alphabet.Sample(x.ops, x.sample, x.seed),
-			fmt.Sprintf("%d programs of %d operations a rank, %s alphabet, seed %d", x.sample, x.ops, alphabet.Name, x.seed), x.sample, nil
+		return explore.Allowed(cfg, alphabet.Sample(x.ops, x.sample, x.seed)),
+			fmt.Sprintf("sample of %d programs of %d operations a rank, %s alphabet, seed %d", x.sample, x.ops, alphabet.Name, x.seed), x.sample, nil
 	}
 	if n := len(alphabet.Ranks[0]); x.ops > 3 || x.ops == 3 && n > 8 {
 		return nil, "", 0, usageErrorf("there are too many programs of %d operations of the %s alphabet: give --sample", x.ops, alphabet.Name)
 	}
-	programs = alphabet.Programs(x.ops)
+	programs = explore.Allowed(cfg, alphabet.Programs(x.ops))
 	for range programs {
 		total++
 	}

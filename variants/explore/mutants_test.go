@@ -103,9 +103,11 @@ func TestHunt(t *testing.T) {
 		if part.Exact {
 			continue
 		}
-		if _, f := Run(part.configure(p.Config(part.Ranks)), part.Programs, false, nil, nil); f != nil {
+		if _, f := Run(part.configure(p.Config(part.Ranks)), part.Programs, false, nil); f != nil {
 			f = Minimal(f)
-			t.Logf("%s", f.Scenario(p.Name))
+			file := f.Scenario(p.Name)
+			t.Logf("%s", file)
+			require.Contains(t, file, "✗", "the scenario does not show the violation")
 			t.Fatalf("%s%v", found, f)
 		}
 	}

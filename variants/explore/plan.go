@@ -14,10 +14,7 @@ type Part struct {
 	Pieces   int // in which writes land
 	Capacity int // of the mailboxes; 0: no limit
 	Exact    bool
-	Must     bool // to be finished, however long it takes
 	Programs iter.Seq[world.Program]
-
-	protocol string
 }
 
 func (p Part) configure(cfg world.Config) world.Config {
@@ -34,20 +31,23 @@ func Plan(p world.Protocol, short, deep bool) []Part {
 	if deep {
 		sample = 20
 	}
+	if cfg.SizesMatch {
+		sample *= 100 // few of them are allowed
+	}
 	parts := []Part{
-		{Name: "all of 2, reduced", Ranks: 2, Pieces: 2, Must: true, Programs: reduced.Programs(2)},
-		{Name: "all of 2, reduced, mailboxes of 1", Ranks: 2, Pieces: 1, Capacity: 1, Must: true, Programs: reduced.Programs(2)},
-		{Name: "all of 2, reduced, states by history", Ranks: 2, Pieces: 1, Exact: true, Must: true, Programs: reduced.Programs(2)},
-		{Name: "all of 1, full", Ranks: 2, Pieces: 2, Must: true, Programs: full.Programs(1)},
-		{Name: "sample of 3, full, writes in 2 pieces", Ranks: 2, Pieces: 2, Must: true, Programs: full.Sample(3, 200*sample, 1)},
-		{Name: "sample of 4, full, mailboxes of 2", Ranks: 2, Pieces: 1, Capacity: 2, Must: true, Programs: full.Sample(4, 20*sample, 2)},
-		{Name: "sample of 2, 3 ranks", Ranks: 3, Pieces: 1, Must: true, Programs: mixed.Sample(2, 500*sample, 3)},
-		{Name: "sample of 3, 3 ranks", Ranks: 3, Pieces: 1, Must: true, Programs: mixed.Sample(3, 10*sample, 4)},
+		{Name: "all of 2, reduced", Ranks: 2, Pieces: 2, Programs: reduced.Programs(2)},
+		{Name: "all of 2, reduced, mailboxes of 1", Ranks: 2, Pieces: 1, Capacity: 1, Programs: reduced.Programs(2)},
+		{Name: "all of 2, reduced, states by history", Ranks: 2, Pieces: 1, Exact: true, Programs: reduced.Programs(2)},
+		{Name: "all of 1, full", Ranks: 2, Pieces: 2, Programs: full.Programs(1)},
+		{Name: "sample of 3, full, writes in 2 pieces", Ranks: 2, Pieces: 2, Programs: full.Sample(3, 200*sample, 1)},
+		{Name: "sample of 4, full, mailboxes of 2", Ranks: 2, Pieces: 1, Capacity: 2, Programs: full.Sample(4, 20*sample, 2)},
+		{Name: "sample of 2, 3 ranks", Ranks: 3, Pieces: 1, Programs: mixed.Sample(2, 500*sample, 3)},
+		{Name: "sample of 3, 3 ranks", Ranks: 3, Pieces: 1, Programs: mixed.Sample(3, 10*sample, 4)},
 	}
 	if !short {
 		parts = append(parts,
-			Part{Name: "all of 2, full", Ranks: 2, Pieces: 1, Must: true, Programs: full.Programs(2)},
-			Part{Name: "all of 3, reduced", Ranks: 2, Pieces: 1, Must: true, Programs: reduced.Programs(3)})
+			Part{Name: "all of 2, full", Ranks: 2, Pieces: 1, Programs: full.Programs(2)},
+			Part{Name: "all of 3, reduced", Ranks: 2, Pieces: 1, Programs: reduced.Programs(3)})
 	}
 	if deep {
 		parts = append(parts,
@@ -55,7 +55,7 @@ func Plan(p world.Protocol, short, deep bool) []Part {
 			Part{Name: "all of 3, reduced, writes in 2 pieces", Ranks: 2, Pieces: 2, Programs: reduced.Programs(3)})
 	}
 	for i := range parts {
-		parts[i].protocol = p.Name
+		parts[i].Programs = Allowed(cfg, parts[i].Programs)
 		parts[i].Name = fmt.Sprintf("%s: %s", p.Name, parts[i].Name)
 	}
 	return parts

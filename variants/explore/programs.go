@@ -153,6 +153,44 @@ func (a Alphabet) Programs(n int) iter.Seq[world.Program] {
 	}
 }
 
+// Allowed returns those of the programs that a protocol supports: where Config
+// says so, of a send and a receive that could match either both are short or
+// both are long.
+func Allowed(cfg world.Config, programs iter.Seq[world.Program]) iter.Seq[world.Program] {
+	if !cfg.SizesMatch {
+		return programs
+	}
+	return func(yield func(world.Program) bool) {
+		for p := range programs {
+			if sizesMatch(p) && !yield(p) {
+				return
+			}
+		}
+	}
+}
+
+func sizesMatch(p world.Program) bool {
+	for to, ops := range p {
+		for _, r := range ops {
+			for from, others := range p {
+				for _, s := range others {
+					if matches(s, from, r, to) && (s.Size <= Small) != (r.Size <= Small) {
+						return false
+					}
+				}
+			}
+		}
+	}
+	return true
+}
+
+// matches reports whether s, of rank from, is a send that a receive r of rank to
+// can take.
+func matches(s world.Op, from int, r world.Op, to int) bool {
+	return s.Kind == world.Send && r.Kind == world.Recv && s.Peer == to &&
+		(r.Peer == anySource || r.Peer == from) && (r.Tag == anyTag || r.Tag == s.Tag)
+}
+
 // sequences returns the lists of at most n operations that make sense: a Cancel
 // has a request before it, and that one is cancelled once.
 func sequences(ops []world.Op, n int) [][]int {
@@ -210,12 +248,12 @@ func talks(p world.Program) bool {
 			if r.Kind == world.Cancel {
 				return true
 			}
-			if r.Kind != world.Recv && r.Kind != world.Probe {
-				continue
+			if r.Kind == world.Probe {
+				r.Kind = world.Recv
 			}
 			for from, others := range p {
 				for _, s := range others {
-					if s.Kind == world.Send && s.Peer == to && (r.Peer == anySource || r.Peer == from) && (r.Tag == anyTag || r.Tag == s.Tag) {
+					if matches(s, from, r, to) {
 						return true
 					}
 				}

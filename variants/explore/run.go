@@ -4,15 +4,14 @@ import (
 	"iter"
 	"runtime"
 	"sync"
-	"time"
 
 	"github.com/exanet-mpi/exanet/variants/world"
 )
 
-// Run explores programs on all processors until one fails or stop, if it is not
-// nil, reports true. It tells each program's Stats to progress, if that is not
-// nil, from one goroutine at a time.
-func Run(cfg world.Config, programs iter.Seq[world.Program], exact bool, stop func() bool, progress func(Stats)) (Stats, *Failure) {
+// Run explores programs on all processors until one fails. It tells each
+// program's Stats to progress, if that is not nil, from one goroutine at a time.
+// Exact tells states apart by their Fingerprint alone.
+func Run(cfg world.Config, programs iter.Seq[world.Program], exact bool, progress func(Stats)) (Stats, *Failure) {
 	const batch = 16 // programs handed out at once
 	var (
 		mu     sync.Mutex
@@ -47,13 +46,13 @@ func Run(cfg world.Config, programs iter.Seq[world.Program], exact bool, stop fu
 			}
 		})
 	}
-	feed(programs, batch, work, quit, stop)
+	feed(programs, batch, work, quit)
 	wg.Wait()
 	return total, failed
 }
 
-// feed hands out programs until there are none or it is told to stop.
-func feed(programs iter.Seq[world.Program], batch int, work chan<- []world.Program, quit <-chan struct{}, stop func() bool) {
+// feed hands out programs until there are none or one has failed.
+func feed(programs iter.Seq[world.Program], batch int, work chan<- []world.Program, quit <-chan struct{}) {
 	defer close(work)
 	var list []world.Program
 	for p := range programs {
@@ -67,18 +66,9 @@ func feed(programs iter.Seq[world.Program], batch int, work chan<- []world.Progr
 		case <-quit:
 			return
 		}
-		if stop != nil && stop() {
-			return
-		}
 	}
 	select {
 	case work <- list:
 	case <-quit:
 	}
-}
-
-// Until returns a stop for Run that reports true from d on.
-func Until(d time.Duration) func() bool {
-	end := time.Now().Add(d)
-	return func() bool { return time.Now().After(end) }
 }

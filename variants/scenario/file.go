@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// PlayFile plays a whole file, given as text, and returns its session, whose
+// PlayFile plays a whole file, given as text, and returns its player, whose
 // Chart holds all that happened, and the outputs of the directives after the
 // input that made them. What the file holds as output is not looked at.
-func PlayFile(text string) (*Session, string, error) {
+func PlayFile(text string) (*Player, string, error) {
 	var (
-		s       Session
+		s       Player
 		out     strings.Builder
 		ordered bool
 	)

@@ -14,7 +14,7 @@ import (
 var timed = regexp.MustCompile(`^(t[0-9]+'*):\s*(.*)$`)
 
 // line plays a line and returns what it prints besides the chart.
-func (s *Session) line(line string) (string, error) {
+func (s *Player) line(line string) (string, error) {
 	s.time = ""
 	if m := timed.FindStringSubmatch(line); m != nil {
 		s.time, line = m[1], m[2]
@@ -57,7 +57,7 @@ func (s *Session) line(line string) (string, error) {
 }
 
 // move lets the devices do something, with the nth of those that could.
-func (s *Session) move(verb, where string, nth int, half bool) error {
+func (s *Player) move(verb, where string, nth int, half bool) error {
 	from, to := -1, -1
 	if a, b, ok := strings.Cut(where, "->"); ok {
 		from, to = slices.Index(s.Chart.Names, a), slices.Index(s.Chart.Names, b)
@@ -105,7 +105,7 @@ func matches(a world.Action, from, to int) bool {
 }
 
 // operation plays what a rank's program does.
-func (s *Session) operation(rank int, words []string) error {
+func (s *Player) operation(rank int, words []string) error {
 	if len(words) == 0 {
 		return fmt.Errorf("what shall %s do?", s.Chart.Names[rank])
 	}
@@ -129,7 +129,7 @@ func (s *Session) operation(rank int, words []string) error {
 	return nil
 }
 
-func (s *Session) cancel(rank int, words []string) error {
+func (s *Player) cancel(rank int, words []string) error {
 	if len(words) == 1 {
 		reqs := s.w.Requests(rank)
 		if n, err := strconv.Atoi(words[0]); err == nil && n >= 1 && n <= len(reqs) {
@@ -144,7 +144,7 @@ func (s *Session) cancel(rank int, words []string) error {
 }
 
 // parse makes an operation of a verb and its arguments.
-func (s *Session) parse(verb string, args []string) (o world.Op, err error) {
+func (s *Player) parse(verb string, args []string) (o world.Op, err error) {
 	name := verb
 	o.Block = !strings.HasPrefix(verb, "i")
 	name = strings.TrimPrefix(name, "i")

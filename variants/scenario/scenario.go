@@ -41,8 +41,8 @@ import (
 	"github.com/exanet-mpi/exanet/variants/world"
 )
 
-// Session is a scenario under way.
-type Session struct {
+// Player is a scenario under way.
+type Player struct {
 	Chart chart.Chart
 
 	w       *world.World
@@ -59,7 +59,7 @@ type Session struct {
 }
 
 // Exec executes a directive and returns its output.
-func (s *Session) Exec(cmd string, args []string, input string) (string, error) {
+func (s *Player) Exec(cmd string, args []string, input string) (string, error) {
 	switch cmd {
 	case "ranks":
 		return "", s.begin(args)
@@ -96,8 +96,8 @@ func (s *Session) Exec(cmd string, args []string, input string) (string, error) 
 }
 
 // begin makes a world: ranks NAMES... variant=V.
-func (s *Session) begin(args []string) error {
-	*s = Session{names: map[*world.Request]string{}, byName: map[string]*world.Request{},
+func (s *Player) begin(args []string) error {
+	*s = Player{names: map[*world.Request]string{}, byName: map[string]*world.Request{},
 		blocked: map[int]*world.Request{}, arrows: map[int]int{}, landed: map[int]int{}}
 	p := world.Protocols[0]
 	var limit, capacity, pieces int
@@ -139,7 +139,7 @@ func (s *Session) begin(args []string) error {
 }
 
 // check applies the rules for a world in which nothing is left to happen.
-func (s *Session) check() string {
+func (s *Player) check() string {
 	if n := len(s.w.Enabled(nil)); n > 0 {
 		return fmt.Sprintf("%d things are still in flight\n%s", n, s.show())
 	}
@@ -160,7 +160,7 @@ func (s *Session) check() string {
 }
 
 // violation notes, once, that something went wrong.
-func (s *Session) violation() {
+func (s *Player) violation() {
 	if v := s.w.Violation(); v != nil && !s.wrong {
 		s.wrong = true
 		s.Chart.Add(chart.Row{Kind: chart.Wrong, Rank: v.Rank, Text: v.What})
@@ -168,14 +168,14 @@ func (s *Session) violation() {
 }
 
 // takeTime returns the time of the line that is being played, once.
-func (s *Session) takeTime() string {
+func (s *Player) takeTime() string {
 	t := s.time
 	s.time = ""
 	return t
 }
 
 // note turns what happens into rows.
-func (s *Session) note(e world.Event) {
+func (s *Player) note(e world.Event) {
 	row := chart.Row{Rank: e.Rank}
 	switch e.Kind {
 	case world.Posted:

@@ -11,7 +11,7 @@ import (
 // anew, and read it.
 func TestScenarios(t *testing.T) {
 	datadriven.Walk(t, "../testdata", func(t *testing.T, path string) {
-		var s Session
+		var s Player
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			var args []string
 			for _, a := range d.CmdArgs {

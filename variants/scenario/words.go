@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,7 +17,7 @@ func tag(t int32) string {
 	return fmt.Sprintf("T%d", t)
 }
 
-func (s *Session) rankName(r int) string {
+func (s *Player) rankName(r int) string {
 	if r == int(variants.AnySource) {
 		return "any"
 	}
@@ -25,7 +26,7 @@ func (s *Session) rankName(r int) string {
 
 // call is a posted request as its program has it. Requests without a name get
 // s1, s2, ... or r1, r2, ...
-func (s *Session) call(q *world.Request) string {
+func (s *Player) call(q *world.Request) string {
 	o := q.Op
 	name := s.names[q]
 	if name == "" {
@@ -49,20 +50,22 @@ func (s *Session) call(q *world.Request) string {
 	return fmt.Sprintf("%s %s %s %s, %s, %d B", name, verb, dir, s.rankName(o.Peer), tag(o.Tag), o.Size)
 }
 
-func (s *Session) outcome(e world.Event) string {
+func (s *Player) outcome(e world.Event) string {
 	name := s.names[e.Request]
 	switch {
 	case e.Status.Cancelled:
 		return name + " cancelled"
 	case e.Request.Op.Kind == world.Send:
 		return name + " complete"
+	case e.Err != nil && !errors.Is(e.Err, variants.ErrTruncate):
+		return fmt.Sprintf("%s fails: %v", name, e.Err)
 	case e.Err != nil:
 		return fmt.Sprintf("%s truncated: %d B from %s, %s", name, e.Status.Size, s.rankName(int(e.Status.Source)), tag(e.Status.Tag))
 	}
 	return fmt.Sprintf("%s complete: %d B from %s, %s", name, e.Status.Size, s.rankName(int(e.Status.Source)), tag(e.Status.Tag))
 }
 
-func (s *Session) probed(e world.Event) string {
+func (s *Player) probed(e world.Event) string {
 	what := fmt.Sprintf("probe from %s, %s: ", s.rankName(e.Op.Peer), tag(e.Op.Tag))
 	if !e.Found {
 		return what + "nothing"
@@ -71,7 +74,7 @@ func (s *Session) probed(e world.Event) string {
 }
 
 // message is a control message in words.
-func (s *Session) message(e world.Event) string {
+func (s *Player) message(e world.Event) string {
 	m := e.Env
 	var b strings.Builder
 	b.WriteString(m.Kind.String())
@@ -105,7 +108,7 @@ func writeLabel(format string, size int) string {
 }
 
 // show tells what is in flight and how the requests stand.
-func (s *Session) show() string {
+func (s *Player) show() string {
 	var b strings.Builder
 	for from := range s.Chart.Names {
 		for to := range s.Chart.Names {
@@ -140,7 +143,7 @@ func (s *Session) show() string {
 
 // open lists the requests that have not completed and what the protocol says
 // they wait for.
-func (s *Session) open() string {
+func (s *Player) open() string {
 	var b strings.Builder
 	for rank, name := range s.Chart.Names {
 		for _, q := range s.w.Requests(rank) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/exanet-mpi/exanet/optimistic"
 	"github.com/exanet-mpi/exanet/variants"
 	"github.com/exanet-mpi/exanet/variants/envless"
 	"github.com/exanet-mpi/exanet/variants/readbased"
@@ -16,7 +17,7 @@ type Protocol struct {
 	Name string
 	Make Make
 
-	NoProbe, NoAnySource bool // see Config
+	NoProbe, NoAnySource, SizesMatch bool // see Config
 
 	// Tickets says that the number in an envelope counts the sends or receives
 	// of a (communicator, peer, tag) from zero, as in thesis 3.5. The other
@@ -32,13 +33,16 @@ var Protocols = []Protocol{
 		Make: func(me int, dev Device) variants.Protocol { return envless.New(me, dev, false) }},
 	{Name: "rtr",
 		Make: func(me int, dev Device) variants.Protocol { return rtr.New(me, dev) }},
+	{Name: "optimistic", NoProbe: true, NoAnySource: true, SizesMatch: true,
+		Make: func(me int, dev Device) variants.Protocol { return optimistic.New(me, dev) }},
 	{Name: "readbased",
 		Make: func(me int, dev Device) variants.Protocol { return readbased.New(me, dev) }},
 }
 
 // Config returns a world of the protocol with so many ranks.
 func (p Protocol) Config(ranks int) Config {
-	return Config{Ranks: ranks, Make: p.Make, NoProbe: p.NoProbe, NoAnySource: p.NoAnySource}
+	return Config{Ranks: ranks, Make: p.Make, NoProbe: p.NoProbe, NoAnySource: p.NoAnySource,
+		SizesMatch: p.SizesMatch}
 }
 
 // ProtocolNamed returns the protocol with a name.

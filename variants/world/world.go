@@ -68,6 +68,8 @@ type Config struct {
 	// The protocol has no probes, or does not take receives from any source,
 	// as the optimistic one of thesis 3.14.
 	NoProbe, NoAnySource bool
+	// Short sends match short receives only, and long ones long ones.
+	SizesMatch bool
 }
 
 // World is one state of the universe. It is not safe for concurrent use.
