@@ -2,8 +2,11 @@ package optimistic
 
 import "github.com/exanet-mpi/exanet/variants"
 
-// Cancelling. What the other side knows of, an RTR or an EnvDS, can be taken
-// back only if it has not been matched there. Everything else is local.
+// Cancelling. Taking an operation back shifts the positions of those behind it,
+// at both sides. So the other side is asked in every case, even about what it
+// does not know: once it has answered neither compares positions any more. What
+// it does know of, an RTR or an EnvDS, it gives back only if it has not matched
+// it.
 
 // Cancel implements variants.Protocol.
 func (p *Protocol) Cancel(r *variants.Request) {
@@ -13,68 +16,62 @@ func (p *Protocol) Cancel(r *variants.Request) {
 	c := p.comm(r.Ctx.ID)
 	m := p.remote(c, r.Peer)
 	switch {
-	case r.Recv && r.Queued:
-		c.Posted.Remove(r)
-		p.takenBack(m, r)
-	case r.Recv && r.Advertised:
-		p.askRecv(c, m, r)
-	case !r.Recv && r.Delivered && r.Queued:
-		p.Ask(r, m.peer)
-		p.Out.Control(m.peer, c.envelope(variants.CancelSend, r.Tag, placeOf(r)),
-			uint64(p.Me), uint64(uint32(r.Peer)), uint64(r.Ticket))
+	case r.Recv && (r.Queued || r.Advertised):
+		p.ask(c, m, r, variants.CancelRecv, r.Advertised)
 	case !r.Recv && r.Queued:
-		m.posted.Remove(r)
-		p.takenBack(m, r)
+		p.ask(c, m, r, variants.CancelSend, r.Delivered)
 	default:
 		p.Count.CancelsRefused++
 	}
 }
 
-// takenBack ends a cancelled request. The positions behind it have shifted.
-func (p *Protocol) takenBack(m *remote, r *variants.Request) {
+// ask asks whether a request may be taken back; known says whether the peer
+// has been told of it.
+func (p *Protocol) ask(c *comm, m *remote, r *variants.Request, k variants.Kind, known bool) {
 	m.loose = true
-	p.Cancelled(r)
-}
-
-// askRecv asks whether the RTR of a receive may be taken back.
-func (p *Protocol) askRecv(c *comm, m *remote, r *variants.Request) {
 	p.Ask(r, m.peer)
-	p.Out.Control(m.peer, c.envelope(variants.CancelRecv, r.Tag, placeOf(r)),
-		uint64(p.Me), uint64(uint32(r.Peer)), uint64(r.Ticket))
+	words := [4]uint64{uint64(p.Me), uint64(uint32(r.Peer)), uint64(r.Ticket)}
+	if known {
+		words[3] = 1
+	}
+	p.Out.Control(m.peer, c.envelope(k, r.Tag, placeOf(r)), words[:]...)
 }
 
 func (p *Protocol) onCancelRecv(c *comm, e variants.Envelope, payload []byte) {
 	m := p.remote(c, e.Src)
+	m.loose = true
 	number := uint32(variants.Word(payload, 2))
-	flags := uint8(0)
+	yes := variants.Word(payload, 3) == 0
 	for i := range m.rtrs {
 		if m.rtrs[i].number == number {
 			m.rtrs = append(m.rtrs[:i], m.rtrs[i+1:]...)
-			m.loose = true
-			flags = flagGranted
+			yes = true
 			break
 		}
 	}
-	p.reply(e, payload, flags)
+	p.reply(e, payload, 0, yes)
 }
 
 func (p *Protocol) onCancelSend(c *comm, e variants.Envelope, payload []byte) {
-	flags := uint8(flagSend)
-	for x := c.First(); x != nil; x = x.Following() {
+	p.remote(c, e.Src).loose = true
+	yes := variants.Word(payload, 3) == 0
+	for x := c.First(); x != nil && !yes; x = x.Following() {
 		if x.Src == e.Src && x.Tag == e.Tag && x.Ticket == e.Ticket && x.Kind == variants.EnvDS {
-			c.Drop(x)
 			p.Out.Consumed(p.Out.Peer(int32(variants.Word(payload, 0))), x.Size)
-			p.remote(c, e.Src).loose = true
-			flags |= flagGranted
+			c.Drop(x)
+			yes = true
 			break
 		}
 	}
-	p.reply(e, payload, flags)
+	p.reply(e, payload, flagSend, yes)
 }
 
 // reply answers a rank that names itself in the question, since this one may
 // not have opened the communicator yet.
-func (p *Protocol) reply(e variants.Envelope, payload []byte, flags uint8) {
+func (p *Protocol) reply(e variants.Envelope, payload []byte, flags uint8, yes bool) {
+	if yes {
+		flags |= flagGranted
+	}
 	p.Out.Control(p.Out.Peer(int32(variants.Word(payload, 0))), variants.Envelope{Kind: variants.CancelReply,
 		Flags: flags, Ctx: e.Ctx, Src: int32(variants.Word(payload, 1)), Tag: e.Tag, Ticket: e.Ticket},
 		variants.Word(payload, 2))
@@ -84,11 +81,12 @@ func (p *Protocol) onCancelReply(c *comm, e variants.Envelope, payload []byte) {
 	m := p.remote(c, e.Src)
 	number := uint32(variants.Word(payload, 0))
 	var r *variants.Request
+	var q *variants.Queue
 	if e.Flags&flagSend != 0 {
-		for r = m.synced.Head(); r != nil && r.Ticket != number; {
-			r = r.Next()
+		if r, q = find(&m.synced, number), &m.synced; r == nil {
+			r, q = find(&m.posted, number), &m.posted
 		}
-	} else {
+	} else if r, q = find(&c.Posted, number), &c.Posted; r == nil {
 		r = p.advertised(number)
 	}
 	if r == nil || !r.Cancelling {
@@ -99,14 +97,23 @@ func (p *Protocol) onCancelReply(c *comm, e variants.Envelope, payload []byte) {
 		p.Count.CancelsRefused++
 		return
 	}
-	if !r.Recv {
-		m.synced.Remove(r)
+	if r.Queued {
+		q.Remove(r)
 	}
 	if r.Landed { // it was not the program that asked
 		p.Complete(r, errMismatch)
 		return
 	}
-	p.takenBack(m, r)
+	p.Cancelled(r)
+}
+
+func find(q *variants.Queue, number uint32) *variants.Request {
+	for r := q.Head(); r != nil; r = r.Next() {
+		if r.Ticket == number {
+			return r
+		}
+	}
+	return nil
 }
 
 // PeerFailed implements variants.Protocol.

@@ -26,7 +26,7 @@ import (
 //     is merely slow: if the other side has not come to that position yet it
 //     remembers the question, and answers when it does.
 //
-// A receive of any tag, and a request that was cancelled, make positions
+// A receive of any tag, and a request that is being cancelled, make positions
 // meaningless; they are marked unknown from then on and no longer compared.
 
 // errMismatch is the error of a send and a receive of which one is eager and
@@ -49,6 +49,10 @@ const (
 func positionOf(e variants.Envelope) position {
 	return position{e.Ticket, e.Flags&flagKnown != 0}
 }
+
+// contradicts reports whether a message of a remote belongs to another
+// operation than the one it has met.
+func (m *remote) contradicts(a, b position) bool { return !m.loose && a.differs(b) }
 
 // differs reports whether two positions are known and not the same.
 func (a position) differs(b position) bool { return a.known && b.known && a.n != b.n }
@@ -174,12 +178,10 @@ func (p *Protocol) onMismatch(c *comm, e variants.Envelope, payload []byte) {
 	if e.Flags&flagSend != 0 {
 		q = &m.posted
 	}
-	for r := q.Head(); r != nil; r = r.Next() {
-		if r.Ticket == number {
-			q.Remove(r)
-			p.Complete(r, errMismatch)
-			return
-		}
+	if r := find(q, number); r != nil {
+		q.Remove(r)
+		p.Complete(r, errMismatch)
+		return
 	}
 	if r := p.advertised(number); r != nil && e.Flags&flagSend == 0 {
 		p.Complete(r, errMismatch)
@@ -210,7 +212,7 @@ func (p *Protocol) doubtReceive(c *comm, m *remote, e variants.Envelope) {
 		if r.Recv && r.Advertised && !r.Landed && r.Ctx == c.Context && r.Peer == e.Src && r.Tag == e.Tag && placeOf(r) == at {
 			r.Landed = true // does not fit
 			if !r.Cancelling {
-				p.askRecv(c, m, r)
+				p.ask(c, m, r, variants.CancelRecv, true)
 			}
 		}
 	})

@@ -37,7 +37,7 @@ func (p *Protocol) PostRecv(r *variants.Request) {
 		return
 	}
 	if r.Tag != variants.AnyTag {
-		if l := m.lane(r.Tag); l.askedRecv.about(r) {
+		if l := m.lane(r.Tag); !m.loose && l.askedRecv.about(r) {
 			p.contradict(c, m, r, l.askedRecv.number)
 			l.askedRecv = question{}
 			return
@@ -52,7 +52,7 @@ func (p *Protocol) advertise(c *comm, m *remote, r *variants.Request) {
 	case m.peer.Failed:
 		p.Complete(r, variants.ErrPeerDied)
 		return
-	case c.eagerAt(r):
+	case !m.loose && c.eagerAt(r):
 		p.Complete(r, errMismatch)
 		return
 	}
@@ -85,7 +85,7 @@ func (p *Protocol) receive(c *comm, m *remote, r *variants.Request, e variants.E
 		p.Out.Control(m.peer, variants.Envelope{Kind: variants.Ack, Ctx: c.ID, Src: c.Rank, Tag: e.Tag, Ticket: e.Ticket})
 	}
 	switch {
-	case positionOf(e).differs(placeOf(r)):
+	case m.contradicts(positionOf(e), placeOf(r)):
 		p.Complete(r, errMismatch)
 	case size > len(r.Buf):
 		p.Complete(r, variants.ErrTruncate)

@@ -55,7 +55,7 @@ func (p *Protocol) PostSend(r *variants.Request) {
 		p.grant(c, m, r, a)
 		return
 	}
-	if l.askedSend.about(r) {
+	if !m.loose && l.askedSend.about(r) {
 		p.contradict(c, m, r, l.askedSend.number)
 		l.askedSend = question{}
 		return
@@ -93,7 +93,7 @@ func (p *Protocol) onRTR(c *comm, e variants.Envelope, payload []byte) {
 
 // grant writes a long send into the receive that it has matched.
 func (p *Protocol) grant(c *comm, m *remote, r *variants.Request, a rtr) {
-	if a.position.differs(placeOf(r)) {
+	if m.contradicts(a.position, placeOf(r)) {
 		p.refuse(c, m, r, a)
 		return
 	}
