@@ -31,18 +31,19 @@ func Plan(p world.Protocol, short, deep bool) []Part {
 	if deep {
 		sample = 20
 	}
+	many := sample
 	if cfg.SizesMatch {
-		sample *= 100 // few of them are allowed
+		many *= 50 // few of the programs of two ranks are allowed
 	}
 	parts := []Part{
 		{Name: "all of 2, reduced", Ranks: 2, Pieces: 2, Programs: reduced.Programs(2)},
 		{Name: "all of 2, reduced, mailboxes of 1", Ranks: 2, Pieces: 1, Capacity: 1, Programs: reduced.Programs(2)},
 		{Name: "all of 2, reduced, states by history", Ranks: 2, Pieces: 1, Exact: true, Programs: reduced.Programs(2)},
 		{Name: "all of 1, full", Ranks: 2, Pieces: 2, Programs: full.Programs(1)},
-		{Name: "sample of 3, full, writes in 2 pieces", Ranks: 2, Pieces: 2, Programs: full.Sample(3, 200*sample, 1)},
-		{Name: "sample of 4, full, mailboxes of 2", Ranks: 2, Pieces: 1, Capacity: 2, Programs: full.Sample(4, 20*sample, 2)},
+		{Name: "sample of 3, full, writes in 2 pieces", Ranks: 2, Pieces: 2, Programs: full.Sample(3, 200*many, 1)},
+		{Name: "sample of 4, full, mailboxes of 2", Ranks: 2, Pieces: 1, Capacity: 2, Programs: full.Sample(4, 20*many, 2)},
 		{Name: "sample of 2, 3 ranks", Ranks: 3, Pieces: 1, Programs: mixed.Sample(2, 500*sample, 3)},
-		{Name: "sample of 3, 3 ranks", Ranks: 3, Pieces: 1, Programs: mixed.Sample(3, 10*sample, 4)},
+		{Name: "sample of 3, 3 ranks", Ranks: 3, Pieces: 1, Programs: mixed.Sample(3, 20*sample, 4)},
 	}
 	if !short {
 		parts = append(parts,
