@@ -44,6 +44,8 @@ func newWorld(k *rank) *Comm {
 		p2p:  &variants.Context{ID: 0, Rank: me},
 		coll: &variants.Context{ID: 1, Rank: me, Tags: collNames},
 	}
+	k.mu.Lock() // the background runs already: another rank may have died
+	defer k.mu.Unlock()
 	k.proto.Open(c.p2p)
 	k.proto.Open(c.coll)
 	return c
