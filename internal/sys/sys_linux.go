@@ -106,7 +106,7 @@ func vmCopy(call uintptr, pid int, addr uint64, local []byte) (int, error) {
 	riov := unix.RemoteIovec{Base: uintptr(addr), Len: len(local)}
 	for {
 		// RawSyscall: a copy is not a wait. Callers bound its size, so it
-		// holds up a collection for some tens of microseconds at most.
+		// holds up a collection for some hundred microseconds at most.
 		n, _, e := syscall.RawSyscall6(call, uintptr(pid),
 			uintptr(unsafe.Pointer(&liov)), 1, uintptr(unsafe.Pointer(&riov)), 1, 0)
 		if e == 0 {
