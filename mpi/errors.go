@@ -33,6 +33,9 @@ var (
 	ErrOp = errors.New("operator not defined for this element type")
 	// ErrRequest: the request can not do that (MPI_ERR_REQUEST).
 	ErrRequest = errors.New("invalid request")
+	// ErrBuffer: the attached buffer does not hold the message, or there is none
+	// (MPI_ERR_BUFFER).
+	ErrBuffer = errors.New("no room in the attached buffer")
 	// ErrAssumption: the call breaks an assumption of the protocol optimistic
 	// (thesis 3.14).
 	ErrAssumption = optimistic.ErrAssumption

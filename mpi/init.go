@@ -236,14 +236,7 @@ func Finalize() error {
 
 func (k *rank) finalize(world *Comm) error {
 	k.mu.Lock()
-	k.waitUntil(func() bool {
-		for _, r := range k.buffered {
-			if !r.Done {
-				return false
-			}
-		}
-		return true
-	})
+	k.waitUntil(k.drained)
 	k.mu.Unlock()
 	if err := world.barrier("Finalize"); err != nil {
 		return err

@@ -57,47 +57,6 @@ func Rsend[T Element](c *Comm, buf []T, dest, tag int) error {
 	return c.sendAndWait("Rsend", c.p2p, variants.Standard, b, dest, tag)
 }
 
-// Bsend sends buf and returns without waiting for the receiver: what cannot be
-// delivered at once is copied (MPI_Bsend). The copy needs no attached buffer;
-// Finalize waits for its delivery.
-func Bsend[T Element](c *Comm, buf []T, dest, tag int) error {
-	b, err := valid(c, "Bsend", buf, dest, tag, false)
-	if err != nil || dest == ProcNull {
-		return err
-	}
-	if s := c.rank.stats; s != nil {
-		defer s.record("Bsend", len(b), time.Now())
-	}
-	k := c.rank
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.proto.TrySend(c.p2p, int32(dest), int32(tag), b) {
-		return nil
-	}
-	r := new(variants.Request)
-	r.Reset()
-	r.Ctx, r.Peer, r.Tag, r.Buf = c.p2p, int32(dest), int32(tag), append([]byte(nil), b...)
-	k.proto.PostSend(r)
-	k.leave()
-	if !r.Done {
-		k.keepBuffered(r)
-	}
-	return c.outcome("Bsend", r)
-}
-
-// keepBuffered remembers a buffered send for Finalize, and forgets those that
-// are done.
-func (k *rank) keepBuffered(r *variants.Request) {
-	keep := k.buffered[:0]
-	for _, b := range k.buffered {
-		if !b.Done {
-			keep = append(keep, b)
-		}
-	}
-	clear(k.buffered[len(keep):])
-	k.buffered = append(keep, r)
-}
-
 // Recv receives a message of at most len(buf) elements from rank source, or
 // from AnySource, with the given tag or AnyTag (MPI_Recv). If the message is
 // longer, buf is unchanged and the error wraps ErrTruncate.
@@ -134,9 +93,39 @@ func Sendrecv[T Element](c *Comm, send []T, dest, sendTag int, recv []T, source,
 	return c.exchange("Sendrecv", c.p2p, out, dest, sendTag, in, source, recvTag)
 }
 
+// SendrecvReplace sends buf to dest and receives into the same buf from source
+// (MPI_Sendrecv_replace). What is sent is copied first.
+func SendrecvReplace[T Element](c *Comm, buf []T, dest, sendTag, source, recvTag int) (Status, error) {
+	in, err := validReplace(c, "SendrecvReplace", buf, dest, sendTag, source, recvTag)
+	if err != nil {
+		return Status{}, err
+	}
+	if s := c.rank.stats; s != nil {
+		defer s.record("SendrecvReplace", 2*len(in), time.Now())
+	}
+	out := borrow[byte](c, len(in))
+	defer giveBack(c, out)
+	copy(out, in)
+	c.rank.mu.Lock()
+	return c.exchange("SendrecvReplace", c.p2p, out, dest, sendTag, in, source, recvTag)
+}
+
+func validReplace[T Element](c *Comm, op string, buf []T, dest, sendTag, source, recvTag int) ([]byte, error) {
+	if _, err := valid(c, op, buf, dest, sendTag, false); err != nil {
+		return nil, err
+	}
+	return valid(c, op, buf, source, recvTag, true)
+}
+
 // eagerTries bounds how often a send tries again to get a short message past a
 // full device before it leaves a copy behind.
 const eagerTries = 256
+
+// trySend sends a message that needs no request, or reports false. It may
+// release the lock in between.
+func (k *rank) trySend(ctx *variants.Context, dest, tag int32, b []byte) bool {
+	return k.proto.TrySend(ctx, dest, tag, b) || k.squeeze(ctx, dest, tag, b)
+}
 
 // squeeze tries for a while to send a short message that a full device has
 // refused. It may release the lock in between.

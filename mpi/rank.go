@@ -5,8 +5,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/exanet-mpi/exanet/variants"
 )
 
 // rank is one MPI process, or one of several in this process: a protocol and a
@@ -30,12 +28,13 @@ type rank struct {
 	ended     atomic.Bool // Finalize has returned: calls are errors
 	deaths    uint32
 
-	spare    *blocking
-	buffered []*variants.Request // buffered sends under way
-	scratch  [][]byte            // for reductions
-	probes   *probe              // calls of Probe that wait
-	stats    *callStats          // nil: not wanted
-	done     chan struct{}       // closed when the background goroutine has ended
+	spare     *pooled
+	schedules []*Request    // those under way that are more than a message
+	leavings  leavings      // sends under way that no call waits for
+	scratch   [][]byte      // for reductions
+	probes    *probe        // calls of Probe that wait
+	stats     *callStats    // nil: not wanted
+	done      chan struct{} // closed when the background goroutine has ended
 }
 
 func newRank(f fabric, o *settings) (*rank, error) {
@@ -48,30 +47,6 @@ func newRank(f fabric, o *settings) (*rank, error) {
 	k.cond.L = &k.mu
 	go k.background(f.MarkBackground())
 	return k, nil
-}
-
-// blocking is the request of a call that waits for it, kept for reuse.
-type blocking struct {
-	variants.Request
-	next *blocking
-}
-
-func (k *rank) take() *blocking {
-	b := k.spare
-	if b == nil {
-		b = new(blocking)
-	} else {
-		k.spare = b.next
-	}
-	b.Request.Reset()
-	return b
-}
-
-func (k *rank) put(b *blocking) {
-	b.Buf = nil
-	b.Transfer.Src = nil
-	b.next = k.spare
-	k.spare = b
 }
 
 // pollBatch bounds how long a poll keeps the lock.
@@ -110,6 +85,9 @@ func (k *rank) pollUntil(done func() bool) (moved bool) {
 		moved = true
 	}
 	if k.proto.Busy() && k.proto.Progress() {
+		moved = true
+	}
+	if len(k.schedules) > 0 && k.advance() {
 		moved = true
 	}
 	if !moved {
@@ -234,7 +212,7 @@ func (k *rank) sleep(mark uint32) (doubtful bool) {
 // leave is called with the lock held at the end of every call that may have
 // changed what is pending.
 func (k *rank) leave() {
-	if !k.proto.Restless() {
+	if !k.proto.Restless() && len(k.schedules) == 0 {
 		return
 	}
 	k.hurry()
@@ -244,7 +222,7 @@ func (k *rank) leave() {
 		}
 		return
 	}
-	if !k.proto.Pending() {
+	if !k.pending() {
 		return
 	}
 	if !k.armed {
@@ -256,6 +234,10 @@ func (k *rank) leave() {
 		k.fab.WakeBackground(k.fab.Rank())
 	}
 }
+
+// pending reports whether arrivals need this rank's attention although nobody
+// waits: the protocol's or a schedule's next step.
+func (k *rank) pending() bool { return k.proto.Pending() || len(k.schedules) > 0 }
 
 // nudge makes all who wait look again, after a request has been completed by
 // somebody else than the leader.
@@ -283,7 +265,7 @@ func (k *rank) background(mark uint32) {
 				k.mu.Lock()
 				continue
 			}
-			if !k.proto.Pending() || k.armed {
+			if !k.pending() || k.armed {
 				break
 			}
 			if k.proto.Busy() {

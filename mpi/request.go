@@ -6,15 +6,52 @@ import (
 	"github.com/exanet-mpi/exanet/variants"
 )
 
-// Request is a send or receive under way (MPI_Request). Once Wait or a
-// successful Test has returned, it is inert: waiting for it again returns an
-// empty Status at once.
+// Request is an operation under way (MPI_Request). It is one of
+//
+//   - a message that the protocol has: m, taken from the rank's spare ones and
+//     given back by the call that ends the request;
+//   - a schedule that the progress engine carries on: s;
+//   - nothing, if it was complete when it was posted: most eager sends, and
+//     what goes to ProcNull.
+//
+// Which one it is, is a matter of comparing pointers, so that what most
+// programs wait for costs no indirect call. A Request is active from when it is
+// posted or started until Wait, or a Test that succeeds, has returned. Then it
+// is inert, waiting for it again returns an empty Status at once; or inactive,
+// if it is persistent.
 type Request struct {
-	r     variants.Request
-	c     *Comm
-	op    string
-	inert bool // nothing to wait for
-	null  bool // it had ProcNull
+	m      *pooled
+	s      schedule
+	fixed  *persistent // nil: it is not persistent
+	c      *Comm
+	op     string
+	active bool
+	null   bool // a receive from ProcNull
+	over   bool // the schedule has ended; under the rank's lock
+}
+
+// pooled is a request of the protocol, kept for reuse.
+type pooled struct {
+	variants.Request
+	next *pooled
+}
+
+func (k *rank) take() *pooled {
+	m := k.spare
+	if m == nil {
+		m = new(pooled)
+	} else {
+		k.spare = m.next
+	}
+	m.Request.Reset()
+	return m
+}
+
+func (k *rank) put(m *pooled) {
+	m.Buf = nil
+	m.Transfer.Src = nil
+	m.next = k.spare
+	k.spare = m
 }
 
 // Isend begins a send (MPI_Isend).
@@ -23,7 +60,7 @@ func Isend[T Element](c *Comm, buf []T, dest, tag int) (*Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.post("Isend", variants.Standard, false, b, dest, tag), nil
+	return c.postSend("Isend", variants.Standard, b, dest, tag), nil
 }
 
 // Issend begins a synchronous send (MPI_Issend).
@@ -32,7 +69,7 @@ func Issend[T Element](c *Comm, buf []T, dest, tag int) (*Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.post("Issend", variants.Synchronous, false, b, dest, tag), nil
+	return c.postSend("Issend", variants.Synchronous, b, dest, tag), nil
 }
 
 // Irsend begins a ready send (MPI_Irsend); it behaves as Isend.
@@ -41,15 +78,7 @@ func Irsend[T Element](c *Comm, buf []T, dest, tag int) (*Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.post("Irsend", variants.Standard, false, b, dest, tag), nil
-}
-
-// Ibsend begins a buffered send (MPI_Ibsend), which is complete at once.
-func Ibsend[T Element](c *Comm, buf []T, dest, tag int) (*Request, error) {
-	if err := Bsend(c, buf, dest, tag); err != nil {
-		return nil, err
-	}
-	return &Request{c: c, op: "Ibsend", r: variants.Request{Done: true, Slot: -1}}, nil
+	return c.postSend("Irsend", variants.Standard, b, dest, tag), nil
 }
 
 // Irecv begins a receive (MPI_Irecv).
@@ -58,121 +87,146 @@ func Irecv[T Element](c *Comm, buf []T, source, tag int) (*Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.post("Irecv", variants.Standard, true, b, source, tag), nil
+	return c.postRecv("Irecv", b, source, tag), nil
 }
 
-func (c *Comm) post(op string, mode variants.Mode, recv bool, b []byte, peer, tag int) *Request {
-	if s := c.rank.stats; s != nil {
-		defer s.record(op, len(b), time.Now())
-	}
-	q := &Request{c: c, op: op}
-	q.r.Reset()
-	if peer == ProcNull {
-		q.r.Done, q.null = true, true
-		q.r.Recv = recv
+func (c *Comm) postSend(op string, mode variants.Mode, b []byte, dest, tag int) *Request {
+	q := &Request{c: c, op: op, active: true}
+	if dest == ProcNull {
 		return q
 	}
-	r := &q.r
-	r.Recv, r.Mode, r.Ctx, r.Peer, r.Tag, r.Buf = recv, mode, c.p2p, int32(peer), int32(tag), b
 	k := c.rank
-	k.mu.Lock()
-	switch {
-	case recv:
-		k.proto.PostRecv(r)
-	case mode == variants.Standard && (k.proto.TrySend(r.Ctx, r.Peer, r.Tag, b) || k.squeeze(r.Ctx, r.Peer, r.Tag, b)):
-		r.Done = true
-	default:
-		k.proto.PostSend(r)
+	if s := k.stats; s != nil {
+		defer s.record(op, len(b), time.Now())
 	}
+	k.mu.Lock()
+	if mode != variants.Standard || !k.trySend(c.p2p, int32(dest), int32(tag), b) {
+		q.m = k.take()
+		q.m.Ctx, q.m.Mode, q.m.Peer, q.m.Tag, q.m.Buf = c.p2p, mode, int32(dest), int32(tag), b
+		k.proto.PostSend(&q.m.Request)
+		k.leave()
+	}
+	k.mu.Unlock()
+	return q
+}
+
+func (c *Comm) postRecv(op string, b []byte, source, tag int) *Request {
+	q := &Request{c: c, op: op, active: true}
+	if source == ProcNull {
+		q.null = true
+		return q
+	}
+	k := c.rank
+	if s := k.stats; s != nil {
+		defer s.record(op, len(b), time.Now())
+	}
+	k.mu.Lock()
+	q.m = k.take()
+	q.m.Recv, q.m.Ctx, q.m.Peer, q.m.Tag, q.m.Buf = true, c.p2p, int32(source), int32(tag), b
+	k.proto.PostRecv(&q.m.Request)
 	k.leave()
 	k.mu.Unlock()
 	return q
 }
 
-// Wait waits until the request has completed (MPI_Wait).
-func (q *Request) Wait() (Status, error) {
-	if q.idle() {
-		return emptyStatus, nil
+// idle reports whether there is nothing to wait for.
+func (q *Request) idle() bool { return q == nil || !q.active }
+
+// immediate reports whether an active request was complete when it was posted.
+// That needs no lock: the request belongs to its owner alone.
+func (q *Request) immediate() bool { return q.m == nil && q.s == nil }
+
+// done reports whether an active request has completed.
+func (q *Request) done() bool {
+	if q.m != nil {
+		return q.m.Done
 	}
-	k := q.c.rank
-	if s := k.stats; s != nil {
-		defer s.record("Wait", 0, time.Now())
-	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if !q.r.Done && k.ended.Load() {
-		return Status{}, q.misuse("Wait", "it had not completed when Finalize was called, and never will")
-	}
-	k.waitUntil(func() bool { return q.r.Done })
-	return q.finish()
+	return q.s == nil || q.over
 }
 
-// Test reports whether the request has completed (MPI_Test).
-func (q *Request) Test() (done bool, st Status, err error) {
-	if q.idle() {
-		return true, emptyStatus, nil
-	}
-	k := q.c.rank
-	if s := k.stats; s != nil {
-		defer s.record("Test", 0, time.Now())
-	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if !q.r.Done {
-		k.tryPoll()
-	}
-	if !q.r.Done {
-		k.leave()
-		k.relaxIdle()
-		return false, Status{}, nil
-	}
-	st, err = q.finish()
-	return true, st, err
-}
-
-// relaxIdle lets others run after a call that found nothing, which programs
-// repeat in loops.
-func (k *rank) relaxIdle() {
-	k.mu.Unlock()
-	k.fab.Yield()
-	k.mu.Lock()
-}
-
-// finish makes a completed request inert and returns its outcome.
-func (q *Request) finish() (Status, error) {
-	q.inert = true
-	if q.null {
-		if q.r.Recv {
-			return nullStatus, nil
+// finish ends a completed request and returns its outcome. Unless it is
+// immediate the caller holds the rank's lock.
+func (q *Request) finish() (st Status, err error) {
+	q.active = false
+	switch {
+	case q.m != nil:
+		st, err = statusOf(&q.m.Request), q.c.outcome(q.op, &q.m.Request)
+		if q.fixed == nil {
+			q.c.rank.put(q.m)
 		}
-		return emptyStatus, nil
+		q.m = nil
+	case q.s != nil:
+		st, err = q.s.outcome()
+		if q.fixed == nil {
+			q.s = nil
+		}
+	case q.null:
+		st = nullStatus
+	default:
+		st = emptyStatus
 	}
-	err := q.c.outcome(q.op, &q.r)
-	q.r.Buf = nil
-	return statusOf(&q.r), err
+	return st, err
 }
 
 // Cancel asks for the request to be taken back (MPI_Cancel). It must be waited
-// for all the same; its Status tells whether it was cancelled.
+// for all the same; its Status tells whether it was cancelled. What is more
+// than one message, a collective for instance, cannot be cancelled.
 func (q *Request) Cancel() error {
-	if q.idle() {
-		return q.misuse("Cancel", "it has completed and was waited for")
-	}
-	if q.null {
+	switch {
+	case q.idle():
+		return q.misuse("Cancel", "it has completed and was waited for, or was not started")
+	case q.s != nil:
+		return q.misuse("Cancel", "only sends and receives can be taken back")
+	case q.immediate():
 		return nil
 	}
 	k := q.c.rank
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if !q.r.Done {
+	q.cancel()
+	return nil
+}
+
+// cancel asks for a message to be taken back, with the lock held.
+func (q *Request) cancel() {
+	k := q.c.rank
+	if !q.m.Done {
 		// What has arrived already has matched.
 		k.tryPoll()
 	}
-	k.proto.Cancel(&q.r)
-	if q.r.Done {
+	k.proto.Cancel(&q.m.Request)
+	if q.m.Done {
 		k.nudge()
 	}
 	k.leave()
+}
+
+// Free gives the request up (MPI_Request_free). A send or receive under way
+// completes all the same, without anyone being told: Finalize waits for the
+// sends. The buffer belongs to the request until then, of a receive too, for
+// which only the arrival of later messages tells. A persistent request can not
+// be started again.
+func (q *Request) Free() error {
+	if q == nil || q.c == nil || !q.active && q.fixed == nil {
+		return q.misuse("Free", "it has completed and was waited for, or was freed before")
+	}
+	k := q.c.rank
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	m := q.m
+	if m == nil && q.fixed != nil {
+		m = q.fixed.m // not under way
+	}
+	switch {
+	case m == nil:
+	case q.m == nil || m.Done:
+		k.put(m)
+	case !m.Recv:
+		k.detach(m, 0)
+	}
+	// The protocol keeps a receive until it completes, the progress engine a
+	// schedule, to which it comes by q.s.
+	q.m, q.fixed, q.active = nil, nil, false
 	return nil
 }
 
@@ -182,92 +236,4 @@ func (q *Request) misuse(op, why string) error {
 		c = q.c
 	}
 	return c.fail(op, noValue, noValue, noValue, ErrRequest, why)
-}
-
-// WaitAll waits until all requests have completed (MPI_Waitall). It returns the
-// first error in the order of the arguments; all requests are inert then.
-func WaitAll(reqs ...*Request) error {
-	k := rankOf(reqs)
-	if k == nil {
-		return nil
-	}
-	if s := k.stats; s != nil {
-		defer s.record("WaitAll", 0, time.Now())
-	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.ended.Load() {
-		for _, q := range reqs {
-			if !q.idle() && !q.r.Done {
-				return q.misuse("WaitAll", "a request had not completed when Finalize was called, and never will")
-			}
-		}
-	}
-	i := 0
-	k.waitUntil(func() bool {
-		for i < len(reqs) && (reqs[i].idle() || reqs[i].r.Done) {
-			i++
-		}
-		return i == len(reqs)
-	})
-	var first error
-	for _, q := range reqs {
-		if q.idle() {
-			continue
-		}
-		if _, err := q.finish(); err != nil && first == nil {
-			first = err
-		}
-	}
-	return first
-}
-
-// WaitAny waits until one of the requests has completed and returns its index
-// (MPI_Waitany). If none is active, the index is -1.
-func WaitAny(reqs ...*Request) (index int, st Status, err error) {
-	k := rankOf(reqs)
-	if k == nil {
-		return -1, emptyStatus, nil
-	}
-	if s := k.stats; s != nil {
-		defer s.record("WaitAny", 0, time.Now())
-	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.ended.Load() && !anyDone(reqs) {
-		return -1, Status{}, (*Request)(nil).misuse("WaitAny", "no request had completed when Finalize was called, and none will")
-	}
-	index = -1
-	k.waitUntil(func() bool {
-		for i, q := range reqs {
-			if !q.idle() && q.r.Done {
-				index = i
-				return true
-			}
-		}
-		return false
-	})
-	st, err = reqs[index].finish()
-	return index, st, err
-}
-
-func anyDone(reqs []*Request) bool {
-	for _, q := range reqs {
-		if !q.idle() && q.r.Done {
-			return true
-		}
-	}
-	return false
-}
-
-func (q *Request) idle() bool { return q == nil || q.inert || q.c == nil }
-
-// rankOf returns the rank of the active requests, nil if there are none.
-func rankOf(reqs []*Request) *rank {
-	for _, q := range reqs {
-		if !q.idle() {
-			return q.c.rank
-		}
-	}
-	return nil
 }

@@ -1,0 +1,173 @@
+package mpi
+
+import (
+	"fmt"
+	"time"
+)
+
+// Buffered sends (thesis 3.10). What cannot leave at once is copied, and goes
+// as a standard message that no call waits for.
+
+// BsendOverhead is what a buffered message takes of an attached buffer besides
+// its data, in bytes (MPI_BSEND_OVERHEAD).
+const BsendOverhead = 64
+
+// detached is a send that no call waits for: a buffered one, or one whose
+// request was freed.
+type detached struct {
+	m    *pooled
+	room int // taken of the attached buffer, in bytes
+}
+
+// leavings are the detached sends of a rank, and the buffer that bounds them.
+type leavings struct {
+	sends    []detached
+	sweepAt  int // look for completed ones when there are so many
+	attached bool
+	size     int
+	used     int
+}
+
+// AttachBuffer bounds the memory that buffered sends of the caller's rank may
+// occupy, in all its communicators, to size bytes (MPI_Buffer_attach). Each
+// message that cannot leave at once takes its size and BsendOverhead; one that
+// does not fit is an ErrBuffer, nothing of it is sent. Without an attached
+// buffer, buffered sends are not bounded. The memory is Go's: none need be
+// provided.
+func (c *Comm) AttachBuffer(size int) error {
+	if err := c.usable("AttachBuffer"); err != nil {
+		return err
+	}
+	k := c.rank
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	l := &k.leavings
+	switch {
+	case size < 0:
+		return c.fail("AttachBuffer", noValue, noValue, size, ErrBuffer, "its size cannot be negative")
+	case l.attached:
+		return c.fail("AttachBuffer", noValue, noValue, size, ErrBuffer, "there is one already: detach it first")
+	}
+	l.attached, l.size, l.used = true, size, 0
+	return nil
+}
+
+// DetachBuffer waits until all messages have left the attached buffer, ends the
+// bound and returns the size (MPI_Buffer_detach).
+func (c *Comm) DetachBuffer() (size int, err error) {
+	if err := c.usable("DetachBuffer"); err != nil {
+		return 0, err
+	}
+	k := c.rank
+	if s := k.stats; s != nil {
+		defer s.record("DetachBuffer", 0, time.Now())
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	l := &k.leavings
+	if !l.attached {
+		return 0, c.fail("DetachBuffer", noValue, noValue, noValue, ErrBuffer, "there is none: attach one first")
+	}
+	k.waitUntil(func() bool {
+		k.sweep()
+		return l.used == 0
+	})
+	l.attached = false
+	return l.size, nil
+}
+
+// Bsend sends buf and returns without waiting for the receiver: what cannot be
+// delivered at once is copied (MPI_Bsend). The copies are bounded by
+// AttachBuffer, if that was called. Finalize waits for their delivery.
+func Bsend[T Element](c *Comm, buf []T, dest, tag int) error {
+	b, err := valid(c, "Bsend", buf, dest, tag, false)
+	if err != nil || dest == ProcNull {
+		return err
+	}
+	return c.bsend("Bsend", b, dest, tag)
+}
+
+// Ibsend begins a buffered send (MPI_Ibsend), which is complete at once.
+func Ibsend[T Element](c *Comm, buf []T, dest, tag int) (*Request, error) {
+	b, err := valid(c, "Ibsend", buf, dest, tag, false)
+	if err == nil && dest != ProcNull {
+		err = c.bsend("Ibsend", b, dest, tag)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &Request{c: c, op: "Ibsend", active: true}, nil
+}
+
+func (c *Comm) bsend(op string, b []byte, dest, tag int) error {
+	k := c.rank
+	if s := k.stats; s != nil {
+		defer s.record(op, len(b), time.Now())
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.buffer(c, op, b, int32(dest), int32(tag))
+}
+
+// buffer sends b, or a copy of it later, with the lock held.
+func (k *rank) buffer(c *Comm, op string, b []byte, dest, tag int32) error {
+	if k.proto.TrySend(c.p2p, dest, tag, b) {
+		return nil
+	}
+	room := 0
+	if l := &k.leavings; l.attached {
+		room = len(b) + BsendOverhead
+		if l.used+room > l.size {
+			k.tryPoll()
+			k.sweep()
+		}
+		if l.used+room > l.size {
+			why := fmt.Errorf("%w: it takes %d bytes, %d of %d are in use", ErrBuffer, room, l.used, l.size)
+			return c.fail(op, int(dest), int(tag), len(b), why, "attach a larger buffer, or wait until the receivers have caught up")
+		}
+	}
+	m := k.take()
+	m.Ctx, m.Peer, m.Tag, m.Buf = c.p2p, dest, tag, append([]byte(nil), b...)
+	k.proto.PostSend(&m.Request)
+	k.leave()
+	err := c.outcome(op, &m.Request)
+	k.detach(m, room)
+	return err
+}
+
+// detach keeps a send that no call waits for until it has completed.
+func (k *rank) detach(m *pooled, room int) {
+	if m.Done {
+		k.put(m)
+		return
+	}
+	l := &k.leavings
+	l.used += room
+	l.sends = append(l.sends, detached{m, room})
+	if len(l.sends) >= l.sweepAt {
+		k.sweep()
+		l.sweepAt = 2*len(l.sends) + 64 // so that a sweep costs each send but little
+	}
+}
+
+// sweep forgets the detached sends that have completed.
+func (k *rank) sweep() {
+	l := &k.leavings
+	keep := l.sends[:0]
+	for _, d := range l.sends {
+		if d.m.Done {
+			l.used -= d.room
+			k.put(d.m)
+		} else {
+			keep = append(keep, d)
+		}
+	}
+	clear(l.sends[len(keep):])
+	l.sends = keep
+}
+
+// drained reports whether all detached sends have completed.
+func (k *rank) drained() bool {
+	k.sweep()
+	return len(k.leavings.sends) == 0
+}

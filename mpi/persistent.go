@@ -1,0 +1,132 @@
+package mpi
+
+import (
+	"time"
+
+	"github.com/exanet-mpi/exanet/variants"
+)
+
+// Persistent requests (thesis 3.11): made once, started as often as wanted.
+// Neither Start nor Wait allocates.
+
+// persistent is what a request needs to be started again.
+type persistent struct {
+	m          *pooled // nil: it is no message, or goes to ProcNull
+	buf        []byte
+	peer, tag  int
+	mode       variants.Mode
+	recv, copy bool // a receive; a buffered send
+}
+
+// SendInit makes a persistent send, which is not yet active (MPI_Send_init).
+// Free it when it is no longer needed.
+func SendInit[T Element](c *Comm, buf []T, dest, tag int) (*Request, error) {
+	return fix(c, "SendInit", buf, persistent{peer: dest, tag: tag})
+}
+
+// SsendInit is SendInit for synchronous sends (MPI_Ssend_init).
+func SsendInit[T Element](c *Comm, buf []T, dest, tag int) (*Request, error) {
+	return fix(c, "SsendInit", buf, persistent{peer: dest, tag: tag, mode: variants.Synchronous})
+}
+
+// RsendInit is SendInit for ready sends (MPI_Rsend_init), which behave as
+// standard ones.
+func RsendInit[T Element](c *Comm, buf []T, dest, tag int) (*Request, error) {
+	return fix(c, "RsendInit", buf, persistent{peer: dest, tag: tag})
+}
+
+// BsendInit is SendInit for buffered sends (MPI_Bsend_init): Start copies what
+// cannot be delivered at once.
+func BsendInit[T Element](c *Comm, buf []T, dest, tag int) (*Request, error) {
+	return fix(c, "BsendInit", buf, persistent{peer: dest, tag: tag, copy: true})
+}
+
+// RecvInit makes a persistent receive, which is not yet active
+// (MPI_Recv_init).
+func RecvInit[T Element](c *Comm, buf []T, source, tag int) (*Request, error) {
+	return fix(c, "RecvInit", buf, persistent{peer: source, tag: tag, recv: true})
+}
+
+func fix[T Element](c *Comm, op string, buf []T, p persistent) (*Request, error) {
+	b, err := valid(c, op, buf, p.peer, p.tag, p.recv)
+	if err != nil {
+		return nil, err
+	}
+	p.buf = b
+	if p.peer != ProcNull {
+		p.m = new(pooled)
+	}
+	return &Request{c: c, op: op, fixed: &p, null: p.m == nil && p.recv}, nil
+}
+
+// Start makes a persistent request active (MPI_Start). Its buffer belongs to
+// the request until it has been waited for.
+func (q *Request) Start() error { return startAll("Start", q) }
+
+// StartAll makes persistent requests active, in the order of the arguments
+// (MPI_Startall). If one of them cannot be started none is.
+func StartAll(reqs ...*Request) error { return startAll("StartAll", reqs...) }
+
+func startAll(op string, reqs ...*Request) error {
+	for _, q := range reqs {
+		switch {
+		case q == nil || q.fixed == nil:
+			return q.misuse(op, "it is not persistent, or was freed")
+		case q.active:
+			return q.misuse(op, "it is active: wait for it first")
+		case q.c.rank != reqs[0].c.rank:
+			return q.misuse(op, "the requests belong to different ranks")
+		}
+		if err := q.c.usable(op); err != nil {
+			return err
+		}
+	}
+	if len(reqs) == 0 {
+		return nil
+	}
+	k := reqs[0].c.rank
+	if s := k.stats; s != nil {
+		defer s.record(op, 0, time.Now())
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for i, q := range reqs {
+		if q.active {
+			return q.misuse(op, "it is active: argument "+itoa(i)+" is the same request as an earlier one")
+		}
+		if err := q.start(op); err != nil {
+			return err
+		}
+	}
+	k.leave()
+	return nil
+}
+
+// start begins a persistent request, with the lock held.
+func (q *Request) start(op string) error {
+	p, k := q.fixed, q.c.rank
+	if q.s != nil {
+		k.run(q)
+		return nil
+	}
+	ctx, peer, tag := q.c.p2p, int32(p.peer), int32(p.tag)
+	if p.copy && p.m != nil {
+		if err := k.buffer(q.c, op, p.buf, peer, tag); err != nil {
+			return err
+		}
+	}
+	q.active = true
+	if p.m == nil || p.copy || !p.recv && p.mode == variants.Standard && k.trySend(ctx, peer, tag, p.buf) {
+		return nil // complete at once
+	}
+	m := p.m
+	m.Reset()
+	m.Recv, m.Mode, m.Ctx, m.Peer, m.Tag, m.Buf = p.recv, p.mode, ctx, peer, tag, p.buf
+	q.m = m
+	if p.recv {
+		k.proto.PostRecv(&m.Request)
+	} else {
+		k.proto.PostSend(&m.Request)
+	}
+	return nil
+}
