@@ -25,18 +25,20 @@ type Protocol struct {
 	Tickets bool
 }
 
-// Protocols are the protocols there are, the default first.
+// Protocols are the protocols there are, the default first. The assertions let
+// this compile with the tag hostfabric too, under which variants.Device is that
+// of emu/host and no world runs.
 var Protocols = []Protocol{
 	{Name: "ticket", Tickets: true,
-		Make: func(me int, dev Device) variants.Protocol { return ticket.New(me, dev) }},
+		Make: func(me int, dev Device) variants.Protocol { return ticket.New(me, dev.(variants.Device)) }},
 	{Name: "envless",
-		Make: func(me int, dev Device) variants.Protocol { return envless.New(me, dev, false) }},
+		Make: func(me int, dev Device) variants.Protocol { return envless.New(me, dev.(variants.Device), false) }},
 	{Name: "rtr",
-		Make: func(me int, dev Device) variants.Protocol { return rtr.New(me, dev) }},
+		Make: func(me int, dev Device) variants.Protocol { return rtr.New(me, dev.(variants.Device)) }},
 	{Name: "optimistic", NoProbe: true, NoAnySource: true, SizesMatch: true,
-		Make: func(me int, dev Device) variants.Protocol { return optimistic.New(me, dev) }},
+		Make: func(me int, dev Device) variants.Protocol { return optimistic.New(me, dev.(variants.Device)) }},
 	{Name: "readbased",
-		Make: func(me int, dev Device) variants.Protocol { return readbased.New(me, dev) }},
+		Make: func(me int, dev Device) variants.Protocol { return readbased.New(me, dev.(variants.ReadingDevice)) }},
 }
 
 // Config returns a world of the protocol with so many ranks.
