@@ -4,8 +4,6 @@ package mpi_test
 
 import (
 	"errors"
-	"fmt"
-	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -16,111 +14,6 @@ import (
 
 func runOptimistic(n int, rank func(c *mpi.Comm) error) error {
 	return mpi.Run(n, rank, mpi.WithVariant("optimistic"))
-}
-
-// Programs that keep to the assumptions: on even tags messages are short, on odd
-// ones long. Sends and receives of a (source, tag) match in order, whatever the
-// order in which tags and peers are served.
-func TestOptimisticRandomPrograms(t *testing.T) {
-	programs := 300
-	if testing.Short() {
-		programs = 60
-	}
-	for seed := range uint64(programs) {
-		n := 2 + int(seed%4)
-		err := runOptimistic(n, func(c *mpi.Comm) error {
-			type message struct{ from, to, tag, size, id int }
-			// All ranks draw the same messages, then each its own order.
-			r := rand.New(rand.NewPCG(seed, 1))
-			var all []message
-			for id := range 20 * n {
-				m := message{r.IntN(n), r.IntN(n), r.IntN(6), r.IntN(4097), id}
-				if m.tag%2 == 1 {
-					m.size = 4097 + r.IntN(60_000)
-				}
-				all = append(all, m)
-			}
-			own := rand.New(rand.NewPCG(seed, uint64(100+c.Rank())))
-			type lane struct{ peer, tag int }
-			var reqs []*mpi.Request
-			var check []func() error
-			post := func(lanes map[lane][]message, send bool) error {
-				for len(lanes) > 0 {
-					for peer := range n {
-						for tag := range 6 {
-							k := lane{peer, tag}
-							if len(lanes[k]) == 0 {
-								delete(lanes, k)
-								continue
-							}
-							if own.IntN(3) > 0 {
-								continue
-							}
-							m := lanes[k][0]
-							lanes[k] = lanes[k][1:]
-							if send {
-								q, err := mpi.Isend(c, pattern(m.size, m.id), peer, tag)
-								if err != nil {
-									return err
-								}
-								reqs = append(reqs, q)
-								continue
-							}
-							room := 4096
-							if tag%2 == 1 {
-								room = 70_000
-							}
-							buf := make([]byte, room)
-							q, err := mpi.Irecv(c, buf, peer, tag)
-							if err != nil {
-								return err
-							}
-							reqs = append(reqs, q)
-							check = append(check, func() error {
-								if string(buf[:m.size]) != string(pattern(m.size, m.id)) {
-									return fmt.Errorf("message %+v: other data", m)
-								}
-								return nil
-							})
-						}
-					}
-				}
-				return nil
-			}
-			in, out := map[lane][]message{}, map[lane][]message{}
-			for _, m := range all {
-				if m.to == c.Rank() {
-					k := lane{m.from, m.tag}
-					in[k] = append(in[k], m)
-				}
-				if m.from == c.Rank() {
-					k := lane{m.to, m.tag}
-					out[k] = append(out[k], m)
-				}
-			}
-			sendFirst := own.IntN(2) == 0
-			first, second := in, out
-			if sendFirst {
-				first, second = out, in
-			}
-			if err := post(first, sendFirst); err != nil {
-				return err
-			}
-			if err := post(second, !sendFirst); err != nil {
-				return err
-			}
-			if err := mpi.WaitAll(reqs...); err != nil {
-				return err
-			}
-			for _, f := range check {
-				if err := f(); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-		require.NoError(t, err, "seed %d", seed)
-	}
 }
 
 func TestOptimisticRefusesWhatItCannotDo(t *testing.T) {

@@ -27,6 +27,16 @@
 // messages are sent and receives are posted is the order of one goroutine's
 // program. AnyTag is used only where a rank has one goroutine.
 //
+// # Programs for optimistic
+//
+// The protocol optimistic (thesis 3.14) takes no receive from any source and no
+// probe, and assumes that short messages meet short buffers and long ones long.
+// Rules keep programs to that. They may still use AnyTag and cancel: then all of
+// a lane are of one length, else the nth message and the nth receive agree. The
+// drain posts receives instead of probing (collector). With Rules.Counted
+// nothing is cancelled and no tag left open, so that the protocol's own count
+// of messages and receives is held against every match.
+//
 // # Every program ends
 //
 // Operations have a total order, their position in Program.Ops, and a blocking
@@ -82,8 +92,9 @@
 // operation observed; for a hang, where each goroutine is. To play one program
 // again, up to 500 times, and to make it smaller if it fails:
 //
-//	go test ./internal/randprog -run 'Random$' -v -seed=N -programs=500 -hang=2s -shrink
+//	go test ./internal/randprog -run 'Random$' -v -play=ticket -seed=N -programs=500 -hang=2s -shrink
 //
+// -play is the name of the subtest: a protocol, with the programs for it.
 // -shrink prints a -keep that selects what is left of the program. A failure
 // that needs what earlier programs left behind takes the whole job of eight
 // seeds: -first=N -programs=8 with N a multiple of 8, and -test.count.

@@ -35,10 +35,14 @@ func (t *thread) drain(gone map[int]bool) {
 	if t.p.single(t.id) && t.rng.IntN(2) == 0 {
 		tags = []int{AnyTag}
 	}
+	look := func() { t.leftOver(tags[t.rng.IntN(len(tags))]) }
+	if t.p.Rules.paired() {
+		look = t.collector(gone)
+	}
 	for t.got < owed && !t.watch.hangs() {
 		t.testAll(func(q *pending) bool { return true })
-		if len(tags) > 0 && t.got < owed {
-			t.leftOver(tags[t.rng.IntN(len(tags))])
+		if t.got < owed {
+			look()
 		}
 		pause(0)
 	}

@@ -55,9 +55,9 @@ func Drive(start Start, programs []*Program, limit time.Duration) (Tally, error)
 
 // Seeds returns the programs of n seeds from first on, all for the number of
 // ranks of the first, to be played in one world.
-func Seeds(first uint64, n int) (programs []*Program) {
+func Seeds(first uint64, n int, rules Rules) (programs []*Program) {
 	for i := range uint64(n) {
-		programs = append(programs, Generate(first+i, RanksOf(first)))
+		programs = append(programs, Generate(first+i, RanksOf(first), rules))
 	}
 	return programs
 }

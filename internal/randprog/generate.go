@@ -1,6 +1,9 @@
 package randprog
 
-import "math/rand/v2"
+import (
+	"math/rand/v2"
+	"slices"
+)
 
 // seedsPerJob is how many consecutive seeds share a number of ranks, so that
 // their programs can be played one after another in one world.
@@ -38,10 +41,10 @@ type generator struct {
 	reqs map[int][]*Op
 }
 
-// Generate returns the program of a seed for n ranks. It is the same on every
-// rank and every run.
-func Generate(seed uint64, n int) *Program {
-	p := &Program{Seed: seed, Ranks: n}
+// Generate returns the program of a seed for n ranks that keeps to rules. It is
+// the same on every rank and every run.
+func Generate(seed uint64, n int, rules Rules) *Program {
+	p := &Program{Seed: seed, Ranks: n, Rules: rules}
 	g := &generator{Rand: p.random(0), p: p, ledger: newLedger(p)}
 	for rank := range n {
 		threads := 1
@@ -76,6 +79,9 @@ func (g *generator) makePhase(phase int) {
 	g.wild = []float64{0, 0.1, 0.3, 0.6}[g.IntN(4)]
 	g.cancel = []float64{0, 0.2, 0.5}[g.IntN(3)]
 	g.idle = []float64{0, 0.05, 0.2}[g.IntN(3)]
+	if g.p.Rules.Counted {
+		g.cancel = 0
+	}
 
 	if g.IntN(3) > 0 {
 		g.part = prepost
@@ -95,6 +101,24 @@ func (g *generator) makePhase(phase int) {
 	if g.IntN(100) == 0 {
 		g.flood()
 	}
+	if g.p.Rules.Counted {
+		g.answer()
+	}
+}
+
+// answer adds a send for every receive that has none.
+func (g *generator) answer() {
+	for _, r := range slices.Clone(g.ledger.recvs) {
+		for from, t := range g.p.Threads {
+			for k := range tagKinds {
+				if t.Rank == r.From && g.p.tag(g.phase, from, r.Thread, k) == r.RTag && !g.ledger.recvEnds(r) {
+					o := Op{Thread: from, Kind: Isend, Dest: r.Thread, Tag: r.RTag}
+					o.Size = g.fitting(g.ledger.sendEnd(&o), g.size())
+					g.add(o)
+				}
+			}
+		}
+	}
 }
 
 // flood adds many sends from one thread to another, and a few receives: more
@@ -112,10 +136,13 @@ func (g *generator) flood() {
 		o := Op{Thread: from, Kind: Isend, Dest: to, Tag: tag, Size: size}
 		switch g.IntN(40) {
 		case 0:
-			g.add(Op{Thread: to, Kind: Irecv, From: source, RTag: tag, Cap: size})
+			r := Op{Thread: to, Kind: Irecv, From: source, RTag: tag}
+			r.Cap = g.fitting(g.ledger.recvEnd(&r), size)
+			g.add(r)
 		case 1:
 			o.Mode, o.Size = Mode(g.IntN(int(Ready))), g.IntN(size+1)
 		}
+		o.Size = g.fitting(g.ledger.sendEnd(&o), o.Size)
 		g.add(o)
 		if i%8 == 0 {
 			g.add(Op{Thread: from, Kind: Pause})
@@ -139,9 +166,9 @@ func (g *generator) step() {
 	case w < 62:
 		g.receive(Recv)
 	case w < 65:
-		g.receive(Probe)
+		g.receive(g.probeOr(Probe, Recv))
 	case w < 70:
-		g.receive(Iprobe)
+		g.receive(g.probeOr(Iprobe, Irecv))
 	case w < 74:
 		g.sendrecv()
 	case w < 80:
@@ -159,6 +186,14 @@ func (g *generator) step() {
 	}
 }
 
+// probeOr returns probe where programs may probe, else the other kind.
+func (g *generator) probeOr(probe, other Kind) Kind {
+	if g.p.Rules.paired() {
+		return other
+	}
+	return probe
+}
+
 // add numbers the operations of one unit and appends them to the program if
 // the ledger admits them.
 func (g *generator) add(unit ...Op) bool {
@@ -172,181 +207,4 @@ func (g *generator) add(unit ...Op) bool {
 	g.unit++
 	g.p.Ops = append(g.p.Ops, unit...)
 	return true
-}
-
-func (g *generator) thread() int { return g.IntN(len(g.p.Threads)) }
-
-func (g *generator) size() int {
-	var s int
-	for {
-		s = sizes[g.IntN(len(sizes))]
-		if s <= g.limit {
-			break
-		}
-	}
-	if g.IntN(4) == 0 {
-		s = g.IntN(min(g.limit, 1<<g.IntN(21)) + 1)
-	}
-	s = min(s, g.budget)
-	g.budget -= s
-	return s
-}
-
-// pick takes a random element of list out that ok accepts, or returns nil.
-func (g *generator) pick(list *[]*Op, ok func(*Op) bool) *Op {
-	for range 4 {
-		if len(*list) == 0 {
-			return nil
-		}
-		i := g.IntN(len(*list))
-		if o := (*list)[i]; ok(o) {
-			*list = append((*list)[:i], (*list)[i+1:]...)
-			return o
-		}
-	}
-	return nil
-}
-
-// outgoing is a send of thread to wherever, or into an open receive.
-func (g *generator) outgoing(thread int) Op {
-	o := Op{Thread: thread, Dest: g.thread()}
-	o.Tag = g.p.tag(g.phase, thread, o.Dest, g.IntN(tagKinds))
-	from := g.p.Threads[thread]
-	if g.IntN(4) > 0 {
-		if r := g.pick(&g.open, func(r *Op) bool { return r.From == AnySource || r.From == from.Rank }); r != nil {
-			o.Dest = r.Thread
-			o.Tag = g.p.tag(g.phase, thread, o.Dest, g.IntN(tagKinds))
-			for k := range tagKinds {
-				if g.p.tag(g.phase, thread, o.Dest, k) == r.RTag {
-					o.Tag = r.RTag
-				}
-			}
-		}
-	}
-	o.Size = g.size()
-	return o
-}
-
-func (g *generator) send(kind Kind) {
-	o := g.outgoing(g.thread())
-	o.Kind, o.Mode = kind, []Mode{Standard, Standard, Standard, Synchronous, Buffered, Ready, Ready}[g.IntN(7)]
-	if o.Mode != Ready && kind == Isend {
-		o.Cancelable = g.Float64() < g.cancel
-	}
-	if !g.add(o) {
-		return
-	}
-	made := &g.p.Ops[len(g.p.Ops)-1]
-	g.due = append(g.due, copyOf(made))
-	if kind == Isend {
-		g.reqs[o.Thread] = append(g.reqs[o.Thread], copyOf(made))
-	}
-}
-
-// copyOf detaches o from Program.Ops, which moves as it grows.
-func copyOf(o *Op) *Op { c := *o; return &c }
-
-// incoming is a receive of thread for a message that is due, or for one that
-// may yet come.
-func (g *generator) incoming(thread int) Op {
-	o := Op{Thread: thread, From: g.p.Threads[g.thread()].Rank}
-	sender := g.thread()
-	o.From = g.p.Threads[sender].Rank
-	o.RTag = g.p.tag(g.phase, sender, thread, g.IntN(tagKinds))
-	size := g.limit
-	if g.IntN(10) > 0 {
-		if s := g.pick(&g.due, func(s *Op) bool { return s.Dest == thread }); s != nil {
-			o.From, o.RTag = g.p.Threads[s.Thread].Rank, s.Tag
-			if g.IntN(3) == 0 {
-				size = s.Size
-			}
-		}
-	}
-	o.Cap = size
-	if g.IntN(12) == 0 {
-		o.Cap = min(size, sizes[g.IntN(len(sizes))])
-	}
-	if g.Float64() < g.wild {
-		o.From = AnySource
-	}
-	if g.p.single(thread) && g.Float64() < g.wild {
-		o.RTag = AnyTag
-	}
-	return o
-}
-
-func (g *generator) receive(kind Kind) {
-	o := g.incoming(g.thread())
-	o.Kind = kind
-	o.Cancelable = kind == Irecv && g.Float64() < g.cancel
-	o.Peek = kind == Iprobe && g.IntN(3) == 0
-	if !g.add(o) {
-		return
-	}
-	if kind == Irecv {
-		made := copyOf(&g.p.Ops[len(g.p.Ops)-1])
-		g.open = append(g.open, made)
-		g.reqs[o.Thread] = append(g.reqs[o.Thread], made)
-	}
-}
-
-// sendrecv adds a ring of one to three threads, each sending to the next. Each
-// end of the ring is admitted on account of the others.
-func (g *generator) sendrecv() {
-	ring := g.Perm(len(g.p.Threads))[:1+g.IntN(min(3, len(g.p.Threads)))]
-	k := g.IntN(tagKinds)
-	var unit []Op
-	for i, t := range ring {
-		next, prev := ring[(i+1)%len(ring)], ring[(i+len(ring)-1)%len(ring)]
-		unit = append(unit, Op{
-			Thread: t, Kind: Sendrecv, Dest: next, Tag: g.p.tag(g.phase, t, next, k), Size: g.size(),
-			From: g.p.Threads[prev].Rank, RTag: g.p.tag(g.phase, prev, t, k), Cap: g.limit,
-		})
-	}
-	g.add(unit...)
-}
-
-// onRequests adds an operation on requests of a random thread.
-func (g *generator) onRequests(kind Kind) {
-	thread := g.thread()
-	reqs := g.reqs[thread]
-	if len(reqs) == 0 {
-		return
-	}
-	o := Op{Thread: thread, Kind: kind}
-	switch kind {
-	case Test:
-		o.Reqs = []int{reqs[g.IntN(len(reqs))].ID}
-	case Cancel:
-		for _, i := range g.Perm(len(reqs)) {
-			if reqs[i].Cancelable && !g.ledger.cancelled[reqs[i].ID] {
-				o.Reqs = []int{reqs[i].ID}
-			}
-		}
-	case WaitAny:
-		for _, i := range g.Perm(len(reqs))[:min(len(reqs), 1+g.IntN(4))] {
-			o.Reqs = append(o.Reqs, reqs[i].ID)
-			if g.ledger.ends(reqs[i].ID) {
-				o.Sure = reqs[i].ID
-			}
-		}
-	default:
-		n := 1
-		if kind == WaitAll {
-			n = 1 + g.IntN(5)
-		}
-		for _, i := range g.Perm(len(reqs)) {
-			q := reqs[i]
-			// What only a Status would tell does not go into WaitAll, which
-			// reports none.
-			wild := q.Kind == Irecv && (q.From == AnySource || q.RTag == AnyTag)
-			if kind == WaitAll && (wild || q.Cancelable) {
-				continue
-			}
-			if g.ledger.ends(q.ID) && len(o.Reqs) < n {
-				o.Reqs = append(o.Reqs, q.ID)
-			}
-		}
-	}
-	g.add(o)
 }

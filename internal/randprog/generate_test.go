@@ -8,7 +8,7 @@ import (
 
 func TestGenerateIsDeterministic(t *testing.T) {
 	for seed := range uint64(50) {
-		a, b := Generate(seed, RanksOf(seed)), Generate(seed, RanksOf(seed))
+		a, b := Generate(seed, RanksOf(seed), Rules{}), Generate(seed, RanksOf(seed), Rules{})
 		require.Equal(t, a, b)
 		require.Equal(t, a.Listing(), b.Listing())
 	}
@@ -23,7 +23,7 @@ func TestGenerateCovers(t *testing.T) {
 		t.Skip("Generate is not concurrent, and slow under the race detector")
 	}
 	for seed := range uint64(3000) {
-		p := Generate(seed, RanksOf(seed))
+		p := Generate(seed, RanksOf(seed), Rules{})
 		ranksSeen[p.Ranks]++
 		for i := range p.Ops {
 			o := &p.Ops[i]
@@ -142,4 +142,105 @@ func TestLedger(t *testing.T) {
 		require.False(t, l.admit([]Op{a}))
 		require.True(t, l.admit([]Op{a, b}))
 	})
+}
+
+// Programs for optimistic keep its assumptions and use what they leave.
+func TestRules(t *testing.T) {
+	p := &Program{Ranks: 2, Threads: []Thread{{0, 0}, {1, 0}}, Rules: Rules{Eager: 40}}
+	id := 0
+	send := func(tag, size int, cancelable bool) []Op {
+		id++
+		return []Op{{ID: id, Kind: Isend, Dest: 1, Tag: tag, Size: size, Cancelable: cancelable}}
+	}
+	recv := func(tag, size int, cancelable bool) []Op {
+		id++
+		return []Op{{ID: id, Thread: 1, Kind: Irecv, From: 0, RTag: tag, Cap: size, Cancelable: cancelable}}
+	}
+	t.Run("by count", func(t *testing.T) {
+		l := newLedger(p)
+		require.True(t, l.admit(send(7, 40, false)))
+		require.True(t, l.admit(send(7, 41, false)))
+		require.False(t, l.admit(recv(7, 41, false)))
+		require.True(t, l.admit(recv(7, 0, false)))
+		require.False(t, l.admit(recv(7, 40, false)))
+		require.True(t, l.admit(recv(8, 40, false)), "another tag")
+		require.True(t, l.admit(recv(7, 100, false)))
+		require.True(t, l.admit(recv(7, 100, false)))
+		require.False(t, l.admit(send(7, 1, false)))
+	})
+	t.Run("cancelling", func(t *testing.T) {
+		l := newLedger(p)
+		require.True(t, l.admit(send(7, 40, true)))
+		require.False(t, l.admit(send(7, 41, false)))
+		require.False(t, l.admit(recv(7, 41, false)))
+		require.True(t, l.admit(send(8, 41, false)))
+		require.True(t, l.admit(send(8, 1, false)))
+		require.False(t, l.admit(send(8, 1, true)), "the lane has both")
+		require.False(t, l.admit(recv(8, 41, true)))
+	})
+	t.Run("any tag", func(t *testing.T) {
+		l := newLedger(p)
+		require.True(t, l.admit(send(7, 40, false)))
+		require.False(t, l.admit(recv(AnyTag, 41, false)))
+		require.True(t, l.admit(recv(AnyTag, 1, false)))
+		require.False(t, l.admit(send(8, 41, false)))
+		require.False(t, l.admit(recv(8, 41, false)))
+	})
+	t.Run("what is not there", func(t *testing.T) {
+		l := newLedger(p)
+		wild := recv(7, 1, false)
+		wild[0].From = AnySource
+		require.False(t, l.admit(wild))
+		require.True(t, l.admit(send(7, 1, false)))
+		require.False(t, l.admit([]Op{{Thread: 1, Kind: Probe, From: 0, RTag: 7}}))
+		require.False(t, l.admit([]Op{{Thread: 1, Kind: Iprobe, From: 0, RTag: 7, Peek: true}}))
+	})
+	if underRace {
+		return
+	}
+	for _, counted := range []bool{false, true} {
+		kindsSeen := map[Kind]int{}
+		anyTag, cancels, long, short, mixed := 0, 0, 0, 0, 0
+		for seed := range uint64(400) {
+			p := Generate(seed, RanksOf(seed), Rules{Eager: 4096, Counted: counted})
+			lanes := map[[3]int][2]bool{}
+			for i := range p.Ops {
+				o := &p.Ops[i]
+				kindsSeen[o.Kind]++
+				if o.receives() && o.RTag == AnyTag {
+					anyTag++
+				}
+				if o.Kind == Cancel {
+					cancels++
+				}
+				if !o.sends() {
+					continue
+				}
+				lane := [3]int{o.Phase, o.Dest, o.Tag}
+				has := lanes[lane]
+				if p.Rules.long(o.Size) {
+					long++
+					has[0] = true
+				} else {
+					short++
+					has[1] = true
+				}
+				if has[0] && has[1] && lanes[lane] != has {
+					mixed++
+				}
+				lanes[lane] = has
+			}
+		}
+		for k := range kinds {
+			if k != Probe && k != Iprobe && k != Cancel {
+				require.Greater(t, kindsSeen[k], 100, "kind %d", k)
+			}
+		}
+		require.Greater(t, min(long, short, mixed), 200)
+		if counted {
+			require.Zero(t, anyTag+cancels)
+		} else {
+			require.Greater(t, min(anyTag, cancels), 100)
+		}
+	}
 }

@@ -23,6 +23,8 @@ import "slices"
 //
 // A ready send asks for the same of receives that are posted before it starts:
 // those of the first part, or, sent to itself, those earlier in the thread.
+//
+// What a program's Rules ask for is in rules.go.
 type ledger struct {
 	p         *Program
 	phase     int
@@ -53,7 +55,7 @@ func (l *ledger) admit(unit []Op) bool {
 		}
 	}
 	for i := range unit {
-		if !l.legal(&unit[i]) {
+		if o := &unit[i]; !l.legal(o) || !l.paired(o) {
 			l.sends, l.recvs = l.sends[:ns], l.recvs[:nr]
 			return false
 		}

@@ -2,6 +2,7 @@ package randprog
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -9,28 +10,42 @@ import (
 )
 
 // The model accepts a correct implementation, whatever order messages of
-// different sources arrive in.
+// different sources arrive in; and programs keep their rules, which the
+// reference checks.
 func TestReference(t *testing.T) {
-	var total Tally
-	programs := uint64(2000)
-	if underRace {
-		programs = 160
-	}
-	for seed := uint64(0); seed < programs; seed += seedsPerJob {
-		tally, err := Drive(startReference(seed, correct), Seeds(seed, seedsPerJob), *hangFlag)
-		require.NoError(t, err)
-		total.Add(tally)
-	}
-	t.Logf("%+v", total)
-	if underRace {
-		return
-	}
-	for name, n := range map[string]uint64{
-		"truncations": total.Truncations, "probes": total.Probes, "left over": total.LeftOver, "passed": total.Passed,
-		"receive cancels": total.RecvCancels, "refused": total.RecvCancelsRefused,
-		"send cancels": total.SendCancels, "refused sends": total.SendCancelsRefused,
+	for name, c := range map[string]struct {
+		rules    Rules
+		programs uint64
+	}{
+		"any program": {Rules{}, 1200},
+		"paired":      {Rules{Eager: 4096}, 480},
+		"counted":     {Rules{Eager: 40, Counted: true}, 240},
 	} {
-		require.Greater(t, n, uint64(100), name)
+		t.Run(name, func(t *testing.T) {
+			if underRace {
+				c.programs = 80
+			}
+			var n Tally
+			for seed := uint64(0); seed < c.programs; seed += seedsPerJob {
+				tally, err := Drive(startReference(seed, correct, c.rules), Seeds(seed, seedsPerJob, c.rules), *hangFlag)
+				require.NoError(t, err)
+				n.Add(tally)
+			}
+			t.Logf("%+v", n)
+			if underRace {
+				return
+			}
+			require.Greater(t, min(n.Truncations, n.LeftOver, n.Passed), uint64(100))
+			if !c.rules.paired() {
+				require.Greater(t, n.Probes, uint64(100))
+			}
+			cancels := []uint64{n.RecvCancels, n.RecvCancelsRefused, n.SendCancels, n.SendCancelsRefused}
+			if c.rules.Counted {
+				require.Zero(t, slices.Max(cancels))
+			} else {
+				require.Greater(t, slices.Min(cancels), uint64(50))
+			}
+		})
 	}
 }
 
@@ -42,7 +57,7 @@ func TestFaults(t *testing.T) {
 	for f := correct + 1; f < faults; f++ {
 		t.Run(f.String(), func(t *testing.T) {
 			for seed := uint64(0); seed < 400; seed++ {
-				_, err := Drive(startReference(seed, f), Seeds(seed, 1), 300*time.Millisecond)
+				_, err := Drive(startReference(seed, f, Rules{}), Seeds(seed, 1, Rules{}), 300*time.Millisecond)
 				var failure *Failure
 				if errors.As(err, &failure) {
 					t.Logf("seed %d: %s", seed, failure.Problems[0])

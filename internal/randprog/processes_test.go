@@ -24,8 +24,8 @@ import (
 const (
 	roleVar  = "EXANET_TEST_ROLE"
 	confined = "confined" // installs a filter first
-	launcher = "launcher" // RANKS FIRST PROGRAMS HANG
-	rankRole = "rank"     // FIRST PROGRAMS HANG
+	launcher = "launcher" // RANKS FIRST PROGRAMS HANG PLAY
+	rankRole = "rank"     // FIRST PROGRAMS HANG PLAY
 )
 
 func TestMain(m *testing.M) {
@@ -69,7 +69,7 @@ type report struct {
 	Counters map[string]uint64
 }
 
-// rankMain plays PROGRAMS programs from seed FIRST on.
+// rankMain plays PROGRAMS programs of a play from seed FIRST on.
 func rankMain(args []string) int {
 	first, err1 := strconv.ParseUint(args[0], 10, 64)
 	programs, err2 := strconv.Atoi(args[1])
@@ -77,14 +77,15 @@ func rankMain(args []string) int {
 	if err := errors.Join(err1, err2, err3); err != nil {
 		panic(err)
 	}
-	world, err := mpi.Init()
+	play := playNamed(args[3])
+	world, err := mpi.Init(play.options()...)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 2
 	}
 	var list []*Program
 	for i := range uint64(programs) {
-		list = append(list, Generate(first+i, world.Size()))
+		list = append(list, Generate(first+i, world.Size(), play.rules()))
 	}
 	watch := NewWatch(limit, 1, func(text string) {
 		fmt.Fprintf(os.Stderr, "rank %d: %s\n", world.Rank(), text)
@@ -105,13 +106,40 @@ func rankMain(args []string) int {
 	return 0
 }
 
-// runJob runs a job of n processes in a role, with variables added to the
-// environment, and adds up what its ranks report.
-func runJob(t *testing.T, role string, n int, first uint64, programs int, env []string, total *Tally, c *counters) {
+// jobs are jobs of 2 to 6 processes in turn, in a role, with variables added to
+// the environment.
+type jobs struct {
+	role     string
+	env      []string
+	number   int
+	programs int // that each plays in one world, so that one meets what another has left behind
+}
+
+// run runs the jobs for a play and returns what MPI counted.
+func (j jobs) run(t *testing.T, p *play) map[string]uint64 {
 	t.Helper()
-	cmd := exec.Command("/proc/self/exe", strconv.Itoa(n), strconv.FormatUint(first, 10), strconv.Itoa(programs),
-		hangFlag.String())
-	cmd.Env = append(append(os.Environ(), roleVar+"="+role), env...)
+	if underRace {
+		j.number, j.programs = maxRanks-1, j.programs/4
+	}
+	if *programsFlag > 0 {
+		j.number, j.programs = (*programsFlag+j.programs-1)/j.programs, min(j.programs, *programsFlag)
+	}
+	var total Tally
+	var c counters
+	for i := range j.number {
+		j.job(t, p, 2+i%(maxRanks-1), *firstFlag+uint64(i*j.programs), &total, &c)
+	}
+	t.Logf("%+v", total)
+	t.Logf("%v", c.n)
+	return c.n
+}
+
+// job runs a job of n processes and adds up what its ranks report.
+func (j jobs) job(t *testing.T, p *play, n int, first uint64, total *Tally, c *counters) {
+	t.Helper()
+	cmd := exec.Command("/proc/self/exe", strconv.Itoa(n), strconv.FormatUint(first, 10), strconv.Itoa(j.programs),
+		hangFlag.String(), p.name)
+	cmd.Env = append(append(os.Environ(), roleVar+"="+j.role), j.env...)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	err := cmd.Run()
@@ -126,49 +154,62 @@ func runJob(t *testing.T, role string, n int, first uint64, programs int, env []
 	}
 }
 
-// runJobs runs jobs of 2 to 6 processes in turn. Each plays many programs in
-// one world, so that one program meets what another has left behind.
-func runJobs(t *testing.T, role string, jobs, programs int, env ...string) (Tally, map[string]uint64) {
-	t.Helper()
-	if underRace {
-		jobs, programs = maxRanks-1, programs/4
-	}
-	if *programsFlag > 0 {
-		jobs, programs = (*programsFlag+programs-1)/programs, min(programs, *programsFlag)
-	}
-	var total Tally
-	var c counters
-	for job := range jobs {
-		n := 2 + job%(maxRanks-1)
-		runJob(t, role, n, *firstFlag+uint64(job*programs), programs, env, &total, &c)
-	}
-	t.Logf("%+v", total)
-	t.Logf("%v", c.n)
-	return total, c.n
-}
-
 // Programs of processes.
 func TestProcesses(t *testing.T) {
-	_, n := runJobs(t, launcher, 25, 160)
-	if !underRace && *programsFlag == 0 {
-		requireCoverage(t, n)
+	for _, p := range plays {
+		t.Run(p.name, func(t *testing.T) {
+			if p.name != mpi.DefaultVariant {
+				n := jobs{launcher, nil, 5, 16}.run(t, &p)
+				require.NotZero(t, n["writes"])
+				return
+			}
+			n := jobs{launcher, nil, 15, 160}.run(t, &p)
+			if !underRace && *programsFlag == 0 {
+				p.requireCoverage(t, n, 100)
+			}
+		})
 	}
 }
 
 // Processes that may not write into each other's memory.
 func TestProcessesWithoutAttach(t *testing.T) {
-	_, n := runJobs(t, confined, 10, 100)
-	require.NotZero(t, n["writes"])
+	for _, p := range plays {
+		t.Run(p.name, func(t *testing.T) {
+			j := jobs{confined, nil, 5, 12}
+			if p.name == mpi.DefaultVariant {
+				j = jobs{confined, nil, 5, 120}
+			}
+			require.NotZero(t, j.run(t, &p)["writes"])
+		})
+	}
 }
 
 // Messages of at most 64 bytes, as on the prototype.
 func TestProcessesPrototypeMessages(t *testing.T) {
-	_, n := runJobs(t, launcher, 10, 100, "EXANET_DEVICE=prototype")
-	require.NotZero(t, n["writes"])
+	for _, p := range plays {
+		t.Run(p.name, func(t *testing.T) {
+			j := jobs{launcher, []string{"EXANET_DEVICE=prototype"}, 5, 12}
+			if p.name == mpi.DefaultVariant {
+				j.programs = 120
+			}
+			require.NotZero(t, j.run(t, &p)["writes"])
+		})
+	}
 }
 
-// The prototype's register pages, as software.
+// The prototype's register pages, as software. They have no agent that
+// readbased could ask.
 func TestProcessesRegisters(t *testing.T) {
-	_, n := runJobs(t, launcher, 10, 60, "EXANET_DEVICE=registers")
-	require.NotZero(t, n["writes"])
+	for _, p := range plays {
+		if p.variant == "readbased" {
+			continue
+		}
+		t.Run(p.name, func(t *testing.T) {
+			j := jobs{launcher, []string{"EXANET_DEVICE=registers"}, 5, 8}
+			if p.name == mpi.DefaultVariant {
+				j.programs = 60
+			}
+			require.NotZero(t, j.run(t, &p)["writes"])
+		})
+	}
 }

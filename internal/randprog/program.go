@@ -80,6 +80,7 @@ type Op struct {
 type Program struct {
 	Seed    uint64
 	Ranks   int
+	Rules   Rules
 	Threads []Thread
 	Phases  int
 	Ops     []Op

@@ -1,6 +1,7 @@
 package randprog
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -46,6 +47,7 @@ type reference struct {
 	rng    *rand.Rand
 	n      int
 	fault  fault
+	rules  Rules
 	eager  int             // largest standard send that completes by itself
 	flight [][]*refMessage // by source*n+dest: sent, not yet arrived
 	posted [][]*refRequest // by dest
@@ -78,10 +80,11 @@ type refWorld struct {
 	rank int
 }
 
-// startReference returns a Start for the reference with a fault.
-func startReference(seed uint64, f fault) Start {
+// startReference returns a Start for the reference with a fault. It refuses what
+// rules do not allow.
+func startReference(seed uint64, f fault, rules Rules) Start {
 	return func(n int, rank func(World) error) error {
-		r := &reference{rng: rand.New(rand.NewPCG(seed, 3)), n: n, fault: f,
+		r := &reference{rng: rand.New(rand.NewPCG(seed, 3)), n: n, fault: f, rules: rules,
 			eager: []int{-1, 40, maxMessage}[seed/seedsPerJob%3], flight: make([][]*refMessage, n*n),
 			posted: make([][]*refRequest, n), early: make([][]*refMessage, n)}
 		r.cond.L = &r.mu
@@ -145,6 +148,9 @@ func (r *reference) arrive(m *refMessage) {
 	r.early[m.dest] = append(r.early[m.dest], m)
 }
 
+// errRules is the error of what the rules do not allow.
+var errRules = errors.New("the program breaks its rules")
+
 // take returns the first early message that fits q and takes it out, unless it
 // is only looked at.
 func (r *reference) take(q *refRequest, look bool) *refMessage {
@@ -174,6 +180,9 @@ func (r *reference) match(q *refRequest, m *refMessage) {
 	q.st, q.done = Status{Source: m.source, Tag: m.tag, Bytes: len(data)}, true
 	if len(data) > len(buf) && !r.strikes(silent) {
 		q.err = fmt.Errorf("receive from %d: %w", m.source, ErrTruncated)
+	}
+	if r.rules.paired() && r.rules.long(len(data)) != r.rules.long(len(buf)) {
+		q.err = fmt.Errorf("a message of %d B meets a buffer of %d B: %w", len(data), len(buf), errRules)
 	}
 	n := copy(buf, data)
 	switch {
@@ -242,6 +251,9 @@ func (w *refWorld) Irecv(buf []byte, source, tag int) (Request, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	q := &refRequest{w: w, buf: buf, source: source, tag: tag}
+	if w.rules.paired() && source == AnySource || w.rules.Counted && source != ProcNull && tag == AnyTag {
+		return q, errRules
+	}
 	if source == ProcNull {
 		q.done, q.st = true, Status{Source: ProcNull, Tag: AnyTag}
 	} else if m := w.take(q, false); m != nil {
@@ -291,6 +303,9 @@ func (q *refRequest) Cancel() error {
 	r := q.w
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.rules.Counted {
+		return errRules
+	}
 	if m := q.message; m != nil {
 		early := &r.early[m.dest]
 		if i := slices.Index(*early, m); i >= 0 && !q.done {
@@ -350,6 +365,9 @@ func (w *refWorld) Iprobe(source, tag int) (bool, Status, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.deliver()
+	if w.rules.paired() && source != ProcNull {
+		return false, Status{}, errRules
+	}
 	if source == ProcNull {
 		return true, Status{Source: ProcNull, Tag: AnyTag}, nil
 	}

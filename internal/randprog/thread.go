@@ -147,6 +147,9 @@ func (t *thread) complete(q *pending, st *Status, err error) {
 		}
 	default:
 		t.received(q.r, st, err)
+		if q.op < 0 && !gone {
+			t.tally.LeftOver++
+		}
 		if q.cancelled {
 			count(gone, &t.tally.RecvCancels, &t.tally.RecvCancelsRefused)
 		}
@@ -176,9 +179,7 @@ func (t *thread) do(o *Op) {
 	case Recv:
 		t.recv(t.receive(o.ID, o.From, o.RTag, o.Cap), o.From, o.RTag)
 	case Irecv:
-		r := t.receive(o.ID, o.From, o.RTag, o.Cap)
-		req, err := t.w.Irecv(inner(r.Region), o.From, o.RTag)
-		t.track(&pending{op: o.ID, req: req, r: r}, err)
+		t.irecv(o.ID, o.From, o.RTag, o.Cap)
 	case Sendrecv:
 		t.sendrecv(o)
 	case Probe, Iprobe:
@@ -191,6 +192,15 @@ func (t *thread) do(o *Op) {
 		pause(o.Size)
 		t.note(o.ID, event{what: returned})
 	}
+}
+
+// irecv posts a receive and leaves it pending.
+func (t *thread) irecv(op, from, tag, size int) *pending {
+	r := t.receive(op, from, tag, size)
+	req, err := t.w.Irecv(inner(r.Region), from, tag)
+	q := &pending{op: op, req: req, r: r}
+	t.track(q, err)
+	return q
 }
 
 // recv receives into r with the given pattern, and waits.
