@@ -72,9 +72,9 @@ func (x *exploration) run(c *cobra.Command) error {
 	}
 	bar := exploreBar(c, total)
 	begun := time.Now()
-	stats, failure := explore.Run(cfg, programs, false, func(explore.Stats) {
+	stats, failure := explore.Run(cfg, programs, false, func(s explore.Stats) {
 		if bar != nil {
-			_ = bar.Add(1) // decoration
+			_ = bar.Add(s.Programs) // decoration
 		}
 	})
 	if bar != nil {
@@ -94,7 +94,7 @@ func (x *exploration) run(c *cobra.Command) error {
 }
 
 // programs returns what to explore, a name for it, and how many programs it is.
-func (x *exploration) programs(cfg world.Config) (programs iter.Seq[world.Program], about string, total int, err error) {
+func (x *exploration) programs(cfg world.Config) (programs iter.Seq[explore.Family], about string, total int, err error) {
 	alphabet := explore.Full
 	switch {
 	case x.ops < 1 || x.ops > 6:
@@ -122,15 +122,15 @@ func (x *exploration) programs(cfg world.Config) (programs iter.Seq[world.Progra
 	}
 	alphabet = alphabet.Without(cfg)
 	if x.sample > 0 {
-		return explore.Allowed(cfg, alphabet.Sample(x.ops, x.sample, x.seed)),
+		return explore.Singles(explore.Allowed(cfg, alphabet.Sample(x.ops, x.sample, x.seed))),
 			fmt.Sprintf("sample of %d programs of %d operations a rank, %s alphabet, seed %d", x.sample, x.ops, alphabet.Name, x.seed), x.sample, nil
 	}
 	if n := len(alphabet.Ranks[0]); x.ops > 3 || x.ops == 3 && n > 8 {
 		return nil, "", 0, usageErrorf("there are too many programs of %d operations of the %s alphabet: give --sample", x.ops, alphabet.Name)
 	}
-	programs = explore.Allowed(cfg, alphabet.Programs(x.ops))
-	for range programs {
-		total++
+	programs = alphabet.Programs(cfg, x.ops)
+	for f := range programs {
+		total += f.Size
 	}
 	return programs, fmt.Sprintf("all programs of up to %d operations a rank, %s alphabet", x.ops, alphabet.Name), total, nil
 }

@@ -15,6 +15,10 @@
 // state. The fingerprint of a successor is known before the action is executed,
 // so an action that leads to a known state costs nothing but a look-up.
 //
+// Programs that differ only in the last operation of each rank are explored
+// together, as a Family: what happens before the last operations is then
+// visited once for all of them.
+//
 // docs/exploring.md argues why the checks lose nothing by this, and why programs
 // with blocking calls need not be enumerated.
 package explore
@@ -52,42 +56,47 @@ type Failure struct {
 
 func (f *Failure) Error() string { return f.Violation.Error() }
 
-// explorer explores programs one after the other and keeps its memory.
+// explorer explores families one after the other and keeps its memory.
 type explorer struct {
-	cfg     world.Config
-	program world.Program
-	w       *world.World
-	stale   bool // w is not in the state of path
-	path    []world.Action
-	acts    [][]world.Action // by depth
-	digests [][]uint64       // by depth
-	seen    map[uint64]struct{}
-	exact   bool // tell states apart by their fingerprints alone
-	stats   Stats
-	failure *Failure
+	cfg        world.Config
+	family     Family
+	w          *world.World
+	stale      bool // w is not in the state of path
+	path       []world.Action
+	acts       [][]world.Action // by depth
+	digests    [][]uint64       // by depth
+	seen       map[uint64]struct{}
+	remembered map[uint64]uint64 // see World.Remembered
+	exact      bool              // tell states apart by their fingerprints alone
+	distrust   func()            // called when a remembered digest is wrong; nil: do not look
+	stats      Stats
+	failure    *Failure
 }
 
 // Explore visits every state of a program and returns what it has counted, and
 // the first violation, nil if there is none.
 func Explore(cfg world.Config, program world.Program) (Stats, *Failure) {
 	e := &explorer{cfg: cfg}
-	f := e.explore(program)
+	f := e.explore(Single(program))
 	return e.stats, f
 }
 
-func (e *explorer) explore(program world.Program) *Failure {
-	e.program, e.failure = program, nil
+func (e *explorer) explore(f Family) *Failure {
+	e.family, e.failure = f, nil
 	e.path = e.path[:0]
-	if len(e.seen) > 1<<12 {
+	if len(e.seen) > 1<<14 {
 		e.seen = nil // clearing a large map takes as long for a small program
 	}
 	if e.seen == nil {
 		e.seen = make(map[uint64]struct{})
 	}
+	if e.remembered == nil || len(e.remembered) > 1<<18 {
+		e.remembered = make(map[uint64]uint64)
+	}
 	clear(e.seen)
-	e.w, e.stale = world.New(e.cfg, program), false
+	e.w, e.stale = e.replay(), false
 	e.seen[e.w.Fingerprint()] = struct{}{}
-	e.stats.Programs++
+	e.stats.Programs += f.Size
 	e.stats.States++
 	e.visit()
 	return e.failure
@@ -101,16 +110,21 @@ func (e *explorer) visit() {
 		e.digests = append(e.digests, nil)
 	}
 	acts := e.w.Enabled(e.acts[depth][:0])
+	settled := e.family.settled(e.w, acts)
+	acts = e.family.allowed(e.w, acts)
 	e.acts[depth] = acts
 	e.digests[depth] = e.w.Digests(e.digests[depth])
-	if len(acts) == 0 {
+	if settled {
 		e.settle()
-		return
+		e.stale = true
 	}
 	e.stats.Transitions += len(acts)
 	for _, a := range acts {
+		if e.failure != nil {
+			return
+		}
 		if e.stale {
-			e.w, e.stale = replay(e.cfg, e.program, e.path), false
+			e.w, e.stale = e.replay(), false
 			e.w.SetDigests(e.digests[depth])
 		}
 		if !e.fresh(e.w.After(a)) {
@@ -123,15 +137,15 @@ func (e *explorer) visit() {
 			e.fail(false)
 			return
 		}
+		if e.distrust != nil && e.w.Digest() != e.w.DigestAnew() {
+			e.distrust()
+		}
 		if e.exact || e.fresh(e.w.Digest()) {
 			e.stats.States++
 			e.visit()
 		}
 		e.path = e.path[:depth]
 		e.stale = true
-		if e.failure != nil {
-			return
-		}
 	}
 }
 
@@ -157,8 +171,23 @@ func (e *explorer) settle() {
 }
 
 func (e *explorer) fail(settled bool) {
-	e.failure = &Failure{Config: e.cfg, Program: e.program, Actions: append([]world.Action(nil), e.path...),
-		Settled: settled, Violation: e.w.Violation()}
+	program, actions := e.family.chosen(e.path)
+	e.failure = &Failure{Config: e.cfg, Program: program, Actions: actions, Settled: settled, Violation: e.w.Violation()}
+}
+
+// replay makes the world that path leads to.
+func (e *explorer) replay() *world.World {
+	w := world.New(e.cfg, e.family.Prefix)
+	for r, ops := range e.family.Last {
+		w.Choose(r, ops)
+	}
+	if !e.exact {
+		w.Remembered = e.remembered
+	}
+	for _, a := range e.path {
+		w.Do(a)
+	}
+	return w
 }
 
 // replay makes the world that a program and actions lead to.

@@ -14,7 +14,7 @@ type Part struct {
 	Pieces   int // in which writes land
 	Capacity int // of the mailboxes; 0: no limit
 	Exact    bool
-	Programs iter.Seq[world.Program]
+	Programs iter.Seq[Family]
 }
 
 func (p Part) configure(cfg world.Config) world.Config {
@@ -27,36 +27,38 @@ func (p Part) configure(cfg world.Config) world.Config {
 func Plan(p world.Protocol, short, deep bool) []Part {
 	cfg := p.Config(2)
 	reduced, full, mixed := Reduced.Without(cfg), Full.Without(cfg), Mixed.Without(cfg)
-	sample := 1
-	if deep {
-		sample = 20
+	sample := func(a Alphabet, n, count int, seed uint64) iter.Seq[Family] {
+		return Singles(Allowed(cfg, a.Sample(n, count, seed)))
 	}
-	many := sample
+	times := 1
+	if deep {
+		times = 20
+	}
+	many := times
 	if cfg.SizesMatch {
 		many *= 50 // few of the programs of two ranks are allowed
 	}
 	parts := []Part{
-		{Name: "all of 2, reduced", Ranks: 2, Pieces: 2, Programs: reduced.Programs(2)},
-		{Name: "all of 2, reduced, mailboxes of 1", Ranks: 2, Pieces: 1, Capacity: 1, Programs: reduced.Programs(2)},
-		{Name: "all of 2, reduced, states by history", Ranks: 2, Pieces: 1, Exact: true, Programs: reduced.Programs(2)},
-		{Name: "all of 1, full", Ranks: 2, Pieces: 2, Programs: full.Programs(1)},
-		{Name: "sample of 3, full, writes in 2 pieces", Ranks: 2, Pieces: 2, Programs: full.Sample(3, 200*many, 1)},
-		{Name: "sample of 4, full, mailboxes of 2", Ranks: 2, Pieces: 1, Capacity: 2, Programs: full.Sample(4, 20*many, 2)},
-		{Name: "sample of 2, 3 ranks", Ranks: 3, Pieces: 1, Programs: mixed.Sample(2, 500*sample, 3)},
-		{Name: "sample of 3, 3 ranks", Ranks: 3, Pieces: 1, Programs: mixed.Sample(3, 20*sample, 4)},
+		{Name: "all of 2, reduced", Ranks: 2, Pieces: 2, Programs: reduced.Programs(cfg, 2)},
+		{Name: "all of 2, reduced, mailboxes of 1", Ranks: 2, Pieces: 1, Capacity: 1, Programs: reduced.Programs(cfg, 2)},
+		{Name: "all of 2, reduced, states by history", Ranks: 2, Pieces: 1, Exact: true, Programs: reduced.Programs(cfg, 2)},
+		{Name: "all of 1, full", Ranks: 2, Pieces: 2, Programs: full.Programs(cfg, 1)},
+		{Name: "sample of 3, full, writes in 2 pieces", Ranks: 2, Pieces: 2, Programs: sample(full, 3, 200*many, 1)},
+		{Name: "sample of 4, full, mailboxes of 2", Ranks: 2, Pieces: 1, Capacity: 2, Programs: sample(full, 4, 20*many, 2)},
+		{Name: "sample of 2, 3 ranks", Ranks: 3, Pieces: 1, Programs: sample(mixed, 2, 500*times, 3)},
+		{Name: "sample of 3, 3 ranks", Ranks: 3, Pieces: 1, Programs: sample(mixed, 3, 20*times, 4)},
 	}
 	if !short {
 		parts = append(parts,
-			Part{Name: "all of 2, full", Ranks: 2, Pieces: 1, Programs: full.Programs(2)},
-			Part{Name: "all of 3, reduced", Ranks: 2, Pieces: 1, Programs: reduced.Programs(3)})
+			Part{Name: "all of 2, full", Ranks: 2, Pieces: 1, Programs: full.Programs(cfg, 2)},
+			Part{Name: "all of 3, reduced", Ranks: 2, Pieces: 1, Programs: reduced.Programs(cfg, 3)})
 	}
 	if deep {
 		parts = append(parts,
-			Part{Name: "all of 2, full, writes in 2 pieces", Ranks: 2, Pieces: 2, Programs: full.Programs(2)},
-			Part{Name: "all of 3, reduced, writes in 2 pieces", Ranks: 2, Pieces: 2, Programs: reduced.Programs(3)})
+			Part{Name: "all of 2, full, writes in 2 pieces", Ranks: 2, Pieces: 2, Programs: full.Programs(cfg, 2)},
+			Part{Name: "all of 3, reduced, writes in 2 pieces", Ranks: 2, Pieces: 2, Programs: reduced.Programs(cfg, 3)})
 	}
 	for i := range parts {
-		parts[i].Programs = Allowed(cfg, parts[i].Programs)
 		parts[i].Name = fmt.Sprintf("%s: %s", p.Name, parts[i].Name)
 	}
 	return parts

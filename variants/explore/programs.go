@@ -120,42 +120,8 @@ func (a Alphabet) Without(cfg world.Config) Alphabet {
 	return b
 }
 
-// Programs returns all programs of at most n operations a rank in which
-// something can match and whose first tag is 1; where both ranks have the same
-// alphabet, one of each two that differ only by the names of the ranks.
-func (a Alphabet) Programs(n int) iter.Seq[world.Program] {
-	lists := make([][][]int, len(a.Ranks))
-	for r, ops := range a.Ranks {
-		lists[r] = sequences(ops, n)
-	}
-	same := len(a.Ranks) == 2 && len(a.Ranks[0]) == len(a.Ranks[1]) && a.Ranks[0][0].Kind == a.Ranks[1][0].Kind
-	return func(yield func(world.Program) bool) {
-		pick := make([]int, len(lists))
-		for {
-			p := make(world.Program, len(lists))
-			for r := range lists {
-				p[r] = a.program(r, lists[r][pick[r]])
-			}
-			if !(same && pick[0] > pick[1]) && firstTag(p) != 2 && talks(p) && !yield(p) {
-				return
-			}
-			i := len(pick) - 1
-			for ; i >= 0; i-- {
-				if pick[i]++; pick[i] < len(lists[i]) {
-					break
-				}
-				pick[i] = 0
-			}
-			if i < 0 {
-				return
-			}
-		}
-	}
-}
-
-// Allowed returns those of the programs that a protocol supports: where Config
-// says so, of a send and a receive that could match either both are short or
-// both are long.
+// Allowed returns those of the programs that cfg allows: where it says so, of a
+// send and a receive that could match either both are short or both are long.
 func Allowed(cfg world.Config, programs iter.Seq[world.Program]) iter.Seq[world.Program] {
 	if !cfg.SizesMatch {
 		return programs
@@ -189,55 +155,6 @@ func sizesMatch(p world.Program) bool {
 func matches(s world.Op, from int, r world.Op, to int) bool {
 	return s.Kind == world.Send && r.Kind == world.Recv && s.Peer == to &&
 		(r.Peer == anySource || r.Peer == from) && (r.Tag == anyTag || r.Tag == s.Tag)
-}
-
-// sequences returns the lists of at most n operations that make sense: a Cancel
-// has a request before it, and that one is cancelled once.
-func sequences(ops []world.Op, n int) [][]int {
-	all := [][]int{nil}
-	last := all
-	for range n {
-		var longer [][]int
-		for _, s := range last {
-			for i, o := range ops {
-				if o.Kind == world.Cancel && (len(s) == 0 || ops[s[len(s)-1]].Kind == world.Cancel || ops[s[len(s)-1]].Kind == world.Probe) {
-					continue
-				}
-				longer = append(longer, append(append([]int(nil), s...), i))
-			}
-		}
-		all = append(all, longer...)
-		last = longer
-	}
-	return all
-}
-
-// program fills in what Cancel refers to.
-func (a Alphabet) program(rank int, list []int) (ops []world.Op) {
-	reqs := 0
-	for _, i := range list {
-		o := a.Ranks[rank][i]
-		if o.Kind == world.Cancel {
-			o.Req = reqs - 1
-		}
-		if o.Kind == world.Send || o.Kind == world.Recv {
-			reqs++
-		}
-		ops = append(ops, o)
-	}
-	return ops
-}
-
-// firstTag is the first tag that a program names, 1 if it names none.
-func firstTag(p world.Program) int32 {
-	for _, ops := range p {
-		for _, o := range ops {
-			if o.Kind != world.Cancel && o.Tag > 0 {
-				return o.Tag
-			}
-		}
-	}
-	return 1
 }
 
 // talks reports whether something in a program can match, or is cancelled: the

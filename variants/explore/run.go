@@ -3,23 +3,31 @@ package explore
 import (
 	"iter"
 	"runtime"
+	"runtime/debug"
 	"sync"
 
 	"github.com/exanet-mpi/exanet/variants/world"
 )
 
-// Run explores programs on all processors until one fails. It tells each
-// program's Stats to progress, if that is not nil, from one goroutine at a time.
+// garbage is how much memory may be allocated between two collections, in
+// percent of what is in use.
+const garbage = 1000
+
+// Run explores families of programs on all processors until one fails. It tells each
+// family's Stats to progress, if that is not nil, from one goroutine at a time.
 // Exact tells states apart by their Fingerprint alone.
-func Run(cfg world.Config, programs iter.Seq[world.Program], exact bool, progress func(Stats)) (Stats, *Failure) {
-	const batch = 16 // programs handed out at once
+func Run(cfg world.Config, programs iter.Seq[Family], exact bool, progress func(Stats)) (Stats, *Failure) {
+	const batch = 8 // families handed out at once
 	var (
 		mu     sync.Mutex
 		total  Stats
 		failed *Failure
 		wg     sync.WaitGroup
 	)
-	work := make(chan []world.Program)
+	// Worlds are small and short-lived: without this the collector would run
+	// all the time.
+	defer debug.SetGCPercent(debug.SetGCPercent(garbage))
+	work := make(chan []Family)
 	quit := make(chan struct{})
 	for range runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
@@ -52,9 +60,9 @@ func Run(cfg world.Config, programs iter.Seq[world.Program], exact bool, progres
 }
 
 // feed hands out programs until there are none or one has failed.
-func feed(programs iter.Seq[world.Program], batch int, work chan<- []world.Program, quit <-chan struct{}) {
+func feed(programs iter.Seq[Family], batch int, work chan<- []Family, quit <-chan struct{}) {
 	defer close(work)
-	var list []world.Program
+	var list []Family
 	for p := range programs {
 		list = append(list, p)
 		if len(list) < batch {

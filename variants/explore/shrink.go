@@ -14,7 +14,7 @@ func Minimal(f *Failure) *Failure {
 				if p == nil {
 					continue
 				}
-				if g := e.explore(p); g != nil {
+				if g := e.explore(Single(p)); g != nil {
 					f, again = g, true
 					i = min(i, len(f.Program[r]))
 				}

@@ -23,7 +23,7 @@ const (
 type Action struct {
 	Kind     ActionKind
 	From, To uint8
-	N        uint8 // among the writes that From has started, or To if an agent does it
+	N        uint8 // among the writes that From has started, or To if an agent does it; of a Step, see Choose
 	Agent    bool
 }
 
@@ -32,6 +32,11 @@ func (w *World) Enabled(acts []Action) []Action {
 	for _, r := range w.ranks {
 		if r.ready() {
 			acts = append(acts, Action{Kind: Step, From: uint8(r.id)})
+		}
+		if r.pc == len(r.program) && r.chosen == 0 {
+			for i := range r.choices {
+				acts = append(acts, Action{Kind: Step, From: uint8(r.id), N: uint8(i + 1)})
+			}
 		}
 	}
 	return w.inFlight(acts)
@@ -108,7 +113,7 @@ func (w *World) After(a Action) uint64 {
 	h := w.Fingerprint()
 	if a.Kind == Land {
 		v := w.write(a)
-		return h + w.landing(v, v.pieces)
+		return h + w.landing(v)
 	}
 	r := w.actor(a)
 	return h - mix(r.history+uint64(r.id)<<56) + mix(mix(r.history^w.input(a))+uint64(r.id)<<56)
@@ -148,25 +153,44 @@ func (w *World) input(a Action) uint64 {
 	if w.cfg.Capacity > 0 {
 		r := w.actor(a)
 		for to := range w.cfg.Ranks {
-			v = v<<4 ^ v>>60 | uint64(w.cfg.Capacity-len(w.queue(r.id, to).msgs))
+			v = mix(v ^ uint64(w.cfg.Capacity-len(w.queue(r.id, to).msgs))<<32)
 		}
-		v = mix(v)
 	}
 	return v
 }
 
 // landing is what a piece of a write adds to the fingerprint. A piece that must
 // not land where it does gives another state than one that may.
-func (w *World) landing(v *write, piece int) uint64 {
+func (w *World) landing(v *write) uint64 {
 	bad := uint64(0)
 	if w.misplaced(v) != "" {
 		bad = 1
 	}
-	owner := v.from
+	return mix(uint64(w.owner(v).id)<<32 | v.mark() | bad<<4 | 5)
+}
+
+// owner is the rank that has a write in its list.
+func (w *World) owner(v *write) *rank {
 	if v.agent {
-		owner = v.to
+		return w.ranks[v.to]
 	}
-	return mix(uint64(owner)<<32 | uint64(slices.Index(w.ranks[owner].writes, v))<<16 | uint64(piece)<<8 | bad<<4 | 5)
+	return w.ranks[v.from]
+}
+
+// mark tells the writes of a rank, and their pieces, apart.
+func (v *write) mark() uint64 { return uint64(v.index)<<16 | uint64(v.pieces)<<8 }
+
+// give notes an input of a rank.
+func (r *rank) give(in uint64) {
+	r.w.digests[r.id] = 0
+	r.given = mix(r.given ^ in)
+}
+
+// touch notes that something has happened to a rank that is not an input of
+// its protocol.
+func (w *World) touch(r *rank, h uint64) {
+	w.digests[r.id] = 0
+	r.touched += h
 }
 
 func mix(x uint64) uint64 {
@@ -187,14 +211,17 @@ func (w *World) Do(a Action) {
 		return
 	}
 	r := w.actor(a)
-	r.history = mix(r.history ^ w.input(a))
+	in := w.input(a)
+	r.history = mix(r.history ^ in)
+	r.give(in)
 	r.moment++
-	w.digests[r.id] = 0
-	if a.Kind == Notice || a.Kind == Land {
-		w.digests[a.From] = 0 // the write is noted there
-	}
 	switch a.Kind {
 	case Step:
+		if a.N > 0 {
+			r.chosen = int(a.N)
+			r.program = append(slices.Clip(r.program), r.choices[a.N-1])
+		}
+		r.give(r.program[r.pc].hash())
 		r.step()
 	case Deliver:
 		q := w.queue(int(a.From), int(a.To))
@@ -204,6 +231,7 @@ func (w *World) Do(a Action) {
 		if w.Log != nil {
 			w.logMessage(Delivered, int(a.From), int(a.To), &m)
 		}
+		r.give(m.hash())
 		r.proto.Deliver(m.header, m.payload[:m.n])
 	case Notice:
 		v := w.write(a)
@@ -240,6 +268,8 @@ func (r *rank) progress() {
 // notice takes the notification of a write to a rank that looks at it now.
 func (w *World) notice(v *write) (slot int, ok bool) {
 	v.noticed = true
+	w.touch(w.owner(v), mix(v.mark()|1))
+	w.ranks[v.to].give(v.hash())
 	slot, s := v.target(w)
 	if s == nil {
 		w.fail(v.to, "a receive has completed before the notification of the write into its buffer was looked at")
@@ -253,8 +283,10 @@ func (w *World) notice(v *write) (slot int, ok bool) {
 
 // land lets the next piece of a write land.
 func (w *World) land(v *write) {
-	w.digests[v.from], w.digests[v.to] = 0, 0
-	w.landed += w.landing(v, v.pieces)
+	h := w.landing(v)
+	w.landed += h
+	w.touch(w.ranks[v.from], h)
+	w.touch(w.ranks[v.to], mix(h^v.hash()^checksum(v.t.Src)))
 	if bad := w.misplaced(v); bad != "" {
 		w.fail(v.to, "%s", bad)
 		v.pieces, v.all = v.pieces+1, true

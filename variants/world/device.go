@@ -90,7 +90,7 @@ func (d *device) Start(t *rdmaeng.Transfer) {
 
 func (d *device) start(t *rdmaeng.Transfer, from int) *write {
 	d.w.nextID++
-	v := &write{t: t, from: from, to: t.To, id: d.w.nextID}
+	v := &write{t: t, from: from, to: t.To, id: d.w.nextID, index: len(d.rank.writes)}
 	t.Done = 0
 	d.rank.writes = append(d.rank.writes, v)
 	return v
@@ -124,7 +124,6 @@ func (d *device) Notified() (int, rdmaeng.Notification, bool) {
 	for _, r := range d.w.ranks {
 		for _, v := range r.writes {
 			if v.to == d.rank.id && v.all && !v.noticed {
-				d.w.digests[r.id] = 0
 				i, ok := d.w.notice(v)
 				return i, v.t.Notify, ok
 			}
@@ -144,6 +143,10 @@ func (d *device) Fetch(from int, src, dst rdmaeng.Window, size int, n rdmaeng.No
 	v.agent, v.finished, v.source = true, true, src
 	if _, s := d.w.ranks[from].dev.at(src.Notify); s != nil && size <= len(s.buf) {
 		t.Src, v.req = s.buf[:size], s.owner
+	}
+	d.rank.give(mix(uint64(len(t.Src))<<1 | bit(v.req == nil)))
+	if v.req != nil {
+		d.rank.give(uint64(v.req.send))
 	}
 	d.began(v, size)
 	return true

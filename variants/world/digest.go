@@ -19,7 +19,7 @@ func (w *World) Digest() uint64 {
 	h := uint64(0)
 	for i, r := range w.ranks {
 		if w.digests[i] == 0 {
-			w.digests[i] = r.digest()
+			w.digests[i] = w.remembered(r)
 		}
 		h += mix(w.digests[i] + uint64(i)<<56)
 	}
@@ -28,10 +28,7 @@ func (w *World) Digest() uint64 {
 		k := uint64(i)
 		for j := range q.msgs {
 			m := &q.msgs[j]
-			k = mix(k ^ m.header[0])
-			k = mix(k ^ m.header[1])
-			k = mix(k ^ m.header[2])
-			k = mix(k ^ checksum(m.payload[:m.n]))
+			k = mix(k ^ m.hash())
 		}
 		if q.refused {
 			k++
@@ -39,6 +36,43 @@ func (w *World) Digest() uint64 {
 		h += mix(k)
 	}
 	return h
+}
+
+// DigestAnew is Digest without anything remembered.
+func (w *World) DigestAnew() uint64 {
+	fresh := *w
+	fresh.Remembered, fresh.digests = nil, make([]uint64, len(w.digests))
+	return fresh.Digest()
+}
+
+// remembered is the digest of a rank. What its memory holds follows from what
+// it has been given, contents included, and what has been written into it.
+func (w *World) remembered(r *rank) uint64 {
+	if w.Remembered == nil {
+		return r.digest()
+	}
+	key := mix(mix(r.given+uint64(r.id)<<56) ^ r.touched)
+	if d, ok := w.Remembered[key]; ok {
+		return d
+	}
+	d := r.digest()
+	w.Remembered[key] = d
+	return d
+}
+
+// The contents of what a rank is given.
+
+func (m *message) hash() uint64 {
+	return mix(mix(mix(m.header[0]^checksum(m.payload[:m.n]))^m.header[1]) ^ m.header[2])
+}
+
+func (v *write) hash() uint64 {
+	n := v.t.Notify
+	return mix(mix(v.t.Dst.Notify^uint64(uint32(n[0]))<<32^uint64(uint32(n[1]))) ^ uint64(uint32(n[2]))<<32 ^ uint64(uint32(n[3])))
+}
+
+func (o Op) hash() uint64 {
+	return mix(mix(uint64(o.Kind)<<2|bit(o.Sync)<<1|bit(o.Block)|uint64(uint32(o.Tag))<<32) ^ uint64(uint32(o.Peer)) ^ uint64(o.Size)<<40 ^ uint64(o.Req)<<32)
 }
 
 // Digests returns the parts of Digest that belong to the ranks, for
@@ -66,7 +100,7 @@ func (r *rank) digest() uint64 {
 	for _, q := range r.reqs {
 		d.requests[reflect.ValueOf(&q.r).Pointer()] = q
 	}
-	d.add(uint64(r.pc))
+	d.add(uint64(r.chosen)<<32 | uint64(r.pc))
 	if r.tried == r.moment {
 		d.add(1)
 	}
@@ -91,7 +125,7 @@ func (r *rank) digest() uint64 {
 		d.add(uint64(uint32(v.t.Notify[0]))<<32 | uint64(uint32(v.t.Notify[1])))
 		d.add(uint64(uint32(v.t.Notify[2]))<<32 | uint64(len(v.t.Src)))
 		if v.req != nil {
-			d.add(uint64(v.req.ID))
+			d.add(uint64(v.req.send))
 		}
 	}
 	return d.h | 1
@@ -130,7 +164,7 @@ func (d *digester) request(q *Request) {
 		d.add(checksum(q.memory))
 	}
 	if q.got != nil {
-		d.add(uint64(q.got.Rank)<<8 | uint64(q.got.ID))
+		d.add(uint64(q.got.Rank)<<8 | uint64(q.got.send))
 	}
 	if r.Done && d.met&(1<<(q.ID&63)) == 0 {
 		return

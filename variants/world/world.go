@@ -81,6 +81,10 @@ type World struct {
 	failure *Violation
 	digests []uint64 // by rank; 0: to be computed
 
+	// Remembered, if set, keeps the digests of ranks by what led to them.
+	// Worlds of one Config can share it.
+	Remembered map[uint64]uint64
+
 	// Log, if set, is told everything that happens.
 	Log func(Event)
 
@@ -96,12 +100,16 @@ type rank struct {
 	dev     *device
 	program []Op
 	pc      int
+	choices []Op     // of which one may follow the program
+	chosen  int      // 1 more than the index of that which did; 0: none yet
 	blocked *Request // the operation that its program waits for
 	reqs    []*Request
 	sends   int
 	probes  []probed
 	history uint64 // fingerprint of all that the rank has been given, in order
 	moment  int    // how many inputs that is
+	given   uint64 // like history, with the contents of what it has been given
+	touched uint64 // fingerprint of what has been done to its memory and its writes besides
 	tried   int    // moment of a blocking probe that found nothing
 	writes  []*write
 }
@@ -124,6 +132,7 @@ type write struct {
 	t        *rdmaeng.Transfer
 	from, to int
 	id       int
+	index    int // among the writes of the rank that has it in its list
 	pieces   int // landed so far
 	all      bool
 	noticed  bool
@@ -166,6 +175,14 @@ func New(cfg Config, program Program) *World {
 	}
 	return w
 }
+
+// Choose lets a rank execute, after its program, one of several operations: each
+// is a Step of its own, with N one more than the index of the operation.
+func (w *World) Choose(rank int, choices []Op) { w.ranks[rank].choices = choices }
+
+// Chosen returns the N of the choice that a rank has made, 0 if it has made
+// none.
+func (w *World) Chosen(rank int) int { return w.ranks[rank].chosen }
 
 // Config returns what the world is made of.
 func (w *World) Config() Config { return w.cfg }
