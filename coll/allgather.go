@@ -1,0 +1,54 @@
+package coll
+
+// allgatherRing lets every block travel around the ring.
+func allgatherRing(s *Schedule) {
+	s.copyIn(s.recvBlock(s.Rank), s.Send)
+	for i := range s.Ranks - 1 {
+		s.recv(s.down(1), s.recvBlock(s.down(i+1)))
+		s.send(s.up(1), s.recvBlock(s.down(i)))
+		s.wait()
+	}
+}
+
+// allgatherBruck doubles what each rank has in every round. The blocks lie in
+// scratch memory, beginning with the caller's own.
+func allgatherBruck(s *Schedule) {
+	if s.Ranks == 1 {
+		s.copyIn(s.recvBlock(0), s.Send)
+		return
+	}
+	off := s.offsets(&s.RecvBlocks)
+	total := off[s.Ranks]
+	// bytes of the k blocks that begin at rank i, around the end
+	sum := func(i, k int) int {
+		if i+k <= s.Ranks {
+			return off[i+k] - off[i]
+		}
+		return total - off[i] + off[i+k-s.Ranks]
+	}
+	all := s.temp(total)
+	own := s.Send
+	if s.InPlace {
+		own = s.recvBlock(s.Rank)
+	}
+	s.copy(all[:sum(s.Rank, 1)], own)
+	for d := 1; d < s.Ranks; d *= 2 {
+		k := min(d, s.Ranks-d)
+		have := sum(s.Rank, d)
+		s.recv(s.up(d), all[have:have+sum(s.up(d), k)])
+		s.send(s.down(d), all[:sum(s.Rank, k)])
+		s.wait()
+	}
+	if s.RecvBlocks.Counts == nil {
+		tail := total - off[s.Rank]
+		s.copy(s.Recv[off[s.Rank]:total], all[:tail])
+		s.copy(s.Recv[:total-tail], all[tail:])
+		return
+	}
+	at := 0
+	for i := range s.Ranks {
+		b := s.recvBlock(s.up(i))
+		s.copy(b, all[at:at+len(b)])
+		at += len(b)
+	}
+}

@@ -1,0 +1,101 @@
+package coll
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Selection says which algorithm serves a call: that of the table, unless
+// another is forced. All ranks of a job need the same.
+type Selection struct {
+	forced [Collectives]*Algorithm
+	table  [Collectives][]choice
+}
+
+// choice is a Rule whose algorithm has been looked up.
+type choice struct {
+	bytes, ranks int
+	algorithm    *Algorithm
+}
+
+// NewSelection makes the selection for an override: a comma-separated list of
+// collective:algorithm, as "allreduce:ring,bcast:binomial"; empty is none.
+func NewSelection(override string) (*Selection, error) {
+	s := new(Selection)
+	for c := range Collectives {
+		for _, r := range Rules(c) {
+			s.table[c] = append(s.table[c], choice{r.Bytes, r.Ranks, find(c, r.Algorithm)})
+		}
+	}
+	for _, item := range strings.Split(override, ",") {
+		if item = strings.TrimSpace(item); item == "" {
+			continue
+		}
+		c, a, err := parse(item)
+		if err != nil {
+			return nil, err
+		}
+		s.forced[c] = a
+	}
+	return s, nil
+}
+
+func parse(item string) (Collective, *Algorithm, error) {
+	name, algorithm, ok := strings.Cut(item, ":")
+	if !ok {
+		return 0, nil, fmt.Errorf("%q is not collective:algorithm", item)
+	}
+	for c := range Collectives {
+		if c.String() != name {
+			continue
+		}
+		if a := find(c, algorithm); a != nil {
+			return c, a, nil
+		}
+		var have []string
+		for _, a := range algorithms[c] {
+			have = append(have, a.Name)
+		}
+		return 0, nil, fmt.Errorf("%s has no algorithm %q: it has %s", name, algorithm, strings.Join(have, ", "))
+	}
+	return 0, nil, fmt.Errorf("there is no collective %q: there are %s", name, strings.Join(names[:], ", "))
+}
+
+func find(c Collective, name string) *Algorithm {
+	for i := range algorithms[c] {
+		if a := &algorithms[c][i]; a.Name == name {
+			return a
+		}
+	}
+	return nil
+}
+
+// Forced returns the algorithm that is forced on a collective, "" if none is.
+func (s *Selection) Forced(c Collective) string {
+	if a := s.forced[c]; a != nil {
+		return a.Name
+	}
+	return ""
+}
+
+// Pick returns the algorithm for a call. One that reorders the ranks gives way
+// to the first of the collective if the operator does not commute, even if it
+// is forced.
+func (s *Selection) Pick(c *Call) *Algorithm {
+	a := s.forced[c.Op]
+	if a == nil {
+		rows := s.table[c.Op]
+		i := 0
+		if len(rows) > 1 {
+			n := c.Bytes()
+			for rows[i].bytes != 0 && n > rows[i].bytes || rows[i].ranks != 0 && c.Ranks > rows[i].ranks {
+				i++
+			}
+		}
+		a = rows[i].algorithm
+	}
+	if a.reorders && !c.Commute {
+		return &algorithms[c.Op][0]
+	}
+	return a
+}

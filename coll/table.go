@@ -1,0 +1,73 @@
+package coll
+
+// Algorithm is a way to perform a collective.
+type Algorithm struct {
+	Name  string
+	build func(*Schedule)
+	// reorders: it combines ranks in another order than theirs, so the
+	// operator has to commute.
+	reorders bool
+}
+
+// algorithms are those of each collective; the first serves every call.
+var algorithms = [Collectives][]Algorithm{
+	Barrier:            {{Name: "dissemination", build: barrierDissemination}, {Name: "tree", build: barrierTree}},
+	Bcast:              {{Name: "binomial", build: bcastBinomial}, {Name: "scatter_ring", build: bcastScatterRing}},
+	Gather:             {{Name: "binomial", build: gatherBinomial}, {Name: "linear", build: gatherLinear}},
+	Gatherv:            {{Name: "linear", build: gatherLinear}},
+	Scatter:            {{Name: "binomial", build: scatterBinomial}, {Name: "linear", build: scatterLinear}},
+	Scatterv:           {{Name: "linear", build: scatterLinear}},
+	Allgather:          {{Name: "ring", build: allgatherRing}, {Name: "bruck", build: allgatherBruck}},
+	Allgatherv:         {{Name: "ring", build: allgatherRing}, {Name: "bruck", build: allgatherBruck}},
+	Alltoall:           {{Name: "pairwise", build: alltoallPairwise}, {Name: "linear", build: alltoallLinear}, {Name: "bruck", build: alltoallBruck}},
+	Alltoallv:          {{Name: "pairwise", build: alltoallPairwise}, {Name: "linear", build: alltoallLinear}},
+	Alltoallw:          {{Name: "pairwise", build: alltoallPairwise}, {Name: "linear", build: alltoallLinear}},
+	Reduce:             {{Name: "binomial", build: reduceBinomial}, {Name: "rabenseifner", build: reduceRabenseifner}},
+	Allreduce:          {{Name: "recursive_doubling", build: allreduceDoubling}, {Name: "rabenseifner", build: allreduceRabenseifner}, {Name: "ring", build: allreduceRing, reorders: true}, {Name: "tree", build: allreduceTree}},
+	ReduceScatter:      {{Name: "pairwise", build: reduceScatterPairwise}, {Name: "halving", build: reduceScatterHalving, reorders: true}},
+	ReduceScatterBlock: {{Name: "pairwise", build: reduceScatterPairwise}, {Name: "halving", build: reduceScatterHalving, reorders: true}},
+	Scan:               {{Name: "doubling", build: scanDoubling}, {Name: "linear", build: scanLinear}},
+	Exscan:             {{Name: "doubling", build: exscanDoubling}, {Name: "linear", build: exscanLinear}},
+	NeighborAllgather:  {{Name: "linear", build: neighborAllgather}},
+	NeighborAllgatherv: {{Name: "linear", build: neighborAllgather}},
+	NeighborAlltoall:   {{Name: "linear", build: neighborAlltoall}},
+	NeighborAlltoallv:  {{Name: "linear", build: neighborAlltoall}},
+	NeighborAlltoallw:  {{Name: "linear", build: neighborAlltoall}},
+}
+
+// Algorithms returns those of a collective. The first serves every call.
+func Algorithms(c Collective) []Algorithm { return algorithms[c] }
+
+// Rule is a row of the table: which algorithm serves calls of at most Bytes
+// bytes (see Call.Bytes) among at most Ranks ranks. 0 is no limit.
+type Rule struct {
+	Bytes, Ranks int
+	Algorithm    string
+}
+
+// The switch points of Reduce and Allreduce are those of the thesis (chapter 4).
+const (
+	thesisReduce    = 2047
+	thesisAllreduce = 2048
+)
+
+// rules are tried from the first on; where none fits, or there are none, the
+// first algorithm of the collective does.
+var rules = [Collectives][]Rule{
+	Reduce:             {{Bytes: thesisReduce, Algorithm: "binomial"}, {Algorithm: "rabenseifner"}},
+	Allreduce:          {{Bytes: thesisAllreduce, Algorithm: "recursive_doubling"}, {Algorithm: "rabenseifner"}},
+	Allgather:          {{Bytes: 1024, Algorithm: "bruck"}},
+	Allgatherv:         {{Bytes: 8192, Algorithm: "bruck"}},
+	Alltoall:           {{Bytes: 256, Algorithm: "bruck"}, {Bytes: 4096, Algorithm: "linear"}},
+	ReduceScatter:      {{Bytes: 65536, Algorithm: "halving"}},
+	ReduceScatterBlock: {{Bytes: 65536, Algorithm: "halving"}},
+}
+
+// Rules returns the rows of a collective. The last fits every call.
+func Rules(c Collective) []Rule {
+	r := rules[c]
+	if n := len(r); n > 0 && r[n-1].Bytes == 0 && r[n-1].Ranks == 0 {
+		return r
+	}
+	return append(r[:len(r):len(r)], Rule{Algorithm: algorithms[c][0].Name})
+}
