@@ -67,15 +67,18 @@ func (g *Group) Size() int {
 
 // World returns the rank in the job of a rank of the group, which must have it.
 func (g *Group) World(rank int32) int32 {
+	if len(g.runs) == 1 {
+		return g.runs[0].first + rank*g.runs[0].stride
+	}
+	return g.search(rank)
+}
+
+func (g *Group) search(rank int32) int32 {
 	if g.table != nil {
 		return g.table[rank]
 	}
-	r := &g.runs[0]
-	if len(g.runs) > 1 {
-		i := sort.Search(len(g.runs), func(i int) bool { return g.runs[i].at > rank })
-		r = &g.runs[i-1]
-	}
-	return r.first + (rank-r.at)*r.stride
+	i := sort.Search(len(g.runs), func(i int) bool { return g.runs[i].at > rank }) - 1
+	return g.runs[i].first + (rank-g.runs[i].at)*g.runs[i].stride
 }
 
 // Rank returns the rank in the group of a rank of the job, None if it is not in

@@ -3,7 +3,9 @@ package mpi
 import (
 	"reflect"
 	"sync"
+	"sync/atomic"
 
+	"github.com/exanet-mpi/exanet/group"
 	"github.com/exanet-mpi/exanet/internal/mem"
 	"github.com/exanet-mpi/exanet/variants"
 )
@@ -23,32 +25,102 @@ const (
 )
 
 // Comm is a communicator: a set of ranks that exchange messages which no other
-// communicator sees.
+// communicator sees. What makes communicators is in files of their own:
+//
+//	context.go  the numbers by which messages tell communicators apart
+//	agree.go    how the members of a communicator to be agree
+//	dup.go      Dup and Free
+//	split.go    Split, Create
+//	inter.go    intercommunicators
+//	cart.go, graph.go  topologies
+//	attr.go, errhandler.go  what else a communicator carries
 type Comm struct {
 	rank *rank
 	p2p  *variants.Context // of point-to-point messages
 	coll *variants.Context // of those within collectives
-	size int
+	size int               // of the group that messages go to
+
+	id       ident
+	members  *group.Group // the caller's group
+	local    *Comm        // of an intercommunicator: one of the caller's group alone
+	topology any          // *topo.Cart, *topo.Graph, *topo.Local, or nil
+	freed    atomic.Bool
+	spoiled  bool // some members may not have opened it
+
+	mu      sync.Mutex // of what follows
+	name    string
+	handler *Errhandler
+	attrs   []attr // in the order in which they were set
 }
 
 // Rank is the caller's rank in the communicator (MPI_Comm_rank).
 func (c *Comm) Rank() int { return int(c.p2p.Rank) }
 
-// Size is the number of ranks (MPI_Comm_size).
-func (c *Comm) Size() int { return c.size }
+// Size is the number of ranks (MPI_Comm_size), of an intercommunicator those of
+// the caller's group.
+func (c *Comm) Size() int {
+	if c.local != nil {
+		return c.local.size
+	}
+	return c.size
+}
+
+// SetName gives the communicator a name, for people (MPI_Comm_set_name).
+func (c *Comm) SetName(name string) error {
+	if err := c.usable("SetName"); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.name = name
+	return nil
+}
+
+// Name returns the communicator's name (MPI_Comm_get_name). The world's is
+// "MPI_COMM_WORLD", that of Self "MPI_COMM_SELF", and others have none until
+// they are given one.
+func (c *Comm) Name() string {
+	if c == nil {
+		return "MPI_COMM_NULL"
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.name
+}
 
 func newWorld(k *rank) *Comm {
-	me := int32(k.fab.Rank())
-	c := &Comm{
-		rank: k, size: k.fab.Size(),
-		p2p:  &variants.Context{ID: 0, Rank: me},
-		coll: &variants.Context{ID: 1, Rank: me, Tags: collNames},
-	}
-	k.mu.Lock() // the background runs already: another rank may have died
-	defer k.mu.Unlock()
-	k.proto.Open(c.p2p)
-	k.proto.Open(c.coll)
+	n, me := k.fab.Size(), k.fab.Rank()
+	return k.predefine("MPI_COMM_WORLD", newIdent(0, worldSlot, 0), group.Identity(n), me)
+}
+
+func (k *rank) predefine(name string, d ident, members *group.Group, me int) *Comm {
+	c := &Comm{rank: k, id: d, members: members, size: members.Size(), name: name}
+	c.p2p, c.coll = k.open(d, members, me)
 	return c
+}
+
+// Self returns the communicator of the calling process alone (MPI_COMM_SELF). It
+// is the same for all communicators of the process, and nil if c can not be
+// used.
+func (c *Comm) Self() *Comm {
+	if c.usable("Self") != nil {
+		return nil
+	}
+	k := c.rank
+	k.selfOnce.Do(func() {
+		me := k.fab.Rank()
+		k.self = k.predefine("MPI_COMM_SELF", newIdent(me, selfSlot, 0), group.Of([]int32{int32(me)}), 0)
+	})
+	return k.self
+}
+
+// leaveSelf deletes the attributes of Self, if the program has used it.
+func (k *rank) leaveSelf() error {
+	k.selfOnce.Do(func() {})
+	if k.self == nil {
+		return nil
+	}
+	return k.self.deleteAttrs("Finalize")
 }
 
 // Counters returns what the caller's rank has counted so far in all

@@ -36,6 +36,20 @@ var (
 	// ErrBuffer: the attached buffer does not hold the message, or there is none
 	// (MPI_ERR_BUFFER).
 	ErrBuffer = errors.New("no room in the attached buffer")
+	// ErrArg: an argument that the call does not take (MPI_ERR_ARG).
+	ErrArg = errors.New("invalid argument")
+	// ErrGroup: no group, or one that the call does not take (MPI_ERR_GROUP).
+	ErrGroup = errors.New("invalid group")
+	// ErrTopology: the communicator has no topology, or not that one
+	// (MPI_ERR_TOPOLOGY).
+	ErrTopology = errors.New("no such topology")
+	// ErrDims: dimensions or coordinates that no such grid has (MPI_ERR_DIMS).
+	ErrDims = errors.New("invalid dimensions")
+	// ErrKeyval: no key of attributes, or one that has been freed or can not be
+	// set (MPI_ERR_KEYVAL).
+	ErrKeyval = errors.New("invalid attribute key")
+	// ErrTooMany: a rank leads 32766 communicators already.
+	ErrTooMany = errors.New("too many communicators")
 	// ErrAssumption: the call breaks an assumption of the protocol optimistic
 	// (thesis 3.14).
 	ErrAssumption = optimistic.ErrAssumption
@@ -96,11 +110,28 @@ func (c *Comm) usable(op string) error {
 	if c == nil || c.rank == nil {
 		return c.fail(op, noValue, noValue, noValue, ErrComm, "call Init first and use what it returns")
 	}
+	if c.freed.Load() {
+		return c.fail(op, noValue, noValue, noValue, fmt.Errorf("%w: it has been freed", ErrComm), "free a communicator after its last use")
+	}
 	if c.rank.ended.Load() {
 		return c.fail(op, noValue, noValue, noValue, ErrComm, "no call may follow Finalize")
 	}
 	return nil
 }
+
+// usableWithin is usable for calls that take no intercommunicator.
+func (c *Comm) usableWithin(op string) error {
+	if err := c.usable(op); err != nil {
+		return err
+	}
+	if c.local != nil {
+		return c.fail(op, noValue, noValue, noValue, fmt.Errorf("%w: %s is not for intercommunicators", ErrComm, op), "use what Merge makes of it")
+	}
+	return nil
+}
+
+// because says what is wrong in the terms of a lower package.
+func because(sentinel, cause error) error { return fmt.Errorf("%w: %w", sentinel, cause) }
 
 // fail makes the error of a call on c.
 func (c *Comm) fail(op string, peer, tag, size int, err error, do string) error {

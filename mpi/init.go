@@ -235,6 +235,9 @@ func Finalize() error {
 }
 
 func (k *rank) finalize(world *Comm) error {
+	if err := k.leaveSelf(); err != nil {
+		return err
+	}
 	k.mu.Lock()
 	k.waitUntil(k.drained)
 	k.mu.Unlock()

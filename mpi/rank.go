@@ -29,11 +29,15 @@ type rank struct {
 	deaths    uint32
 
 	spare     *pooled
-	schedules []*Request    // those under way that are more than a message
-	leavings  leavings      // sends under way that no call waits for
-	scratch   [][]byte      // for reductions
-	probes    *probe        // calls of Probe that wait
-	stats     *callStats    // nil: not wanted
+	schedules []*Request // those under way that are more than a message
+	leavings  leavings   // sends under way that no call waits for
+	scratch   [][]byte   // for reductions
+	probes    *probe     // calls of Probe that wait
+	stats     *callStats // nil: not wanted
+	idents    supply     // of communicators that this rank leads
+	closing   []*Comm    // freed, but requests are pending on them
+	selfOnce  sync.Once
+	self      *Comm         // see Comm.Self
 	done      chan struct{} // closed when the background goroutine has ended
 }
 
@@ -42,7 +46,7 @@ func newRank(f fabric, o *settings) (*rank, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &rank{fab: f, proto: proto, stats: newCallStats(o.variant), done: make(chan struct{})}
+	k := &rank{fab: f, proto: proto, stats: newCallStats(o.variant), idents: newSupply(f.Rank()), done: make(chan struct{})}
 	k.doubter, _ = any(proto).(doubter)
 	k.cond.L = &k.mu
 	go k.background(f.MarkBackground())
@@ -95,6 +99,9 @@ func (k *rank) pollUntil(done func() bool) (moved bool) {
 			k.bury(d)
 			moved = true
 		}
+	}
+	if len(k.closing) > 0 {
+		k.reap()
 	}
 	k.hurry()
 	if moved && k.followers > 0 {

@@ -42,6 +42,7 @@ func (c *Core) needsUs(r *Request) bool { return !r.Recv || len(r.Buf) > c.limit
 
 // Begin notes a request that has been posted.
 func (c *Core) Begin(r *Request) {
+	r.Ctx.Active++
 	if c.needsUs(r) {
 		c.open++
 	}
@@ -71,6 +72,7 @@ func (c *Core) Complete(r *Request, err error) {
 	if err == ErrTruncate {
 		c.Count.Truncations++
 	}
+	r.Ctx.Active--
 	r.Err = err
 	r.Done = true
 }

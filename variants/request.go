@@ -11,8 +11,8 @@ package variants
 
 import (
 	"errors"
-	"slices"
 
+	"github.com/exanet-mpi/exanet/group"
 	"github.com/exanet-mpi/exanet/rdmaeng"
 )
 
@@ -41,9 +41,11 @@ const (
 // Context is a communicator as the protocols see it.
 type Context struct {
 	ID    uint32
-	Rank  int32    // this process's rank in it
-	Group []int32  // rank in the job of each of its ranks; nil: the same
-	Tags  []string // what its tags stand for, if they are not the program's
+	Rank  int32        // this process's rank in it
+	Group *group.Group // of those whom it exchanges messages with; nil: the job's ranks as they are
+	Tags  []string     // what its tags stand for, if they are not the program's
+
+	Active int // requests posted that are not Done, counted by the protocol
 }
 
 // World returns the rank in the job of a rank of the communicator.
@@ -51,12 +53,12 @@ func (c *Context) World(rank int32) int32 {
 	if c.Group == nil {
 		return rank
 	}
-	return c.Group[rank]
+	return c.Group.World(rank)
 }
 
 // Has reports whether a rank of the job is in the communicator.
 func (c *Context) Has(world int32) bool {
-	return c.Group == nil || slices.Contains(c.Group, world)
+	return c.Group == nil || c.Group.Has(world)
 }
 
 // Status is what a completed receive tells about its message.

@@ -1,0 +1,99 @@
+package mpi
+
+import (
+	"github.com/exanet-mpi/exanet/group"
+)
+
+// found makes the communicator of a group, in which this process is rank me,
+// with an ident that its members agree upon. All members call it; it returns at
+// rank 0 when all have opened the communicator. The errors are those of op on c.
+func (c *Comm) found(op string, d ident, members *group.Group, me int) (*Comm, error) {
+	k := c.rank
+	n := &Comm{rank: k, id: d, members: members, size: members.Size(), handler: c.Errhandler()}
+	n.p2p, n.coll = k.open(d, members, me)
+	if _, err := n.everybody(op, 0).gather(nil, nil); err != nil {
+		n.abandon()
+		return nil, err
+	}
+	return n, nil
+}
+
+// abandon closes a communicator that not all members have opened. Others may
+// open it still, so its slot is never used again.
+func (c *Comm) abandon() {
+	c.spoiled = true
+	c.freed.Store(true)
+	c.rank.shut(c)
+}
+
+// agree lets the root of a team choose an ident for what the team makes.
+func (t *team) agree() (ident, error) {
+	var d ident
+	var err error
+	word := make([]int64, 1)
+	if t.me == 0 {
+		d, err = t.c.propose(t.op)
+		word[0] = d.word()
+	}
+	if e := t.cast(word, err); e != nil {
+		return ident{}, e
+	}
+	return identOf(word[0]), nil
+}
+
+// Dup makes a communicator of the same ranks, with the topology, the error
+// handler, and those attributes that let themselves be copied (MPI_Comm_dup).
+// All ranks of c call it.
+func (c *Comm) Dup() (*Comm, error) {
+	d, err := c.dup("Dup")
+	if err != nil {
+		return nil, err
+	}
+	d.topology = c.topology
+	if err := d.copyAttrs("Dup", c); err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+func (c *Comm) dup(op string) (*Comm, error) {
+	if err := c.usable(op); err != nil {
+		return nil, err
+	}
+	if c.local != nil {
+		return c.dupInter(op)
+	}
+	d, err := c.everybody(op, 0).agree()
+	if err != nil {
+		return nil, err
+	}
+	return c.found(op, d, c.members, c.Rank())
+}
+
+// Free gives the communicator up (MPI_Comm_free). All its ranks call it; it does
+// not wait for them. What is pending on it completes as if nothing had happened;
+// calls that follow return ErrComm. The world and Self can not be freed.
+func (c *Comm) Free() error {
+	if err := c.usable("Free"); err != nil {
+		return err
+	}
+	if c.predefined() {
+		return c.fail("Free", noValue, noValue, noValue, ErrComm, "the world and Self end with Finalize")
+	}
+	if err := c.deleteAttrs("Free"); err != nil {
+		return err
+	}
+	if c.freed.Swap(true) {
+		return c.usable("Free")
+	}
+	c.rank.shut(c)
+	if c.local != nil {
+		return c.local.Free()
+	}
+	return nil
+}
+
+// predefined reports whether c is the world or Self.
+func (c *Comm) predefined() bool {
+	return c.id == newIdent(0, worldSlot, 0) || c.id == newIdent(c.id.leader(), selfSlot, 0)
+}

@@ -1,0 +1,132 @@
+package mpi
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/exanet-mpi/exanet/group"
+)
+
+// Split makes a communicator of all ranks of c that pass the same colour, in
+// the order of their keys, of their ranks in c where keys are equal
+// (MPI_Comm_split). All ranks of c call it. Colours are 0 or more; a rank that
+// passes Undefined gets nil.
+func (c *Comm) Split(color, key int) (*Comm, error) { return c.split("Split", color, key) }
+
+// SplitKind says what the ranks of a communicator of SplitType share.
+type SplitKind int
+
+// SplitShared: memory, that is, a host (MPI_COMM_TYPE_SHARED). All ranks of a
+// job are on one host so far.
+const SplitShared SplitKind = 1
+
+// SplitType makes a communicator of the ranks of c that share what kind says, in
+// the order of their keys (MPI_Comm_split_type). A rank that passes Undefined
+// gets nil.
+func (c *Comm) SplitType(kind SplitKind, key int) (*Comm, error) {
+	color := -1 // of an unknown kind: refused
+	switch kind {
+	case SplitShared:
+		color = 0
+	case Undefined:
+		color = Undefined
+	}
+	return c.split("SplitType", color, key)
+}
+
+// vote is what a rank says in Split.
+type vote struct{ color, key, ident, rank int64 }
+
+const voteWords = 3
+
+func (c *Comm) split(op string, color, key int) (*Comm, error) {
+	if err := c.usableWithin(op); err != nil {
+		return nil, err
+	}
+	// Each rank might lead, so each proposes an ident.
+	k := c.rank
+	mine, err := c.propose(op)
+	if err == nil && color < 0 && color != Undefined {
+		k.withdraw(mine)
+		err = c.fail(op, noValue, noValue, noValue, fmt.Errorf("%w: colour or kind %d", ErrArg, color), "pass 0 or more, or Undefined")
+	}
+	proposed := err == nil
+	all, err := c.everybody(op, 0).everyone([]int64{int64(color), int64(key), mine.word()}, err)
+	var team []vote
+	if err == nil && color != Undefined {
+		team = sameColor(all, int64(color))
+	}
+	leads := len(team) > 0 && team[0].rank == int64(c.Rank())
+	if proposed && !leads {
+		k.withdraw(mine)
+	}
+	if err != nil || color == Undefined {
+		return nil, err
+	}
+	ranks := make([]int, len(team))
+	for i, v := range team {
+		ranks[i] = int(v.rank)
+	}
+	members, err := c.members.Incl(ranks)
+	if err != nil {
+		return nil, c.fail(op, noValue, noValue, noValue, err, "")
+	}
+	return c.found(op, identOf(team[0].ident), members, slices.Index(ranks, c.Rank()))
+}
+
+// sameColor returns the votes of a colour in the order of the communicator that
+// they make.
+func sameColor(all []int64, color int64) (team []vote) {
+	for i := 0; i < len(all); i += voteWords {
+		if all[i] == color {
+			team = append(team, vote{all[i], all[i+1], all[i+2], int64(i / voteWords)})
+		}
+	}
+	slices.SortStableFunc(team, func(a, b vote) int { return cmp.Compare(a.key, b.key) })
+	return team
+}
+
+// Create makes a communicator of the group g of ranks of c (MPI_Comm_create).
+// All ranks of c call it. Those that are not in the group they pass get nil, and
+// ranks may pass different groups if these have no member in common.
+func (c *Comm) Create(g *Group) (*Comm, error) { return c.create("Create", g, tagMaking) }
+
+// CreateGroup is Create, but only the ranks of the group call it
+// (MPI_Comm_create_group). Calls that run at the same time on one communicator,
+// from different goroutines, need different tags.
+func (c *Comm) CreateGroup(g *Group, tag int) (*Comm, error) {
+	if err := c.usable("CreateGroup"); err != nil {
+		return nil, err
+	}
+	if tag < 0 || tag > MaxTag {
+		return nil, c.fail("CreateGroup", noValue, tag, noValue, ErrTag, "tags are 0 to "+itoa(MaxTag))
+	}
+	return c.create("CreateGroup", g, tagOf(tag))
+}
+
+// create lets the members of a group agree on an ident among themselves.
+func (c *Comm) create(op string, g *Group, tag int) (*Comm, error) {
+	if err := c.usableWithin(op); err != nil {
+		return nil, err
+	}
+	if g == nil {
+		return nil, c.fail(op, noValue, noValue, noValue, fmt.Errorf("%w: nil", ErrGroup), "use what Comm.Group and the methods of Group return")
+	}
+	if group.Difference(g.set, c.members).Size() > 0 {
+		return nil, c.fail(op, noValue, noValue, noValue, fmt.Errorf("%w: it has members that the communicator has not", ErrGroup), "make it of the communicator's group")
+	}
+	me := g.Rank()
+	if me == Undefined {
+		return nil, nil
+	}
+	t := &team{
+		c: c, op: op, ctx: c.coll, tag: tag, size: g.Size(), me: me,
+		at: func(i int) int { return int(c.members.Rank(g.set.World(int32(i)))) },
+	}
+	d, err := t.agree()
+	if err != nil {
+		return nil, err
+	}
+	return c.found(op, d, g.set, me)
+}
