@@ -28,6 +28,7 @@ const largeMessage = 8192
 const (
 	tagData   = 100
 	tagAnswer = 101
+	tagSettle = 102 // not in OSU
 )
 
 // Sweep says which sizes to measure and how often.
@@ -36,6 +37,11 @@ type Sweep struct {
 	Iterations int   // timed iterations for each size; 0: as the OSU benchmark has it for that size
 	Warmup     int   // untimed ones before; below 0: likewise
 	Repeat     int   // sweeps over all sizes; a Row is the median of them
+
+	// Settle is how long the pair exchanges messages before anything else: the
+	// scheduler may start both processes on one core, and takes milliseconds to
+	// move them apart, which is longer than the OSU benchmarks warm up.
+	Settle time.Duration
 }
 
 // Row is the figure of one size.
@@ -88,6 +94,11 @@ func (s Sweep) sweep(c *mpi.Comm, measure func(p *pair, size int) (float64, erro
 		fill(p.send, 'a')
 		fill(p.recv, 'b')
 	}
+	if p.first || p.last {
+		if err := p.settle(s.Settle); err != nil {
+			return nil, err
+		}
+	}
 	rows := make([]Row, len(s.Sizes))
 	for range s.Repeat {
 		for i, size := range s.Sizes {
@@ -115,6 +126,29 @@ func (s Sweep) sweep(c *mpi.Comm, measure func(p *pair, size int) (float64, erro
 		rows[i].Value = Median(rows[i].Repeats)
 	}
 	return rows, nil
+}
+
+// settle exchanges short messages for so long. The first rank has the clock.
+func (p *pair) settle(d time.Duration) error {
+	more := []byte{1}
+	for start := time.Now(); more[0] == 1; {
+		if p.last {
+			if _, err := mpi.Recv(p.comm, more, p.peer, tagSettle); err != nil {
+				return err
+			}
+		} else if time.Since(start) >= d {
+			more[0] = 0
+		}
+		if err := mpi.Send(p.comm, more, p.peer, tagSettle); err != nil {
+			return err
+		}
+		if p.first {
+			if _, err := mpi.Recv(p.comm, more, p.peer, tagSettle); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // fill touches every byte: an untouched page costs a fault in the timed part.

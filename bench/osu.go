@@ -3,6 +3,7 @@ package bench
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -35,18 +36,49 @@ type Column struct {
 // The columns are as wide as those of WriteOSU.
 func WriteColumns(w io.Writer, title, values string, columns []Column) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# %s\n# %s\n%-10s", title, values, "# Size")
+	fmt.Fprintf(&b, "# %s\n", title)
+	writeColumns(&b, values, columns)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func writeColumns(b *strings.Builder, values string, columns []Column) {
+	fmt.Fprintf(b, "# %s\n%-10s", values, "# Size")
 	for _, c := range columns {
-		fmt.Fprintf(&b, "%18s", c.Name)
+		fmt.Fprintf(b, "%18s", c.Name)
 	}
 	b.WriteByte('\n')
 	for i, r := range columns[0].Rows {
-		fmt.Fprintf(&b, "%-10d", r.Size)
+		fmt.Fprintf(b, "%-10d", r.Size)
 		for _, c := range columns {
-			fmt.Fprintf(&b, "%18.2f", c.Rows[i].Value)
+			fmt.Fprintf(b, "%18.2f", c.Rows[i].Value)
 		}
 		b.WriteByte('\n')
 	}
+}
+
+// WriteRatios prints by how much the values of several series exceed those of
+// the one named base: for each size the median of the ratios of the repeats that
+// stand at the same place, which were measured at about the same time. It prints
+// nothing if there is no such series, or no other.
+func WriteRatios(w io.Writer, base string, columns []Column) error {
+	at := slices.IndexFunc(columns, func(c Column) bool { return c.Name == base })
+	if at < 0 || len(columns) < 2 {
+		return nil
+	}
+	ratios := make([]Column, len(columns))
+	for i, c := range columns {
+		ratios[i] = Column{Name: c.Name, Rows: make([]Row, len(c.Rows))}
+		for j, r := range c.Rows {
+			q := make([]float64, len(r.Repeats))
+			for k, v := range r.Repeats {
+				q[k] = v / columns[at].Rows[j].Repeats[k]
+			}
+			ratios[i].Rows[j] = Row{Size: r.Size, Value: Median(q), Repeats: q}
+		}
+	}
+	var b strings.Builder
+	writeColumns(&b, "as a multiple of "+base+"'s, medians of the rounds", ratios)
 	_, err := io.WriteString(w, b.String())
 	return err
 }

@@ -52,3 +52,22 @@ func TestColumnsSideBySide(t *testing.T) {
 		"8                       0.30              0.20\n"+
 		"65536                   4.00              3.46\n", out.String())
 }
+
+// Ratios compare what was measured in the same round.
+func TestRatios(t *testing.T) {
+	columns := []Column{
+		{Name: "rtr", Rows: []Row{{Size: 8, Repeats: []float64{4, 30, 6}}, {Size: 65536, Repeats: []float64{1, 1, 1}}}},
+		{Name: "readbased", Rows: []Row{{Size: 8, Repeats: []float64{2, 10, 3}}, {Size: 65536, Repeats: []float64{4, 4, 8}}}},
+	}
+	var out strings.Builder
+	require.NoError(t, WriteRatios(&out, "readbased", columns))
+	require.Equal(t, ""+
+		"# as a multiple of readbased's, medians of the rounds\n"+
+		"# Size                   rtr         readbased\n"+
+		"8                       2.00              1.00\n"+
+		"65536                   0.25              1.00\n", out.String())
+	out.Reset()
+	require.NoError(t, WriteRatios(&out, "ticket", columns))
+	require.NoError(t, WriteRatios(&out, "readbased", columns[1:]))
+	require.Empty(t, out.String())
+}

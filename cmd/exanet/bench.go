@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -45,6 +46,9 @@ take part as one of its ranks.`,
 	return cmd
 }
 
+// settleTime is long enough for the scheduler to move fresh processes apart.
+const settleTime = 100 * time.Millisecond
+
 // sweepFlags are the flags that the benchmarks have in common.
 type sweepFlags struct {
 	ranks              int
@@ -62,7 +66,7 @@ func (f *sweepFlags) add(cmd *cobra.Command, ranks int, sizes string) {
 		flags.StringVar(&f.sizes, "sizes", sizes, "message sizes in bytes: from:to for powers of two, or a comma list")
 	}
 	flags.IntVar(&f.iterations, "iterations", 0, "timed iterations; 0: as the OSU benchmark has it for each size")
-	flags.IntVar(&f.warmup, "warmup", -1, "untimed iterations before them; -1: as the OSU benchmark")
+	flags.IntVar(&f.warmup, "warmup", -1, "untimed iterations before them; -1: as the OSU benchmark, and 0.1 s before the first size")
 	flags.IntVar(&f.repeat, "repeat", 1, "sweeps to make; the medians are printed")
 	flags.BoolVar(&f.json, "json", false, "print JSON, with the figure of every sweep")
 }
@@ -86,6 +90,9 @@ func (f *sweepFlags) sweep(cmd *cobra.Command, least int) (bench.Sweep, error) {
 			return s, usageErrorf("--sizes: %v", err)
 		}
 		s.Sizes = sizes
+	}
+	if f.warmup < 0 {
+		s.Settle = settleTime
 	}
 	return s, nil
 }
@@ -136,7 +143,7 @@ than two ranks the others wait in a barrier.
 ` + variantHelp,
 		Example: `  exanet bench latency
   exanet bench latency --sizes 1:4096 --repeat 5
-  exanet bench latency --variant all --repeat 5
+  exanet bench latency --variant all --sizes 8,4096
   exanet run -n 2 exanet bench latency --json`,
 	}
 	return completePairs(cmd, "us", bench.MicrosecondsTitle, bench.Latency)
@@ -153,7 +160,7 @@ With more than two ranks the others wait in a barrier.
 ` + variantHelp,
 		Example: `  exanet bench bw
   exanet bench bw --sizes 1048576,4194304 --repeat 5
-  exanet bench bw --variant rtr,ticket --repeat 5
+  exanet bench bw --variant rtr,ticket --sizes 65536
   exanet run -n 2 exanet bench bw --json`,
 	}
 	return completePairs(cmd, "MB/s", bench.BandwidthTitle, bench.Bandwidth)
@@ -170,6 +177,9 @@ func completePairs(cmd *cobra.Command, unit, column string, measure func(*mpi.Co
 			return err
 		}
 		if cmd.Flags().Changed("variant") {
+			if !cmd.Flags().Changed("repeat") {
+				f.repeat = variantRounds
+			}
 			return compareVariants(cmd, &f, chosen, unit, column)
 		}
 		return asRanks(cmd, f.ranks, func(world *mpi.Comm) error {

@@ -17,8 +17,14 @@ import (
 // Protocols side by side: all ranks of a job use one protocol, so each figure
 // comes from a job of its own.
 
-const variantHelp = `With --variant, jobs of several protocols are run in turn, --repeat times each, so
-that all see the same machine, and there is a column for each.`
+const variantHelp = `With --variant, jobs of several protocols are run in turn, in rounds, there and
+back, so that all see the same machine. There is a column for each, of medians of
+the rounds (--repeat, then 5 if not given), and another of the ratios to readbased.`
+
+const (
+	variantRounds = 5
+	variantBase   = "readbased" // what the thesis compares with
+)
 
 // comparedFigures is what --json prints with --variant.
 type comparedFigures struct {
@@ -59,8 +65,11 @@ func compareVariants(cmd *cobra.Command, f *sweepFlags, value, unit, column stri
 	for i, name := range names {
 		columns[i].Name = name
 	}
-	for range f.repeat {
+	for round := range f.repeat {
 		for i := range columns {
+			if round%2 == 1 {
+				i = len(columns) - 1 - i
+			}
 			if err := f.measureOnce(cmd.Context(), cmd.Name(), &columns[i]); err != nil {
 				return fmt.Errorf("protocol %s: %w", columns[i].Name, err)
 			}
@@ -74,7 +83,10 @@ func compareVariants(cmd *cobra.Command, f *sweepFlags, value, unit, column stri
 	if f.json {
 		return writeJSON(cmd.OutOrStdout(), comparedFigures{cmd.Name(), unit, f.ranks, columns})
 	}
-	return bench.WriteColumns(cmd.OutOrStdout(), title(cmd, f.ranks, f.repeat), column, columns)
+	if err := bench.WriteColumns(cmd.OutOrStdout(), title(cmd, f.ranks, f.repeat), column, columns); err != nil {
+		return err
+	}
+	return bench.WriteRatios(cmd.OutOrStdout(), variantBase, columns)
 }
 
 // measureOnce runs a job that makes one sweep with a column's protocol, and
