@@ -5,6 +5,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/exanet-mpi/exanet/variants"
 )
 
 // rank is one MPI process, or one of several in this process: a protocol and a
@@ -28,17 +30,18 @@ type rank struct {
 	ended     atomic.Bool // Finalize has returned: calls are errors
 	deaths    uint32
 
-	spare     *pooled
-	schedules []*Request // those under way that are more than a message
-	leavings  leavings   // sends under way that no call waits for
-	scratch   [][]byte   // for reductions
-	probes    *probe     // calls of Probe that wait
-	stats     *callStats // nil: not wanted
-	idents    supply     // of communicators that this rank leads
-	closing   []*Comm    // freed, but requests are pending on them
-	selfOnce  sync.Once
-	self      *Comm         // see Comm.Self
-	done      chan struct{} // closed when the background goroutine has ended
+	spare    *pooled
+	underWay int            // schedules that have not ended, see schedule.go
+	ready    variants.Ready // those of them that have something to do
+	leavings leavings       // sends under way that no call waits for
+	scratch  [][]byte       // for reductions
+	probes   *probe         // calls of Probe that wait
+	stats    *callStats     // nil: not wanted
+	idents   supply         // of communicators that this rank leads
+	closing  []*Comm        // freed, but requests are pending on them
+	selfOnce sync.Once
+	self     *Comm         // see Comm.Self
+	done     chan struct{} // closed when the background goroutine has ended
 }
 
 func newRank(f fabric, o *settings) (*rank, error) {
@@ -91,7 +94,8 @@ func (k *rank) pollUntil(done func() bool) (moved bool) {
 	if k.proto.Busy() && k.proto.Progress() {
 		moved = true
 	}
-	if len(k.schedules) > 0 && k.advance() {
+	if k.ready.Len() > 0 {
+		k.advanceReady()
 		moved = true
 	}
 	if !moved {
@@ -219,12 +223,12 @@ func (k *rank) sleep(mark uint32) (doubtful bool) {
 // leave is called with the lock held at the end of every call that may have
 // changed what is pending.
 func (k *rank) leave() {
-	if !k.proto.Restless() && len(k.schedules) == 0 {
+	if !k.proto.Restless() && k.underWay == 0 {
 		return
 	}
 	k.hurry()
 	if k.leader {
-		if k.proto.Busy() {
+		if k.busy() {
 			k.fab.WakeForeground()
 		}
 		return
@@ -237,14 +241,17 @@ func (k *rank) leave() {
 		for k.fab.ArmBackground() && k.poll() {
 		}
 	}
-	if k.proto.Busy() {
+	if k.busy() {
 		k.fab.WakeBackground(k.fab.Rank())
 	}
 }
 
 // pending reports whether arrivals need this rank's attention although nobody
 // waits: the protocol's or a schedule's next step.
-func (k *rank) pending() bool { return k.proto.Pending() || len(k.schedules) > 0 }
+func (k *rank) pending() bool { return k.proto.Pending() || k.underWay > 0 }
+
+// busy reports whether there is something to do that no arrival announces.
+func (k *rank) busy() bool { return k.proto.Busy() || k.ready.Len() > 0 }
 
 // nudge makes all who wait look again, after a request has been completed by
 // somebody else than the leader.

@@ -3,44 +3,47 @@ package mpi
 import (
 	"slices"
 	"time"
+
+	"github.com/exanet-mpi/exanet/variants"
 )
 
 // schedule is the work of a request that is more than one message. The calls
 // come with the rank's lock held.
 type schedule interface {
 	// begin posts what needs nothing to have happened before, for a persistent
-	// request at every Start; advance carries on after something has arrived
-	// and reports whether all is done. Neither waits.
+	// request at every Start; advance carries on and reports whether all is
+	// done. Neither waits: a schedule that is not done has made its batch come
+	// to the rank's ready ones when there is more to do.
 	begin()
 	advance() (done bool)
 	outcome() (Status, error)
+	requests() *variants.Batch
 }
 
 // run begins the schedule of a request, with the lock held.
 func (k *rank) run(q *Request) {
 	q.active, q.over = true, false
+	q.s.requests().Owner = q
 	q.s.begin()
-	if q.s.advance() {
-		q.over = true
-	} else {
-		k.schedules = append(k.schedules, q)
-	}
+	k.underWay++
+	k.advance(q)
 	k.leave()
 }
 
-// advance carries on the schedules that are under way.
-func (k *rank) advance() (moved bool) {
-	keep := k.schedules[:0]
-	for _, q := range k.schedules {
-		if q.over = q.s.advance(); q.over {
-			moved = true
-		} else {
-			keep = append(keep, q)
-		}
+// advance carries on the schedule of a request.
+func (k *rank) advance(q *Request) {
+	if q.s.advance() {
+		q.over = true
+		k.underWay--
 	}
-	clear(k.schedules[len(keep):])
-	k.schedules = keep
-	return moved
+}
+
+// advanceReady carries on the schedules that have something to do now; what
+// they make ready meanwhile is left to the next call.
+func (k *rank) advanceReady() {
+	for range k.ready.Len() {
+		k.advance(k.ready.Pop().Owner.(*Request))
+	}
 }
 
 // pair is the schedule of Isendrecv.
@@ -52,6 +55,7 @@ type pair struct {
 	sendTag    int
 	recvTag    int
 	send, recv *pooled
+	batch      variants.Batch
 }
 
 // Isendrecv begins to send to dest and to receive from source
@@ -95,17 +99,28 @@ func (p *pair) begin() {
 	k := p.c.rank
 	p.recv, p.send = k.take(), k.take()
 	p.recv.Done, p.send.Done = p.from == ProcNull, p.dest == ProcNull
+	p.recv.Batch, p.send.Batch = &p.batch, &p.batch
 	if !p.recv.Done {
+		p.batch.Open++
 		p.recv.Recv, p.recv.Ctx, p.recv.Peer, p.recv.Tag, p.recv.Buf = true, p.c.p2p, int32(p.from), int32(p.recvTag), p.in
 		k.proto.PostRecv(&p.recv.Request)
 	}
 	if !p.send.Done {
+		p.batch.Open++
 		p.send.Ctx, p.send.Peer, p.send.Tag, p.send.Buf = p.c.p2p, int32(p.dest), int32(p.sendTag), p.out
 		k.proto.PostSend(&p.send.Request)
 	}
 }
 
-func (p *pair) advance() bool { return p.recv.Done && p.send.Done }
+func (p *pair) advance() bool {
+	if p.batch.Open > 0 {
+		p.batch.Await(&p.c.rank.ready)
+		return false
+	}
+	return true
+}
+
+func (p *pair) requests() *variants.Batch { return &p.batch }
 
 func (p *pair) outcome() (Status, error) {
 	st := nullStatus

@@ -75,6 +75,9 @@ func (c *Core) Complete(r *Request, err error) {
 	r.Ctx.Active--
 	r.Err = err
 	r.Done = true
+	if b := r.Batch; b != nil {
+		b.ended()
+	}
 }
 
 // Ask notes that the peer has been asked whether r may be cancelled, which it

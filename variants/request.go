@@ -80,6 +80,8 @@ type Request struct {
 	Tag  int32 // or AnyTag
 	Buf  []byte
 
+	Batch *Batch // that it belongs to, or nil
+
 	Done   bool
 	Err    error
 	Status Status
@@ -104,7 +106,7 @@ type Request struct {
 // Reset makes a request ready to be filled in and posted. The Transfer is set
 // when a write starts.
 func (r *Request) Reset() {
-	r.Recv, r.Mode = false, Standard
+	r.Recv, r.Mode, r.Batch = false, Standard, nil
 	r.Done, r.Err, r.Status = false, nil, Status{}
 	r.Ticketed, r.Queued, r.Advertised, r.Delivered, r.Announced, r.Landed, r.Cancelling = false, false, false, false, false, false, false
 	r.Slot = -1
