@@ -1,6 +1,10 @@
 package optimistic
 
-import "github.com/exanet-mpi/exanet/variants"
+import (
+	"slices"
+
+	"github.com/exanet-mpi/exanet/variants"
+)
 
 // Cancelling. Taking an operation back shifts the positions of those behind it,
 // at both sides. So the other side is asked in every case, even about what it
@@ -13,7 +17,7 @@ func (p *Protocol) Cancel(r *variants.Request) {
 	if r.Done || r.Cancelling {
 		return
 	}
-	c := p.comm(r.Ctx.ID)
+	c := p.comms.Of(r.Ctx)
 	m := p.remote(c, r.Peer)
 	switch {
 	case r.Recv && (r.Queued || r.Advertised):
@@ -29,52 +33,38 @@ func (p *Protocol) Cancel(r *variants.Request) {
 // has been told of it.
 func (p *Protocol) ask(c *comm, m *remote, r *variants.Request, k variants.Kind, known bool) {
 	m.loose = true
-	p.Ask(r, m.peer)
-	words := [4]uint64{uint64(p.Me), uint64(uint32(r.Peer)), uint64(r.Ticket)}
+	told := uint64(0)
 	if known {
-		words[3] = 1
+		told = 1
 	}
-	p.Out.Control(m.peer, c.envelope(k, r.Tag, placeOf(r)), words[:]...)
+	p.AskCancel(m.peer, c.envelope(k, r.Tag, placeOf(r)), r, uint64(r.Ticket), told)
 }
 
 func (p *Protocol) onCancelRecv(c *comm, e variants.Envelope, payload []byte) {
 	m := p.remote(c, e.Src)
 	m.loose = true
-	number := uint32(variants.Word(payload, 2))
-	yes := variants.Word(payload, 3) == 0
-	for i := range m.rtrs {
-		if m.rtrs[i].number == number {
-			m.rtrs = append(m.rtrs[:i], m.rtrs[i+1:]...)
-			yes = true
-			break
-		}
+	yes := variants.Word(payload, 1) == 0
+	number := uint32(variants.Word(payload, 0))
+	if i := slices.IndexFunc(m.rtrs, func(a rtr) bool { return a.number == number }); i >= 0 {
+		m.rtrs = slices.Delete(m.rtrs, i, i+1)
+		yes = true
 	}
-	p.reply(e, payload, 0, yes)
+	p.AnswerCancel(m.peer, e, payload, yes)
 }
 
 func (p *Protocol) onCancelSend(c *comm, e variants.Envelope, payload []byte) {
-	p.remote(c, e.Src).loose = true
-	yes := variants.Word(payload, 3) == 0
-	for x := c.First(); x != nil && !yes; x = x.Following() {
+	m := p.remote(c, e.Src)
+	m.loose = true
+	yes := variants.Word(payload, 1) == 0
+	for x := c.Arrived.First(); x != nil && !yes; x = x.InComm.Next() {
 		if x.Src == e.Src && x.Tag == e.Tag && x.Ticket == e.Ticket && x.Kind == variants.EnvDS {
-			p.Out.Consumed(p.Out.Peer(int32(variants.Word(payload, 0))), x.Size)
-			c.Drop(x)
+			p.Out.Consumed(m.peer, x.Size)
+			c.Arrived.Drop(x)
 			yes = true
 			break
 		}
 	}
-	p.reply(e, payload, flagSend, yes)
-}
-
-// reply answers a rank that names itself in the question, since this one may
-// not have opened the communicator yet.
-func (p *Protocol) reply(e variants.Envelope, payload []byte, flags uint8, yes bool) {
-	if yes {
-		flags |= flagGranted
-	}
-	p.Out.Control(p.Out.Peer(int32(variants.Word(payload, 0))), variants.Envelope{Kind: variants.CancelReply,
-		Flags: flags, Ctx: e.Ctx, Src: int32(variants.Word(payload, 1)), Tag: e.Tag, Ticket: e.Ticket},
-		variants.Word(payload, 2))
+	p.AnswerCancel(m.peer, e, payload, yes)
 }
 
 func (p *Protocol) onCancelReply(c *comm, e variants.Envelope, payload []byte) {
@@ -82,19 +72,14 @@ func (p *Protocol) onCancelReply(c *comm, e variants.Envelope, payload []byte) {
 	number := uint32(variants.Word(payload, 0))
 	var r *variants.Request
 	var q *variants.Queue
-	if e.Flags&flagSend != 0 {
-		if r, q = find(&m.synced, number), &m.synced; r == nil {
-			r, q = find(&m.posted, number), &m.posted
+	if e.Flags&variants.ForSend != 0 {
+		if r, q = m.synced.Find(number), &m.synced; r == nil {
+			r, q = m.posted.Find(number), &m.posted
 		}
-	} else if r, q = find(&c.Posted, number), &c.Posted; r == nil {
+	} else if r, q = c.Posted.Find(number), &c.Posted; r == nil {
 		r = p.advertised(number)
 	}
-	if r == nil || !r.Cancelling {
-		return // completed before the answer came
-	}
-	p.Answered(r)
-	if e.Flags&flagGranted == 0 {
-		p.Count.CancelsRefused++
+	if !p.CancelAnswered(e, r) {
 		return
 	}
 	if r.Queued {
@@ -107,40 +92,24 @@ func (p *Protocol) onCancelReply(c *comm, e variants.Envelope, payload []byte) {
 	p.Cancelled(r)
 }
 
-func find(q *variants.Queue, number uint32) *variants.Request {
-	for r := q.Head(); r != nil; r = r.Next() {
-		if r.Ticket == number {
-			return r
-		}
-	}
-	return nil
-}
-
 // PeerFailed implements variants.Protocol.
 func (p *Protocol) PeerFailed(world int) {
 	w := int32(world)
 	if !p.Died(w) {
 		return
 	}
-	for _, c := range p.comms {
-		if c.Context == nil {
-			continue
-		}
-		for rank, m := range c.peers {
-			if c.World(rank) != w {
-				continue
+	for c := range p.comms.All() {
+		for _, m := range c.peers {
+			if m.peer.World == w {
+				m.rtrs = nil
+				p.Fail(&m.posted)
+				p.Fail(&m.synced)
 			}
-			m.rtrs = nil
-			p.Fail(&m.posted)
-			p.Fail(&m.synced)
 		}
-		for r := c.Posted.Head(); r != nil; {
-			next := r.Next()
+		for r := range c.Posted.All() {
 			if c.World(r.Peer) == w {
-				c.Posted.Remove(r)
-				p.Complete(r, variants.ErrPeerDied)
+				p.FailOne(&c.Posted, r)
 			}
-			r = next
 		}
 	}
 }

@@ -41,9 +41,8 @@ type position struct {
 
 // Flags of envelopes.
 const (
-	flagKnown   = 1 << iota // Ticket is a known position
-	flagGranted             // of CancelReply
-	flagSend                // of CancelReply, Query, Mismatch: the asker has a send
+	flagKnown = 1 << 2           // Ticket is a known position
+	flagSend  = variants.ForSend // of Query, Mismatch: the asker has a send
 )
 
 func positionOf(e variants.Envelope) position {
@@ -92,16 +91,13 @@ func (q question) about(r *variants.Request) bool {
 // about it. Its owner calls it when a wait takes long; to call it early, or
 // again, is harmless.
 func (p *Protocol) Doubt() {
-	for _, c := range p.comms {
-		if c.Context == nil {
-			continue
-		}
+	for c := range p.comms.All() {
 		for _, m := range c.peers {
-			for r := m.posted.Head(); r != nil; r = r.Next() {
+			for r := range m.posted.All() {
 				p.query(c, m, r, flagSend)
 			}
 		}
-		for r := c.Posted.Head(); r != nil; r = r.Next() {
+		for r := range c.Posted.All() {
 			p.query(c, p.remote(c, r.Peer), r, 0)
 		}
 	}
@@ -131,7 +127,7 @@ func (p *Protocol) onQuery(c *comm, e variants.Envelope, payload []byte) {
 			l.askedRecv = q
 			return
 		}
-		for r := c.Posted.Head(); r != nil; r = r.Next() {
+		for r := range c.Posted.All() {
 			if r.Peer == e.Src && r.Tag == e.Tag && q.about(r) {
 				c.Posted.Remove(r)
 				p.contradict(c, m, r, q.number)
@@ -144,7 +140,7 @@ func (p *Protocol) onQuery(c *comm, e variants.Envelope, payload []byte) {
 		l.askedSend = q
 		return
 	}
-	for r := m.posted.Head(); r != nil; r = r.Next() {
+	for r := range m.posted.All() {
 		if r.Tag == e.Tag && q.about(r) {
 			m.posted.Remove(r)
 			p.contradict(c, m, r, q.number)
@@ -178,7 +174,7 @@ func (p *Protocol) onMismatch(c *comm, e variants.Envelope, payload []byte) {
 	if e.Flags&flagSend != 0 {
 		q = &m.posted
 	}
-	if r := find(q, number); r != nil {
+	if r := q.Find(number); r != nil {
 		q.Remove(r)
 		p.Complete(r, errMismatch)
 		return
@@ -192,7 +188,7 @@ func (p *Protocol) onMismatch(c *comm, e variants.Envelope, payload []byte) {
 // arrived, which makes it an eager one.
 func (c *comm) eagerAt(r *variants.Request) bool {
 	at := placeOf(r)
-	for x := c.First(); x != nil; x = x.Following() {
+	for x := c.Arrived.First(); x != nil; x = x.InComm.Next() {
 		if x.Src == r.Peer && x.Tag == r.Tag && positionOf(x.Envelope).known && at.known && x.Ticket == at.n {
 			return true
 		}
@@ -211,9 +207,7 @@ func (p *Protocol) doubtReceive(c *comm, m *remote, e variants.Envelope) {
 	p.Each(func(r *variants.Request) {
 		if r.Recv && r.Advertised && !r.Landed && r.Ctx == c.Context && r.Peer == e.Src && r.Tag == e.Tag && placeOf(r) == at {
 			r.Landed = true // does not fit
-			if !r.Cancelling {
-				p.ask(c, m, r, variants.CancelRecv, true)
-			}
+			p.ask(c, m, r, variants.CancelRecv, true)
 		}
 	})
 }

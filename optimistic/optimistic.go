@@ -27,7 +27,6 @@ import (
 	"fmt"
 
 	"github.com/exanet-mpi/exanet/packetizer"
-	"github.com/exanet-mpi/exanet/rdmaeng"
 	"github.com/exanet-mpi/exanet/variants"
 )
 
@@ -38,12 +37,12 @@ var ErrAssumption = errors.New("the protocol optimistic does not allow this: use
 type Protocol struct {
 	*variants.Core
 	number uint32
-	comms  map[uint32]*comm
+	comms  variants.Comms[comm]
 }
 
 // comm is the state of a communicator.
 type comm struct {
-	*variants.Context                   // nil until Open
+	*variants.Context
 	variants.Matching                   // eager receives and messages
 	peers             map[int32]*remote // by rank
 }
@@ -68,38 +67,29 @@ type lane struct {
 
 // rtr is a receive that its owner has advertised.
 type rtr struct {
+	variants.Room
 	number   uint32
 	tag      int32 // or AnyTag
 	position position
-	window   rdmaeng.Window
-	capacity int
 }
 
 // New makes the protocol of rank me of the job.
 func New(me int, dev variants.Device) *Protocol {
-	return &Protocol{Core: variants.NewCore(me, dev), comms: make(map[uint32]*comm)}
-}
-
-func (p *Protocol) comm(id uint32) *comm {
-	c := p.comms[id]
-	if c == nil {
-		c = &comm{peers: make(map[int32]*remote)}
-		p.comms[id] = c
-	}
-	return c
+	return &Protocol{Core: variants.NewCore(me, dev), comms: variants.NewComms[comm]()}
 }
 
 // Open implements variants.Protocol.
-func (p *Protocol) Open(ctx *variants.Context) { p.comm(ctx.ID).Context = ctx }
+func (p *Protocol) Open(ctx *variants.Context) {
+	for _, m := range p.comms.Open(ctx, &comm{Context: ctx, peers: make(map[int32]*remote)}) {
+		p.Deliver(m.Header, m.Payload)
+	}
+}
 
 func (p *Protocol) remote(c *comm, rank int32) *remote {
 	r := c.peers[rank]
 	if r == nil {
-		r = &remote{lanes: make(map[int32]*lane)}
+		r = &remote{peer: p.Out.Peer(c.World(rank)), lanes: make(map[int32]*lane)}
 		c.peers[rank] = r
-	}
-	if r.peer == nil && c.Context != nil {
-		r.peer = p.Out.Peer(c.World(rank))
 	}
 	return r
 }
@@ -120,7 +110,7 @@ func (p *Protocol) next() uint32 {
 
 // envelope makes the envelope of a message about the operation at a position.
 func (c *comm) envelope(k variants.Kind, tag int32, at position) variants.Envelope {
-	e := variants.Envelope{Kind: k, Ctx: c.ID, Src: c.Rank, Tag: tag, Ticket: at.n}
+	e := variants.Envelope{Kind: k, Ctx: c.ID, Gen: c.Gen, Tag: tag, Ticket: at.n}
 	if at.known {
 		e.Flags = flagKnown
 	}
@@ -129,12 +119,10 @@ func (c *comm) envelope(k variants.Kind, tag int32, at position) variants.Envelo
 
 // Deliver implements variants.Protocol.
 func (p *Protocol) Deliver(h packetizer.Header, payload []byte) {
-	e := variants.Unpack(h)
-	if e.Kind == variants.Credit {
-		p.Out.Credited(payload)
+	c, e := p.comms.Route(p.Core, h, payload)
+	if c == nil {
 		return
 	}
-	c := p.comm(e.Ctx)
 	switch e.Kind {
 	case variants.EnvD, variants.EnvDS:
 		p.arrive(c, e, payload)
@@ -158,11 +146,11 @@ func (p *Protocol) Deliver(h packetizer.Header, payload []byte) {
 // Waiting implements variants.Protocol.
 func (p *Protocol) Waiting(f func(line string)) {
 	tell := func(q *variants.Queue, state string) {
-		for r := q.Head(); r != nil; r = r.Next() {
+		for r := range q.All() {
 			f(fmt.Sprintf("%s: %s", variants.Describe(r), state))
 		}
 	}
-	for _, c := range p.comms {
+	for c := range p.comms.All() {
 		tell(&c.Posted, "no message has arrived")
 		for _, m := range c.peers {
 			tell(&m.posted, "no RTR has arrived")

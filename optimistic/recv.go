@@ -7,7 +7,7 @@ import (
 
 // PostRecv implements variants.Protocol.
 func (p *Protocol) PostRecv(r *variants.Request) {
-	c := p.comm(r.Ctx.ID)
+	c := p.comms.Of(r.Ctx)
 	p.Begin(r)
 	if r.Peer == variants.AnySource {
 		p.Complete(r, ErrAssumption)
@@ -27,9 +27,10 @@ func (p *Protocol) PostRecv(r *variants.Request) {
 		p.advertise(c, m, r)
 		return
 	}
-	if x := c.Find(r.Peer, r.Tag); x != nil {
-		c.Drop(x)
+	if x := c.Arrived.Find(r.Peer, r.Tag); x != nil {
+		c.Arrived.Drop(x)
 		p.receive(c, m, r, x.Envelope, x.Data)
+		p.Recycle(x)
 		return
 	}
 	if m.peer.Failed {
@@ -65,34 +66,27 @@ func (p *Protocol) advertise(c *comm, m *remote, r *variants.Request) {
 
 // arrive matches an eager message, or keeps it.
 func (p *Protocol) arrive(c *comm, e variants.Envelope, payload []byte) {
-	if c.Context != nil {
-		m := p.remote(c, e.Src)
-		if r := c.Match(e.Src, e.Tag); r != nil {
-			p.receive(c, m, r, e, payload)
-			return
-		}
-		p.doubtReceive(c, m, e)
+	m := p.remote(c, e.Src)
+	if r := c.Match(e.Src, e.Tag); r != nil {
+		p.receive(c, m, r, e, payload)
+		return
 	}
-	c.Keep(e, len(payload), payload)
+	p.doubtReceive(c, m, e)
+	c.Arrived.Keep(p.Unexpected(e, len(payload), payload))
 }
 
 // receive ends an eager receive with its message.
 func (p *Protocol) receive(c *comm, m *remote, r *variants.Request, e variants.Envelope, payload []byte) {
-	size := len(payload)
-	r.Status = variants.Status{Source: e.Src, Tag: e.Tag, Size: size}
-	p.Out.Consumed(m.peer, size)
+	r.Status = variants.Status{Source: e.Src, Tag: e.Tag, Size: len(payload)}
+	p.Out.Consumed(m.peer, len(payload))
 	if e.Kind == variants.EnvDS {
-		p.Out.Control(m.peer, variants.Envelope{Kind: variants.Ack, Ctx: c.ID, Src: c.Rank, Tag: e.Tag, Ticket: e.Ticket})
+		p.Out.Control(m.peer, c.envelope(variants.Ack, e.Tag, position{n: e.Ticket}))
 	}
-	switch {
-	case m.contradicts(positionOf(e), placeOf(r)):
+	if m.contradicts(positionOf(e), placeOf(r)) {
 		p.Complete(r, errMismatch)
-	case size > len(r.Buf):
-		p.Complete(r, variants.ErrTruncate)
-	default:
-		copy(r.Buf, payload)
-		p.Complete(r, nil)
+		return
 	}
+	p.Fill(r, payload)
 }
 
 // Notified implements variants.Protocol.

@@ -1,7 +1,6 @@
 package optimistic
 
 import (
-	"github.com/exanet-mpi/exanet/rdmaeng"
 	"github.com/exanet-mpi/exanet/variants"
 )
 
@@ -10,7 +9,7 @@ func (p *Protocol) TrySend(ctx *variants.Context, dst, tag int32, buf []byte) bo
 	if len(buf) > p.Limit() {
 		return false
 	}
-	c := p.comm(ctx.ID)
+	c := p.comms.Of(ctx)
 	m := p.remote(c, dst)
 	l := m.lane(tag)
 	if !p.Out.Eager(m.peer, c.envelope(variants.EnvD, tag, m.at(l.sent)), buf, false) {
@@ -22,13 +21,12 @@ func (p *Protocol) TrySend(ctx *variants.Context, dst, tag int32, buf []byte) bo
 
 // Crowded implements variants.Protocol.
 func (p *Protocol) Crowded(ctx *variants.Context, dst, tag int32, n int) bool {
-	m := p.remote(p.comm(ctx.ID), dst)
-	return n <= p.Limit() && !m.peer.Failed && !p.Out.OutOfCredit(m.peer, n)
+	return p.Core.Crowded(p.remote(p.comms.Of(ctx), dst).peer, n)
 }
 
 // PostSend implements variants.Protocol.
 func (p *Protocol) PostSend(r *variants.Request) {
-	c := p.comm(r.Ctx.ID)
+	c := p.comms.Of(r.Ctx)
 	m := p.remote(c, r.Peer)
 	p.Begin(r)
 	if m.peer.Failed {
@@ -78,9 +76,7 @@ func (m *remote) take(tag int32) (rtr, bool) {
 // that it takes, or for one to come.
 func (p *Protocol) onRTR(c *comm, e variants.Envelope, payload []byte) {
 	m := p.remote(c, e.Src)
-	a := rtr{tag: e.Tag, position: positionOf(e),
-		window:   rdmaeng.Window{Addr: variants.Word(payload, 0), Notify: variants.Word(payload, 1)},
-		capacity: int(variants.Word(payload, 2)), number: uint32(variants.Word(payload, 3))}
+	a := rtr{Room: variants.RoomOf(payload), number: uint32(variants.Word(payload, 3)), tag: e.Tag, position: positionOf(e)}
 	for r := m.posted.Head(); r != nil; r = r.Next() {
 		if a.tag == r.Tag || a.tag == variants.AnyTag {
 			m.posted.Remove(r)
@@ -97,7 +93,7 @@ func (p *Protocol) grant(c *comm, m *remote, r *variants.Request, a rtr) {
 		p.refuse(c, m, r, a)
 		return
 	}
-	p.Write(m.peer, r, a.window, a.capacity, false)
+	p.Write(m.peer, r, a.Room, false)
 }
 
 func (p *Protocol) onAck(c *comm, e variants.Envelope) {

@@ -1,8 +1,6 @@
 package variants
 
 import (
-	"errors"
-
 	"github.com/exanet-mpi/exanet/rdmaeng"
 )
 
@@ -20,6 +18,9 @@ type Core struct {
 	failed map[int32]bool
 	urgent []int32
 	open   int // requests that need this rank's attention, see Pending
+
+	spare  List[Message] // for reuse
+	spares int
 }
 
 // NewCore makes the core of rank me of the job.
@@ -60,7 +61,7 @@ func (c *Core) Complete(r *Request, err error) {
 		r.alone = nil
 	}
 	if r.Cancelling {
-		c.Answered(r)
+		c.answered(r)
 		c.Count.CancelsRefused++
 	}
 	if c.needsUs(r) {
@@ -78,36 +79,6 @@ func (c *Core) Complete(r *Request, err error) {
 	if b := r.Batch; b != nil {
 		b.ended()
 	}
-}
-
-// Ask notes that the peer has been asked whether r may be cancelled, which it
-// must answer even if it has nothing to do itself.
-func (c *Core) Ask(r *Request, p *Peer) {
-	r.Cancelling = true
-	if !c.needsUs(r) {
-		c.open++
-	}
-	c.Hurry(p)
-}
-
-// Hurry notes that a peer must look at its mailbox although it may have
-// nothing to do itself.
-func (c *Core) Hurry(p *Peer) { c.urgent = append(c.urgent, p.World) }
-
-// Answered notes that the answer to Ask has come, or is of no interest any
-// more.
-func (c *Core) Answered(r *Request) {
-	r.Cancelling = false
-	if !c.needsUs(r) {
-		c.open--
-	}
-}
-
-// Cancelled ends a request that has been taken back.
-func (c *Core) Cancelled(r *Request) {
-	r.Status = Status{Source: AnySource, Tag: AnyTag, Cancelled: true}
-	c.Count.CancelsGranted++
-	c.Complete(r, nil)
 }
 
 // Expose makes the buffer of a receive writable for its sender.
@@ -138,42 +109,6 @@ func (c *Core) Each(f func(*Request)) {
 
 // Exposed returns the receive of a slot, nil if there is none any more.
 func (c *Core) Exposed(slot int) *Request { return c.slots[slot] }
-
-// Written ends a receive whose write has completed.
-func (c *Core) Written(r *Request, n rdmaeng.Notification) {
-	r.Status.Tag, r.Status.Size = n[1], NoticeSize(n)
-	if r.Status.Size > len(r.Buf) {
-		c.Complete(r, ErrTruncate)
-		return
-	}
-	c.Complete(r, nil)
-}
-
-// Write starts the RDMA write of a send into the window of its receive, which
-// holds capacity bytes. A message that is too long is not written: the
-// notification alone tells its size.
-func (c *Core) Write(p *Peer, r *Request, w rdmaeng.Window, capacity int, rtsSent bool) {
-	t := &r.Transfer
-	*t = rdmaeng.Transfer{To: int(p.World), Src: r.Buf, Dst: w, Notify: Notice(len(r.Buf), r.Tag, rtsSent)}
-	if len(r.Buf) > capacity {
-		t.Src = nil
-	}
-	c.Count.Writes++
-	c.Dev.Start(t)
-	if done, err := c.Dev.Test(t); done {
-		c.Complete(r, peerError(err))
-		return
-	}
-	c.active = append(c.active, r)
-}
-
-// WriteAlone is Write for a receive that any later message could match: none
-// leaves for that peer until the notification has been delivered.
-func (c *Core) WriteAlone(p *Peer, r *Request, w rdmaeng.Window, capacity int) {
-	p.Writing++
-	r.alone = p
-	c.Write(p, r, w, capacity, false)
-}
 
 // Pending reports whether anything is left that needs this rank's attention
 // when messages arrive.
@@ -229,57 +164,4 @@ func (c *Core) Urgent() (world int, ok bool) {
 	w := c.urgent[n]
 	c.urgent = c.urgent[:n]
 	return int(w), true
-}
-
-// Died notes that a rank of the job has died, and ends the receives that it
-// had been told to write into and that are in no queue. It reports false if
-// that was known.
-func (c *Core) Died(world int32) bool {
-	if c.failed[world] {
-		return false
-	}
-	c.failed[world] = true
-	c.Out.Peer(world).Failed = true
-	for _, r := range c.slots {
-		if r != nil && r.Recv && !r.Queued && r.Ctx.World(r.Status.Source) == world {
-			c.Complete(r, ErrPeerDied)
-		}
-	}
-	return true
-}
-
-// Fail ends all requests of a queue because their peer has died.
-func (c *Core) Fail(q *Queue) {
-	for r := q.Head(); r != nil; r = q.Head() {
-		q.Remove(r)
-		c.Complete(r, ErrPeerDied)
-	}
-}
-
-// Hopeless returns an error if a receive from src can not be relied upon to
-// complete since a rank that it could match has died.
-func (c *Core) Hopeless(ctx *Context, src int32) error {
-	if len(c.failed) == 0 {
-		return nil
-	}
-	if src != AnySource {
-		if c.failed[ctx.World(src)] {
-			return ErrPeerDied
-		}
-		return nil
-	}
-	for w := range c.failed {
-		if ctx.Has(w) {
-			return ErrPeerDied
-		}
-	}
-	return nil
-}
-
-// peerError is the error of a request whose write has ended with err.
-func peerError(err error) error {
-	if errors.Is(err, rdmaeng.ErrPeer) {
-		return ErrPeerDied
-	}
-	return err
 }

@@ -43,22 +43,34 @@ func (k Kind) String() string {
 // Envelope is the matching information that every message carries: 20 of its
 // 24 header bytes, the other 4 being the device's.
 //
-//	word 0   bits 32-39 kind, 40-47 flags
-//	word 1   context id, sender's rank in the communicator
+//	word 0   bits 32-36 kind, 37-39 flags, 40-63 generation of the communicator
+//	word 1   id of the communicator, sender's rank in the job
 //	word 2   tag, ticket
 type Envelope struct {
 	Kind   Kind
-	Flags  uint8
+	Flags  uint8  // three bits
 	Ctx    uint32 // communicator
-	Src    int32  // rank of the message's sender in that communicator
+	Gen    uint32 // and which use of its id; 24 bits
+	Src    int32  // rank of the message's sender: in the job on the way, in the communicator once Comms.Route has seen it
 	Tag    int32
 	Ticket uint32 // number of the send or receive in its (communicator, peer, tag), thesis 3.5
+}
+
+const (
+	kindBits = 5
+	genShift = 8 // of kind, flags and generation
+	genMask  = 1<<24 - 1
+)
+
+// head is the half of word 0 that is ours.
+func (e Envelope) head() uint32 {
+	return uint32(e.Kind) | uint32(e.Flags)<<kindBits | e.Gen<<genShift
 }
 
 // Pack makes the header of a message.
 func (e Envelope) Pack() packetizer.Header {
 	return packetizer.Header{
-		uint64(e.Kind)<<32 | uint64(e.Flags)<<40,
+		uint64(e.head()) << 32,
 		uint64(e.Ctx) | uint64(uint32(e.Src))<<32,
 		uint64(uint32(e.Tag)) | uint64(e.Ticket)<<32,
 	}
@@ -66,12 +78,21 @@ func (e Envelope) Pack() packetizer.Header {
 
 // Unpack reads the header of a message.
 func Unpack(h packetizer.Header) Envelope {
+	head := uint32(h[0] >> 32)
 	return Envelope{
-		Kind: Kind(h[0] >> 32), Flags: uint8(h[0] >> 40),
+		Kind: Kind(head & (1<<kindBits - 1)), Flags: uint8(head>>kindBits) & 7, Gen: head >> genShift,
 		Ctx: uint32(h[1]), Src: int32(h[1] >> 32),
 		Tag: int32(uint32(h[2])), Ticket: uint32(h[2] >> 32),
 	}
 }
+
+// Head is the part of a header that its kind, its flags and its communicator
+// determine, to recognise messages without unpacking them: two halves, the id
+// in the lower.
+func Head(h packetizer.Header) uint64 { return h[0]&^(1<<32-1) | h[1]&(1<<32-1) }
+
+// Head is what Head finds in the headers of messages with this envelope.
+func (e Envelope) Head() uint64 { return uint64(e.head())<<32 | uint64(e.Ctx) }
 
 // body is the payload of a control message: up to five 64-bit words, what a
 // message of the prototype holds.

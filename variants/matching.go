@@ -1,25 +1,17 @@
 package variants
 
-// Matching is the pair of queues that MPI's matching rule needs at a receiver
-// (thesis 3.2.6): posted receives, and messages that none has matched. Both are
-// plain FIFO queues of a communicator, since wildcards may take from anywhere in
-// them.
-type Matching struct {
-	Posted Queue
-
-	head, tail *Message
-	spare      *Message
-	spares     int
-}
-
-// Message is an unexpected message.
+// Message is an unexpected message: one that no posted receive has matched.
 type Message struct {
 	Envelope
-	Size int
-	Data []byte // of EnvD and EnvDS
+	Size int    // bytes sent, as an RTS tells or Data holds
+	Data []byte // the payload
 
-	next, prev *Message
+	InComm Link[Message] // among all of the communicator, for receives with wildcards
+	InLane Link[Message] // among those with the same source and tag, for package ticket
 }
+
+// Status is what a receive of the message would tell.
+func (x *Message) Status() Status { return Status{Source: x.Src, Tag: x.Tag, Size: x.Size} }
 
 // spareMessages bounds the messages kept for reuse, and spareData the bytes
 // each may hold on to.
@@ -28,51 +20,47 @@ const (
 	spareData     = 8 << 10
 )
 
+// Unexpected makes a message of what has arrived.
+func (c *Core) Unexpected(e Envelope, size int, payload []byte) *Message {
+	x := c.spare.First()
+	if x == nil {
+		x = new(Message)
+	} else {
+		c.spare.Remove(&x.InComm)
+		c.spares--
+	}
+	x.Envelope, x.Size = e, size
+	x.Data = append(x.Data[:0], payload...)
+	return x
+}
+
+// Recycle takes back a message that is in no queue and that nobody looks at any
+// more.
+func (c *Core) Recycle(x *Message) {
+	if c.spares < spareMessages && cap(x.Data) <= spareData {
+		c.spare.Push(&x.InComm, x)
+		c.spares++
+	}
+}
+
 // Takes reports whether a receive with these arguments takes a message.
 func Takes(src, tag, msgSrc, msgTag int32) bool {
 	return (src == AnySource || src == msgSrc) && (tag == AnyTag || tag == msgTag)
 }
 
-// Match returns the oldest posted receive that takes a message, and removes it.
-func (m *Matching) Match(src, tag int32) *Request {
-	for r := m.Posted.head; r != nil; r = r.next {
-		if Takes(r.Peer, r.Tag, src, tag) {
-			m.Posted.Remove(r)
-			return r
-		}
-	}
-	return nil
-}
+// Unmatched is the queue of a communicator's unexpected messages (thesis 3.2.6:
+// received sends), oldest first.
+type Unmatched struct{ List[Message] }
 
-// Keep stores a message that no receive has matched.
-func (m *Matching) Keep(e Envelope, size int, payload []byte) {
-	x := m.spare
-	if x == nil {
-		x = new(Message)
-	} else {
-		m.spare = x.next
-		m.spares--
-	}
-	x.Envelope, x.Size = e, size
-	x.Data = append(x.Data[:0], payload...)
-	x.next, x.prev = nil, m.tail
-	if m.tail == nil {
-		m.head = x
-	} else {
-		m.tail.next = x
-	}
-	m.tail = x
-}
+// Keep puts a message behind the others.
+func (u *Unmatched) Keep(x *Message) { u.Push(&x.InComm, x) }
 
-// First returns the oldest message, and Following the next after one.
-func (m *Matching) First() *Message { return m.head }
-
-// Following returns the message behind x in its queue.
-func (x *Message) Following() *Message { return x.next }
+// Drop takes a message out.
+func (u *Unmatched) Drop(x *Message) { u.Remove(&x.InComm) }
 
 // Find returns the oldest message that a receive with these arguments takes.
-func (m *Matching) Find(src, tag int32) *Message {
-	for x := m.head; x != nil; x = x.next {
+func (u *Unmatched) Find(src, tag int32) *Message {
+	for x := u.First(); x != nil; x = x.InComm.Next() {
 		if Takes(src, tag, x.Src, x.Tag) {
 			return x
 		}
@@ -81,8 +69,8 @@ func (m *Matching) Find(src, tag int32) *Message {
 }
 
 // FindNumber returns the message of a sender with a number (its Ticket).
-func (m *Matching) FindNumber(src int32, number uint32) *Message {
-	for x := m.head; x != nil; x = x.next {
+func (u *Unmatched) FindNumber(src int32, number uint32) *Message {
+	for x := u.First(); x != nil; x = x.InComm.Next() {
 		if x.Src == src && x.Ticket == number {
 			return x
 		}
@@ -90,22 +78,23 @@ func (m *Matching) FindNumber(src int32, number uint32) *Message {
 	return nil
 }
 
-// Drop removes a message. Its data stay valid until the next Keep.
-func (m *Matching) Drop(x *Message) {
-	if x.prev == nil {
-		m.head = x.next
-	} else {
-		x.prev.next = x.next
+// Matching is the pair of queues that MPI's matching rule needs at a receiver
+// (thesis 3.2.6): posted receives, and messages that none has matched. Both are
+// plain FIFO queues of a communicator, since wildcards may take from anywhere in
+// them. Package ticket, which has a queue for each (source, tag) as well, uses
+// only the second.
+type Matching struct {
+	Posted  Queue
+	Arrived Unmatched
+}
+
+// Match returns the oldest posted receive that takes a message, and removes it.
+func (m *Matching) Match(src, tag int32) *Request {
+	for r := m.Posted.Head(); r != nil; r = r.Next() {
+		if Takes(r.Peer, r.Tag, src, tag) {
+			m.Posted.Remove(r)
+			return r
+		}
 	}
-	if x.next == nil {
-		m.tail = x.prev
-	} else {
-		x.next.prev = x.prev
-	}
-	x.next, x.prev = nil, nil
-	if m.spares < spareMessages && cap(x.Data) <= spareData {
-		x.next = m.spare
-		m.spare = x
-		m.spares++
-	}
+	return nil
 }

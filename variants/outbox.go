@@ -74,9 +74,9 @@ func (o *Outbox) Control(p *Peer, e Envelope, words ...uint64) {
 	if p.Failed {
 		return
 	}
-	h := e.Pack()
+	e.Src = o.me
 	payload := o.body.words(words)
-	o.send(p, h, payload)
+	o.send(p, e.Pack(), payload)
 }
 
 func (o *Outbox) send(p *Peer, h packetizer.Header, payload []byte) {
@@ -110,6 +110,7 @@ func (o *Outbox) Insist(p *Peer, e Envelope, payload []byte) {
 	o.count.Control[e.Kind]++
 	p.unmatched += cost(len(payload))
 	if !p.Failed {
+		e.Src = o.me
 		o.send(p, e.Pack(), payload)
 	}
 }
@@ -121,6 +122,7 @@ func (o *Outbox) Eager(p *Peer, e Envelope, payload []byte, copied bool) bool {
 	if p.Failed || o.OutOfCredit(p, len(payload)) {
 		return false
 	}
+	e.Src = o.me
 	h := e.Pack()
 	if !o.pass(p, h, payload) {
 		if !copied {
@@ -144,14 +146,14 @@ func (o *Outbox) OutOfCredit(p *Peer, n int) bool {
 func (o *Outbox) Consumed(p *Peer, n int) {
 	p.consumed += cost(n)
 	if p.consumed >= CreditWindow/4 {
-		o.Control(p, Envelope{Kind: Credit}, uint64(p.consumed), uint64(o.me))
+		o.Control(p, Envelope{Kind: Credit}, uint64(p.consumed))
 		p.consumed = 0
 	}
 }
 
-// Credited takes the payload of a Credit message.
-func (o *Outbox) Credited(payload []byte) {
-	o.Peer(int32(Word(payload, 1))).unmatched -= int(Word(payload, 0))
+// credited takes a Credit message.
+func (o *Outbox) credited(e Envelope, payload []byte) {
+	o.Peer(e.Src).unmatched -= int(Word(payload, 0))
 }
 
 // Backlogged reports whether messages wait for the device.

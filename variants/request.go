@@ -11,6 +11,7 @@ package variants
 
 import (
 	"errors"
+	"iter"
 
 	"github.com/exanet-mpi/exanet/group"
 	"github.com/exanet-mpi/exanet/rdmaeng"
@@ -38,9 +39,12 @@ const (
 	Synchronous
 )
 
-// Context is a communicator as the protocols see it.
+// Context is a communicator as the protocols see it. Open and Close say from
+// when to when. An id is used again with the next generation; generations
+// compare as serial numbers of 24 bits, so a rank must not miss 2^23 of them.
 type Context struct {
 	ID    uint32
+	Gen   uint32       // below 2^24
 	Rank  int32        // this process's rank in it
 	Group *group.Group // of those whom it exchanges messages with; nil: the job's ranks as they are
 	Tags  []string     // what its tags stand for, if they are not the program's
@@ -99,8 +103,8 @@ type Request struct {
 	Order      uint64 // of posting, to compare across queues
 	Transfer   rdmaeng.Transfer
 
-	alone      *Peer // whose later messages wait for the write of this send
-	next, prev *Request
+	alone   *Peer // whose later messages wait for the write of this send
+	inQueue Link[Request]
 }
 
 // Reset makes a request ready to be filled in and posted. The Transfer is set
@@ -113,40 +117,48 @@ func (r *Request) Reset() {
 }
 
 // Next is the request behind r in its queue.
-func (r *Request) Next() *Request { return r.next }
+func (r *Request) Next() *Request { return r.inQueue.Next() }
 
 // Queue is a FIFO of posted requests from which any can be removed.
-type Queue struct{ head, tail *Request }
+type Queue struct{ list List[Request] }
 
 // Head is the oldest request, nil if there is none.
-func (q *Queue) Head() *Request { return q.head }
+func (q *Queue) Head() *Request { return q.list.First() }
 
 // Push adds r at the end.
 func (q *Queue) Push(r *Request) {
-	r.next, r.prev = nil, q.tail
-	if q.tail == nil {
-		q.head = r
-	} else {
-		q.tail.next = r
-	}
-	q.tail = r
+	q.list.Push(&r.inQueue, r)
 	r.Queued = true
 }
 
 // Remove takes r, which is in q, out.
 func (q *Queue) Remove(r *Request) {
-	if r.prev == nil {
-		q.head = r.next
-	} else {
-		r.prev.next = r.next
-	}
-	if r.next == nil {
-		q.tail = r.prev
-	} else {
-		r.next.prev = r.prev
-	}
-	r.next, r.prev = nil, nil
+	q.list.Remove(&r.inQueue)
 	r.Queued = false
+}
+
+// All yields the requests, oldest first. The one that it has yielded may be
+// removed.
+func (q *Queue) All() iter.Seq[*Request] {
+	return func(yield func(*Request) bool) {
+		for r := q.Head(); r != nil; {
+			next := r.Next()
+			if !yield(r) {
+				return
+			}
+			r = next
+		}
+	}
+}
+
+// Find returns the request with a number, nil if it is not there.
+func (q *Queue) Find(ticket uint32) *Request {
+	for r := q.Head(); r != nil; r = r.Next() {
+		if r.Ticket == ticket {
+			return r
+		}
+	}
+	return nil
 }
 
 // Counters counts what a protocol has done.

@@ -22,13 +22,13 @@ type Protocol struct {
 	*variants.Core
 	dev     variants.ReadingDevice
 	number  uint32
-	comms   map[uint32]*comm
+	comms   variants.Comms[comm]
 	fetches []fetch // CTSs that the agents' mailboxes have refused for now
 }
 
 // comm is the state of a communicator.
 type comm struct {
-	*variants.Context // nil until Open
+	*variants.Context
 	variants.Matching
 	sends variants.Queue // whose RTS or EnvDS is out
 }
@@ -43,25 +43,20 @@ type fetch struct {
 
 // New makes the protocol of rank me of the job.
 func New(me int, dev variants.ReadingDevice) *Protocol {
-	return &Protocol{Core: variants.NewCore(me, dev), dev: dev, comms: make(map[uint32]*comm)}
-}
-
-func (p *Protocol) comm(id uint32) *comm {
-	c := p.comms[id]
-	if c == nil {
-		c = new(comm)
-		p.comms[id] = c
-	}
-	return c
+	return &Protocol{Core: variants.NewCore(me, dev), dev: dev, comms: variants.NewComms[comm]()}
 }
 
 // Open implements variants.Protocol.
-func (p *Protocol) Open(ctx *variants.Context) { p.comm(ctx.ID).Context = ctx }
+func (p *Protocol) Open(ctx *variants.Context) {
+	for _, m := range p.comms.Open(ctx, &comm{Context: ctx}) {
+		p.Deliver(m.Header, m.Payload)
+	}
+}
 
 func (p *Protocol) peer(c *comm, rank int32) *variants.Peer { return p.Out.Peer(c.World(rank)) }
 
 func (c *comm) envelope(k variants.Kind, tag int32, number uint32) variants.Envelope {
-	return variants.Envelope{Kind: k, Ctx: c.ID, Src: c.Rank, Tag: tag, Ticket: number}
+	return variants.Envelope{Kind: k, Ctx: c.ID, Gen: c.Gen, Tag: tag, Ticket: number}
 }
 
 // TrySend implements variants.Protocol.
@@ -73,19 +68,18 @@ func (p *Protocol) eager(ctx *variants.Context, dst, tag int32, buf []byte, copi
 	if len(buf) > p.Limit() {
 		return false
 	}
-	c := p.comm(ctx.ID)
+	c := p.comms.Of(ctx)
 	return p.Out.Eager(p.peer(c, dst), c.envelope(variants.EnvD, tag, 0), buf, copied)
 }
 
 // Crowded implements variants.Protocol.
 func (p *Protocol) Crowded(ctx *variants.Context, dst, tag int32, n int) bool {
-	peer := p.peer(p.comm(ctx.ID), dst)
-	return n <= p.Limit() && !peer.Failed && !p.Out.OutOfCredit(peer, n)
+	return p.Core.Crowded(p.Out.Peer(ctx.World(dst)), n)
 }
 
 // PostSend implements variants.Protocol.
 func (p *Protocol) PostSend(r *variants.Request) {
-	c := p.comm(r.Ctx.ID)
+	c := p.comms.Of(r.Ctx)
 	peer := p.peer(c, r.Peer)
 	p.Begin(r)
 	if peer.Failed {
@@ -112,11 +106,12 @@ func (p *Protocol) PostSend(r *variants.Request) {
 
 // PostRecv implements variants.Protocol.
 func (p *Protocol) PostRecv(r *variants.Request) {
-	c := p.comm(r.Ctx.ID)
+	c := p.comms.Of(r.Ctx)
 	p.Begin(r)
-	if m := c.Find(r.Peer, r.Tag); m != nil {
-		c.Drop(m)
+	if m := c.Arrived.Find(r.Peer, r.Tag); m != nil {
+		c.Arrived.Drop(m)
 		p.receive(c, r, m.Envelope, m.Size, m.Data)
+		p.Recycle(m)
 		return
 	}
 	if err := p.Hopeless(c.Context, r.Peer); err != nil {
@@ -128,19 +123,17 @@ func (p *Protocol) PostRecv(r *variants.Request) {
 
 // Deliver implements variants.Protocol.
 func (p *Protocol) Deliver(h packetizer.Header, payload []byte) {
-	e := variants.Unpack(h)
-	if e.Kind == variants.Credit {
-		p.Out.Credited(payload)
+	c, e := p.comms.Route(p.Core, h, payload)
+	if c == nil {
 		return
 	}
-	c := p.comm(e.Ctx)
 	switch e.Kind {
 	case variants.EnvD, variants.EnvDS:
 		p.arrive(c, e, len(payload), payload)
 	case variants.RTS:
 		p.arrive(c, e, int(variants.Word(payload, 0)), payload)
 	case variants.Ack:
-		if r := c.send(e.Ticket); r != nil {
+		if r := c.sends.Find(e.Ticket); r != nil {
 			c.sends.Remove(r)
 			p.Complete(r, nil)
 		}
@@ -151,23 +144,12 @@ func (p *Protocol) Deliver(h packetizer.Header, payload []byte) {
 	}
 }
 
-func (c *comm) send(number uint32) *variants.Request {
-	for r := c.sends.Head(); r != nil; r = r.Next() {
-		if r.Ticket == number {
-			return r
-		}
-	}
-	return nil
-}
-
 func (p *Protocol) arrive(c *comm, e variants.Envelope, size int, payload []byte) {
-	if c.Context != nil {
-		if r := c.Match(e.Src, e.Tag); r != nil {
-			p.receive(c, r, e, size, payload)
-			return
-		}
+	if r := c.Match(e.Src, e.Tag); r != nil {
+		p.receive(c, r, e, size, payload)
+		return
 	}
-	c.Keep(e, size, payload)
+	c.Arrived.Keep(p.Unexpected(e, size, payload))
 }
 
 // receive carries on a receive that a message has matched. For an RTS payload
@@ -181,12 +163,7 @@ func (p *Protocol) receive(c *comm, r *variants.Request, e variants.Envelope, si
 		if e.Kind == variants.EnvDS {
 			p.Out.Control(peer, c.envelope(variants.Ack, e.Tag, e.Ticket))
 		}
-		if size > len(r.Buf) {
-			p.Complete(r, variants.ErrTruncate)
-			return
-		}
-		copy(r.Buf, payload)
-		p.Complete(r, nil)
+		p.Fill(r, payload)
 		return
 	}
 	switch {
@@ -221,7 +198,7 @@ func (p *Protocol) Notified(slot int, n rdmaeng.Notification) {
 	if r == nil {
 		return
 	}
-	c := p.comm(r.Ctx.ID)
+	c := p.comms.Of(r.Ctx)
 	p.Out.Control(p.peer(c, r.Status.Source), c.envelope(variants.Ack, r.Status.Tag, r.Ticket))
 	p.Written(r, n)
 }
@@ -257,20 +234,19 @@ func (p *Protocol) Stuck(f func(world int)) {
 
 // Probe implements variants.Protocol.
 func (p *Protocol) Probe(ctx *variants.Context, src, tag int32) (st variants.Status, found bool, err error) {
-	c := p.comm(ctx.ID)
-	if m := c.Find(src, tag); m != nil {
-		return variants.Status{Source: m.Src, Tag: m.Tag, Size: m.Size}, true, nil
+	if m := p.comms.Of(ctx).Arrived.Find(src, tag); m != nil {
+		return m.Status(), true, nil
 	}
-	return st, false, p.Hopeless(c.Context, src)
+	return st, false, p.Hopeless(ctx, src)
 }
 
 // Waiting implements variants.Protocol.
 func (p *Protocol) Waiting(f func(line string)) {
-	for _, c := range p.comms {
-		for r := c.Posted.Head(); r != nil; r = r.Next() {
+	for c := range p.comms.All() {
+		for r := range c.Posted.All() {
 			f(fmt.Sprintf("%s: no message has arrived", variants.Describe(r)))
 		}
-		for r := c.sends.Head(); r != nil; r = r.Next() {
+		for r := range c.sends.All() {
 			f(fmt.Sprintf("%s: no Ack has arrived", variants.Describe(r)))
 		}
 	}

@@ -9,11 +9,12 @@ import (
 
 // PostRecv implements variants.Protocol.
 func (p *Protocol) PostRecv(r *variants.Request) {
-	c := p.comm(r.Ctx.ID)
+	c := p.comms.Of(r.Ctx)
 	p.Begin(r)
-	if m := c.Find(r.Peer, r.Tag); m != nil {
-		c.Drop(m)
+	if m := c.Arrived.Find(r.Peer, r.Tag); m != nil {
+		c.Arrived.Drop(m)
 		p.receive(c, r, m.Envelope, m.Size, m.Data)
+		p.Recycle(m)
 		return
 	}
 	if err := p.Hopeless(c.Context, r.Peer); err != nil {
@@ -30,15 +31,8 @@ func (p *Protocol) PostRecv(r *variants.Request) {
 	}
 }
 
-// advertise sends the RTR of a posted receive. Eager receives have no need of
-// a write, but the sender must know of them.
 func (p *Protocol) advertise(c *comm, r *variants.Request) {
-	var w rdmaeng.Window
-	if len(r.Buf) > p.Limit() {
-		w = p.Expose(r)
-	}
-	r.Advertised = true
-	p.Out.Control(p.peer(c, r.Peer), c.envelope(variants.RTR, r.Tag, r.Ticket), w.Addr, w.Notify, uint64(len(r.Buf)))
+	p.Advertise(p.dest(c, r.Peer).peer, c.envelope(variants.RTR, r.Tag, r.Ticket), r)
 }
 
 // unsuspend notes that a receive from any source is posted no more. After the
@@ -51,7 +45,7 @@ func (p *Protocol) unsuspend(c *comm, r *variants.Request) {
 	if c.anySource--; c.anySource > 0 {
 		return
 	}
-	for r := c.Posted.Head(); r != nil; r = r.Next() {
+	for r := range c.Posted.All() {
 		if !r.Advertised {
 			p.Count.Lifted++
 			p.advertise(c, r)
@@ -61,31 +55,24 @@ func (p *Protocol) unsuspend(c *comm, r *variants.Request) {
 
 // arrive matches an EnvD or RTS, or keeps it.
 func (p *Protocol) arrive(c *comm, e variants.Envelope, size int, payload []byte) {
-	if c.Context != nil {
-		if r := c.Match(e.Src, e.Tag); r != nil {
-			p.receive(c, r, e, size, payload)
-			p.unsuspend(c, r)
-			return
-		}
+	if r := c.Match(e.Src, e.Tag); r != nil {
+		p.receive(c, r, e, size, payload)
+		p.unsuspend(c, r)
+		return
 	}
-	c.Keep(e, size, payload)
+	c.Arrived.Keep(p.Unexpected(e, size, payload))
 }
 
 // receive carries on a receive that a message has matched.
 func (p *Protocol) receive(c *comm, r *variants.Request, e variants.Envelope, size int, payload []byte) {
 	r.Status = variants.Status{Source: e.Src, Tag: e.Tag, Size: size}
-	peer := p.peer(c, e.Src)
+	peer := p.dest(c, e.Src).peer
 	if e.Kind == variants.EnvD {
 		p.Out.Consumed(peer, size)
 		if !r.Advertised {
 			p.Out.Control(peer, c.envelope(variants.Ack, e.Tag, e.Ticket))
 		}
-		if size > len(r.Buf) {
-			p.Complete(r, variants.ErrTruncate)
-			return
-		}
-		copy(r.Buf, payload)
-		p.Complete(r, nil)
+		p.Fill(r, payload)
 		return
 	}
 	if r.Advertised {
@@ -93,19 +80,8 @@ func (p *Protocol) receive(c *comm, r *variants.Request, e variants.Envelope, si
 		p.announced(r)
 		return
 	}
-	if peer.Failed {
-		p.Complete(r, variants.ErrPeerDied)
-		return
-	}
-	var w rdmaeng.Window
-	if size <= len(r.Buf) {
-		w = p.Expose(r)
-	}
 	r.Announced = true
-	p.Out.Control(peer, c.envelope(variants.CTS, e.Tag, e.Ticket), w.Addr, w.Notify, uint64(len(r.Buf)))
-	if size > len(r.Buf) {
-		p.Complete(r, variants.ErrTruncate)
-	}
+	p.Clear(peer, c.envelope(variants.CTS, e.Tag, e.Ticket), r, size)
 }
 
 // announced notes that the RTS or Env of an advertised receive is here. It
@@ -121,7 +97,7 @@ func (p *Protocol) announced(r *variants.Request) {
 
 // onEnv takes the envelope of a write that no RTS has announced.
 func (p *Protocol) onEnv(c *comm, e variants.Envelope, size int) {
-	for r := c.Posted.Head(); r != nil; r = r.Next() {
+	for r := range c.Posted.All() {
 		if r.Advertised && r.Ticket == e.Ticket {
 			c.Posted.Remove(r)
 			r.Status = variants.Status{Source: e.Src, Tag: e.Tag, Size: size}
@@ -142,8 +118,7 @@ func (p *Protocol) Notified(slot int, n rdmaeng.Notification) {
 	case r.Announced:
 		p.Written(r, n)
 	case p.elide && n[2] == 0:
-		c := p.comm(r.Ctx.ID)
-		c.Posted.Remove(r)
+		p.comms.Of(r.Ctx).Posted.Remove(r)
 		r.Status.Source = r.Peer
 		p.Written(r, n)
 	default:
@@ -153,9 +128,8 @@ func (p *Protocol) Notified(slot int, n rdmaeng.Notification) {
 
 // Probe implements variants.Protocol.
 func (p *Protocol) Probe(ctx *variants.Context, src, tag int32) (st variants.Status, found bool, err error) {
-	c := p.comm(ctx.ID)
-	if m := c.Find(src, tag); m != nil {
-		return variants.Status{Source: m.Src, Tag: m.Tag, Size: m.Size}, true, nil
+	if m := p.comms.Of(ctx).Arrived.Find(src, tag); m != nil {
+		return m.Status(), true, nil
 	}
-	return st, false, p.Hopeless(c.Context, src)
+	return st, false, p.Hopeless(ctx, src)
 }

@@ -25,7 +25,6 @@ import (
 	"fmt"
 
 	"github.com/exanet-mpi/exanet/packetizer"
-	"github.com/exanet-mpi/exanet/rdmaeng"
 	"github.com/exanet-mpi/exanet/variants"
 )
 
@@ -34,12 +33,12 @@ type Protocol struct {
 	*variants.Core
 	elide  bool // fast sends send no Env (thesis 3.3)
 	number uint32
-	comms  map[uint32]*comm
+	comms  variants.Comms[comm]
 }
 
 // New makes the protocol of rank me of the job.
 func New(me int, dev variants.Device) *Protocol {
-	return &Protocol{Core: variants.NewCore(me, dev), comms: make(map[uint32]*comm)}
+	return &Protocol{Core: variants.NewCore(me, dev), comms: variants.NewComms[comm]()}
 }
 
 // NewElided makes the second protocol, see package envless.
@@ -51,7 +50,7 @@ func NewElided(me int, dev variants.Device) *Protocol {
 
 // comm is the state of a communicator.
 type comm struct {
-	*variants.Context // nil until Open
+	*variants.Context
 	variants.Matching
 	dests     map[int32]*dest
 	anySource int // posted receives from any source: they suspend RTRs
@@ -59,50 +58,36 @@ type comm struct {
 
 // dest is what a sender knows of one destination in a communicator.
 type dest struct {
-	posted sends
+	posted variants.List[send]
 	rtrs   []rtr // advertised receives that no send has matched
 	peer   *variants.Peer
 }
 
 // rtr is a receive that its owner has advertised.
 type rtr struct {
-	number   uint32
-	tag      int32 // or AnyTag
-	window   rdmaeng.Window
-	capacity int
-}
-
-func (p *Protocol) comm(id uint32) *comm {
-	c := p.comms[id]
-	if c == nil {
-		c = &comm{dests: make(map[int32]*dest)}
-		p.comms[id] = c
-	}
-	return c
+	variants.Room
+	number uint32
+	tag    int32 // or AnyTag
 }
 
 // Open implements variants.Protocol.
-func (p *Protocol) Open(ctx *variants.Context) { p.comm(ctx.ID).Context = ctx }
+func (p *Protocol) Open(ctx *variants.Context) {
+	for _, m := range p.comms.Open(ctx, &comm{Context: ctx, dests: make(map[int32]*dest)}) {
+		p.Deliver(m.Header, m.Payload)
+	}
+}
 
-func (c *comm) dest(rank int32) *dest {
+func (p *Protocol) dest(c *comm, rank int32) *dest {
 	d := c.dests[rank]
 	if d == nil {
-		d = new(dest)
+		d = &dest{peer: p.Out.Peer(c.World(rank))}
 		c.dests[rank] = d
 	}
 	return d
 }
 
-func (p *Protocol) peer(c *comm, rank int32) *variants.Peer {
-	d := c.dest(rank)
-	if d.peer == nil {
-		d.peer = p.Out.Peer(c.World(rank))
-	}
-	return d.peer
-}
-
 func (c *comm) envelope(k variants.Kind, tag int32, number uint32) variants.Envelope {
-	return variants.Envelope{Kind: k, Ctx: c.ID, Src: c.Rank, Tag: tag, Ticket: number}
+	return variants.Envelope{Kind: k, Ctx: c.ID, Gen: c.Gen, Tag: tag, Ticket: number}
 }
 
 func (p *Protocol) next() uint32 {
@@ -112,23 +97,15 @@ func (p *Protocol) next() uint32 {
 
 // Deliver implements variants.Protocol.
 func (p *Protocol) Deliver(h packetizer.Header, payload []byte) {
-	e := variants.Unpack(h)
-	if e.Kind == variants.Credit {
-		p.Out.Credited(payload)
-		return
-	}
 	if p.elide {
 		// A write that was complete before this message left must be seen
 		// first: its receive is not for this message (thesis 3.3).
-		for {
-			slot, n, ok := p.Dev.Notified()
-			if !ok {
-				break
-			}
-			p.Notified(slot, n)
-		}
+		p.Look(p.Notified)
 	}
-	c := p.comm(e.Ctx)
+	c, e := p.comms.Route(p.Core, h, payload)
+	if c == nil {
+		return
+	}
 	switch e.Kind {
 	case variants.EnvD:
 		p.arrive(c, e, len(payload), payload)
@@ -153,8 +130,8 @@ func (p *Protocol) Deliver(h packetizer.Header, payload []byte) {
 
 // Waiting implements variants.Protocol.
 func (p *Protocol) Waiting(f func(line string)) {
-	for _, c := range p.comms {
-		for r := c.Posted.Head(); r != nil; r = r.Next() {
+	for c := range p.comms.All() {
+		for r := range c.Posted.All() {
 			state := "no message has arrived"
 			switch {
 			case r.Cancelling:
@@ -165,7 +142,7 @@ func (p *Protocol) Waiting(f func(line string)) {
 			f(fmt.Sprintf("%s: %s", variants.Describe(r), state))
 		}
 		for _, d := range c.dests {
-			for s := d.posted.head; s != nil; s = s.next {
+			for s := d.posted.First(); s != nil; s = s.link.Next() {
 				if s.r != nil {
 					f(fmt.Sprintf("%s: no receive has answered", variants.Describe(s.r)))
 				}

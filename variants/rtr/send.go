@@ -1,9 +1,6 @@
 package rtr
 
-import (
-	"github.com/exanet-mpi/exanet/rdmaeng"
-	"github.com/exanet-mpi/exanet/variants"
-)
+import "github.com/exanet-mpi/exanet/variants"
 
 // The sending side of thesis 3.2.3 and 3.2.4, and of 3.4.2.
 
@@ -15,46 +12,30 @@ type send struct {
 	r      *variants.Request
 	long   bool // its RTS is out; else its EnvD
 
-	next, prev *send
+	link variants.Link[send]
 }
 
-// sends is a FIFO of posted sends.
-type sends struct{ head, tail *send }
-
-func (q *sends) push(s *send) {
-	s.prev = q.tail
-	if q.tail == nil {
-		q.head = s
-	} else {
-		q.tail.next = s
-	}
-	q.tail = s
-}
-
-func (q *sends) remove(s *send) {
-	if s.prev == nil {
-		q.head = s.next
-	} else {
-		s.prev.next = s.next
-	}
-	if s.next == nil {
-		q.tail = s.prev
-	} else {
-		s.next.prev = s.prev
-	}
-	s.next, s.prev = nil, nil
-	if s.r != nil {
-		s.r.Queued = false
-	}
-}
-
-func (q *sends) find(number uint32) *send {
-	for s := q.head; s != nil; s = s.next {
+func (d *dest) find(number uint32) *send {
+	for s := d.posted.First(); s != nil; s = s.link.Next() {
 		if s.number == number {
 			return s
 		}
 	}
 	return nil
+}
+
+func (d *dest) push(s *send) {
+	if s.r != nil {
+		s.r.Queued = true
+	}
+	d.posted.Push(&s.link, s)
+}
+
+func (d *dest) remove(s *send) {
+	if s.r != nil {
+		s.r.Queued = false
+	}
+	d.posted.Remove(&s.link)
 }
 
 // TrySend implements variants.Protocol.
@@ -66,34 +47,29 @@ func (p *Protocol) eager(ctx *variants.Context, dst, tag int32, buf []byte, copi
 	if len(buf) > p.Limit() {
 		return false
 	}
-	c := p.comm(ctx.ID)
+	c := p.comms.Of(ctx)
+	d := p.dest(c, dst)
 	number := p.next()
-	if !p.Out.Eager(p.peer(c, dst), c.envelope(variants.EnvD, tag, number), buf, copied) {
+	if !p.Out.Eager(d.peer, c.envelope(variants.EnvD, tag, number), buf, copied) {
 		return false
 	}
-	d := c.dest(dst)
 	if _, ok := d.take(tag); !ok {
-		d.posted.push(&send{tag: tag, number: number})
+		d.push(&send{tag: tag, number: number})
 	}
 	return true
 }
 
 // Crowded implements variants.Protocol.
 func (p *Protocol) Crowded(ctx *variants.Context, dst, tag int32, n int) bool {
-	if n > p.Limit() {
-		return false
-	}
-	peer := p.peer(p.comm(ctx.ID), dst)
-	return !peer.Failed && !p.Out.OutOfCredit(peer, n)
+	return p.Core.Crowded(p.dest(p.comms.Of(ctx), dst).peer, n)
 }
 
 // PostSend implements variants.Protocol.
 func (p *Protocol) PostSend(r *variants.Request) {
-	c := p.comm(r.Ctx.ID)
-	peer := p.peer(c, r.Peer)
-	d := c.dest(r.Peer)
+	c := p.comms.Of(r.Ctx)
+	d := p.dest(c, r.Peer)
 	p.Begin(r)
-	if peer.Failed {
+	if d.peer.Failed {
 		p.Complete(r, variants.ErrPeerDied)
 		return
 	}
@@ -104,20 +80,19 @@ func (p *Protocol) PostSend(r *variants.Request) {
 	r.Ticket = p.next()
 	if a, ok := d.take(r.Tag); ok {
 		p.Count.FastReceives++
-		p.fast(c, peer, r, a)
+		p.fast(c, d.peer, r, a)
 		return
 	}
 	s := &send{tag: r.Tag, number: r.Ticket, r: r}
-	r.Queued = true
-	d.posted.push(s)
+	d.push(s)
 	if len(r.Buf) <= p.Limit() {
-		if r.Mode == variants.Synchronous && p.Out.Eager(peer, c.envelope(variants.EnvD, r.Tag, r.Ticket), r.Buf, true) {
+		if r.Mode == variants.Synchronous && p.Out.Eager(d.peer, c.envelope(variants.EnvD, r.Tag, r.Ticket), r.Buf, true) {
 			return
 		}
 		p.Count.NoCredit++
 	}
 	s.long = true
-	p.Out.Control(peer, c.envelope(variants.RTS, r.Tag, r.Ticket), uint64(len(r.Buf)))
+	p.Out.Control(d.peer, c.envelope(variants.RTS, r.Tag, r.Ticket), uint64(len(r.Buf)))
 }
 
 // fast sends to a receive that was advertised before the send was posted.
@@ -126,17 +101,17 @@ func (p *Protocol) fast(c *comm, peer *variants.Peer, r *variants.Request, a rtr
 	case len(r.Buf) <= p.Limit():
 		p.Out.Insist(peer, c.envelope(variants.EnvD, r.Tag, r.Ticket), r.Buf)
 		p.Complete(r, nil)
-	case len(r.Buf) > a.capacity:
+	case len(r.Buf) > a.Capacity:
 		// The Env alone tells the receiver that the message is too long.
 		p.Out.Control(peer, c.envelope(variants.Env, r.Tag, a.number), uint64(len(r.Buf)))
 		p.Complete(r, nil)
 	case p.elide:
 		// The notification is the envelope. Until it is delivered no later
 		// message may leave, or it could match this receive (thesis fig. 3.20).
-		p.WriteAlone(peer, r, a.window, a.capacity)
+		p.WriteAlone(peer, r, a.Room)
 	default:
 		p.Out.Control(peer, c.envelope(variants.Env, r.Tag, a.number), uint64(len(r.Buf)))
-		p.Write(peer, r, a.window, a.capacity, false)
+		p.Write(peer, r, a.Room, false)
 	}
 }
 
@@ -154,17 +129,16 @@ func (d *dest) take(tag int32) (rtr, bool) {
 // onRTR takes the advertisement of a receive: for the oldest send that it
 // takes, or for one to come.
 func (p *Protocol) onRTR(c *comm, e variants.Envelope, payload []byte) {
-	d := c.dest(e.Src)
-	a := rtr{number: e.Ticket, tag: e.Tag, capacity: int(variants.Word(payload, 2)),
-		window: rdmaeng.Window{Addr: variants.Word(payload, 0), Notify: variants.Word(payload, 1)}}
-	for s := d.posted.head; s != nil; s = s.next {
+	d := p.dest(c, e.Src)
+	a := rtr{variants.RoomOf(payload), e.Ticket, e.Tag}
+	for s := d.posted.First(); s != nil; s = s.link.Next() {
 		if a.tag != s.tag && a.tag != variants.AnyTag {
 			continue
 		}
-		d.posted.remove(s)
+		d.remove(s)
 		switch {
 		case s.long:
-			p.granted(d, s.r, a)
+			p.Cleared(d.peer, s.r, a.Room)
 		case s.r != nil:
 			p.Complete(s.r, nil) // synchronous
 		}
@@ -173,28 +147,18 @@ func (p *Protocol) onRTR(c *comm, e variants.Envelope, payload []byte) {
 	d.rtrs = append(d.rtrs, a)
 }
 
-// granted carries on a long send whose RTS is out.
-func (p *Protocol) granted(d *dest, r *variants.Request, a rtr) {
-	if len(r.Buf) > a.capacity {
-		p.Complete(r, nil) // the receiver knows from the RTS that it is too long
-		return
-	}
-	p.Write(d.peer, r, a.window, a.capacity, true)
-}
-
 func (p *Protocol) onCTS(c *comm, e variants.Envelope, payload []byte) {
-	d := c.dest(e.Src)
-	if s := d.posted.find(e.Ticket); s != nil {
-		d.posted.remove(s)
-		p.granted(d, s.r, rtr{capacity: int(variants.Word(payload, 2)),
-			window: rdmaeng.Window{Addr: variants.Word(payload, 0), Notify: variants.Word(payload, 1)}})
+	d := p.dest(c, e.Src)
+	if s := d.find(e.Ticket); s != nil {
+		d.remove(s)
+		p.Cleared(d.peer, s.r, variants.RoomOf(payload))
 	}
 }
 
 func (p *Protocol) onAck(c *comm, e variants.Envelope) {
-	d := c.dest(e.Src)
-	if s := d.posted.find(e.Ticket); s != nil {
-		d.posted.remove(s)
+	d := p.dest(c, e.Src)
+	if s := d.find(e.Ticket); s != nil {
+		d.remove(s)
 		if s.r != nil {
 			p.Complete(s.r, nil)
 		}

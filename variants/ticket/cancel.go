@@ -1,6 +1,10 @@
 package ticket
 
-import "github.com/exanet-mpi/exanet/variants"
+import (
+	"slices"
+
+	"github.com/exanet-mpi/exanet/variants"
+)
 
 // Cancelling.
 //
@@ -15,40 +19,22 @@ import "github.com/exanet-mpi/exanet/variants"
 // at the receiver, the receiver removes it and skips the ticket.
 //
 // A receive without a ticket is known to nobody and is taken back at once.
-//
-// The question is urgent: MPI promises that a cancelled request completes
-// without the peer calling MPI, so the peer's background progress must answer.
 
-const granted = 1 // flag of CancelReply
-const forSend = 2 // flag of CancelReply: it answers CancelSend
-
-// Cancel asks for r, which has been posted, to be taken back. The request
-// completes in any case: cancelled, or as if nothing had been asked.
+// Cancel implements variants.Protocol.
 func (p *Protocol) Cancel(r *variants.Request) {
-	if r.Done || r.Cancelling {
+	if !p.Cancellable(r) {
 		return
 	}
-	if !r.Queued {
-		p.Count.CancelsRefused++
-		return // matched
+	c := p.comms.Of(r.Ctx)
+	switch {
+	case !r.Recv:
+		p.AskCancel(p.outLane(c, r.Peer, r.Tag).peer, c.envelope(variants.CancelSend, r.Tag, r.Ticket), r)
+	case r.Ticketed:
+		p.AskCancel(p.inLane(c, r.Peer, r.Tag).peer, c.envelope(variants.CancelRecv, r.Tag, r.Ticket), r)
+	default:
+		p.takeBack(c, r)
+		p.Cancelled(r)
 	}
-	c := p.comm(r.Ctx.ID)
-	kind := variants.CancelSend
-	var peer *variants.Peer
-	if r.Recv {
-		if !r.Ticketed {
-			p.takeBack(c, r)
-			p.Cancelled(r)
-			return
-		}
-		kind = variants.CancelRecv
-		peer = c.inLane(r.Peer, r.Tag).peer
-	} else {
-		peer = c.outLane(r.Peer, r.Tag).peer
-	}
-	peer = p.peerOf(c, &peer, r.Peer)
-	p.Out.Control(peer, c.envelope(kind, r.Tag, r.Ticket), uint64(p.Me), uint64(uint32(r.Peer)))
-	p.Ask(r, peer)
 }
 
 // takeBack removes a receive without a ticket from its queue.
@@ -57,79 +43,50 @@ func (p *Protocol) takeBack(c *comm, r *variants.Request) {
 		p.removeWild(c, r)
 		return
 	}
-	l := c.inLane(r.Peer, r.Tag)
+	l := p.inLane(c, r.Peer, r.Tag)
 	l.posted.Remove(r)
 	l.unticketed--
 }
 
-// reply answers a cancel message, also for a communicator that this rank has
-// not opened yet.
-func (p *Protocol) reply(c *comm, e variants.Envelope, payload []byte, flags uint8) {
-	world := int32(variants.Word(payload, 0))
-	src := p.Me
-	if c.Context != nil {
-		src = c.Rank
-	} else {
-		src = int32(variants.Word(payload, 1))
-	}
-	p.Out.Control(p.Out.Peer(world), variants.Envelope{Kind: variants.CancelReply, Flags: flags,
-		Ctx: e.Ctx, Src: src, Tag: e.Tag, Ticket: e.Ticket})
-}
-
 func (p *Protocol) onCancelRecv(c *comm, e variants.Envelope, payload []byte) {
-	l := c.outLane(e.Src, e.Tag)
-	flags := uint8(0)
-	if !before(e.Ticket, l.next) {
-		flags = granted
+	l := p.outLane(c, e.Src, e.Tag)
+	unused := !before(e.Ticket, l.next)
+	if unused {
 		l.skip.add(e.Ticket)
-		for i := range l.rtrs {
-			if l.rtrs[i].ticket == e.Ticket {
-				l.rtrs = append(l.rtrs[:i], l.rtrs[i+1:]...)
-				break
-			}
-		}
+		l.rtrs = slices.DeleteFunc(l.rtrs, func(a rtr) bool { return a.ticket == e.Ticket })
 	}
-	p.reply(c, e, payload, flags)
+	p.AnswerCancel(l.peer, c.envelope(variants.CancelRecv, e.Tag, e.Ticket), payload, unused)
 }
 
 func (p *Protocol) onCancelSend(c *comm, e variants.Envelope, payload []byte) {
-	l := c.inLane(e.Src, e.Tag)
-	flags := uint8(forSend)
-	for m := l.unexpected.head; m != nil; m = m.inLane.next {
-		if m.ticket == e.Ticket {
-			flags |= granted
-			c.forgetMessage(m)
-			l.skip.add(m.ticket)
-			l.next = l.skip.pass(l.next)
-			if m.kind == variants.EnvDS {
-				p.Out.Consumed(p.Out.Peer(int32(variants.Word(payload, 0))), m.size)
-			}
-			p.recycle(m)
-			break
-		}
+	l := p.inLane(c, e.Src, e.Tag)
+	m := l.unexpected.First()
+	for m != nil && m.Ticket != e.Ticket {
+		m = m.InLane.Next()
 	}
-	p.reply(c, e, payload, flags)
+	if m != nil {
+		c.drop(l, m)
+		l.skip.add(m.Ticket)
+		l.next = l.skip.pass(l.next)
+		if m.Kind == variants.EnvDS {
+			p.Out.Consumed(l.peer, m.Size)
+		}
+		p.Recycle(m)
+	}
+	p.AnswerCancel(l.peer, c.envelope(variants.CancelSend, e.Tag, e.Ticket), payload, m != nil)
 }
 
 func (p *Protocol) onCancelReply(c *comm, e variants.Envelope) {
-	var q *variants.Queue
-	if e.Flags&forSend != 0 {
-		q = &c.outLane(e.Src, e.Tag).posted
-	} else {
-		q = &c.inLane(e.Src, e.Tag).posted
+	q := &p.inLane(c, e.Src, e.Tag).posted
+	if e.Flags&variants.ForSend != 0 {
+		q = &p.outLane(c, e.Src, e.Tag).posted
 	}
 	r := q.Head()
 	for r != nil && !(r.Cancelling && r.Ticket == e.Ticket) {
 		r = r.Next()
 	}
-	if r == nil {
-		return // completed before the answer came
+	if p.CancelAnswered(e, r) {
+		q.Remove(r)
+		p.Cancelled(r)
 	}
-	p.Answered(r)
-	if e.Flags&granted == 0 {
-		p.Count.CancelsRefused++
-		return
-	}
-	q.Remove(r)
-	p.Cancelled(r)
 }

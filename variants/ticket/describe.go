@@ -6,23 +6,19 @@ import (
 	"github.com/exanet-mpi/exanet/variants"
 )
 
-// Waiting calls f with a line for everything that has not completed: what it
-// is, and what it waits for.
+// Waiting implements variants.Protocol.
 func (p *Protocol) Waiting(f func(line string)) {
-	for _, c := range p.comms {
-		if c.Context == nil {
-			continue
-		}
+	for c := range p.comms.All() {
 		for _, l := range c.in {
-			for r := l.posted.Head(); r != nil; r = r.Next() {
+			for r := range l.posted.All() {
 				f(fmt.Sprintf("%s: %s", variants.Describe(r), stateOfRecv(r)))
 			}
 		}
-		for r := c.wild.Head(); r != nil; r = r.Next() {
+		for r := range c.wild.All() {
 			f(fmt.Sprintf("%s: no message has arrived", variants.Describe(r)))
 		}
 		for _, l := range c.out {
-			for r := l.posted.Head(); r != nil; r = r.Next() {
+			for r := range l.posted.All() {
 				what := "RTS sent, no receive has answered"
 				if r.Delivered {
 					what = "EnvDS sent, no receive has matched"

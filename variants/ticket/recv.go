@@ -10,10 +10,10 @@ import (
 
 // PostRecv posts a receive.
 func (p *Protocol) PostRecv(r *variants.Request) {
-	c := p.comm(r.Ctx.ID)
+	c := p.comms.Of(r.Ctx)
 	p.Begin(r)
 	if r.Peer == variants.AnySource || r.Tag == variants.AnyTag {
-		if m := c.arrived.match(r.Peer, r.Tag); m != nil {
+		if m := c.arrived.Find(r.Peer, r.Tag); m != nil {
 			p.accept(c, r, m)
 		} else if err := p.Hopeless(c.Context, r.Peer); err != nil {
 			p.Complete(r, err)
@@ -22,12 +22,12 @@ func (p *Protocol) PostRecv(r *variants.Request) {
 		}
 		return
 	}
-	l := c.inLane(r.Peer, r.Tag)
-	if m := l.unexpected.head; m != nil {
+	l := p.inLane(c, r.Peer, r.Tag)
+	if m := l.unexpected.First(); m != nil {
 		p.accept(c, r, m)
 		return
 	}
-	if p.peerOf(c, &l.peer, r.Peer).Failed {
+	if l.peer.Failed {
 		p.Complete(r, variants.ErrPeerDied)
 		return
 	}
@@ -46,13 +46,9 @@ func (p *Protocol) PostRecv(r *variants.Request) {
 func (p *Protocol) assign(c *comm, l *inLane, r *variants.Request) {
 	r.Ticket, r.Ticketed = l.next, true
 	l.pass(l.next)
-	if len(r.Buf) <= p.Limit() {
-		return
+	if len(r.Buf) > p.Limit() {
+		p.Advertise(l.peer, c.envelope(variants.RTR, l.tag, r.Ticket), r)
 	}
-	w := p.Expose(r)
-	r.Advertised = true
-	p.Out.Control(p.peerOf(c, &l.peer, l.src), c.envelope(variants.RTR, l.tag, r.Ticket),
-		w.Addr, w.Notify, uint64(len(r.Buf)))
 }
 
 // pass moves the lane on after a ticket has been used, over those of cancelled
@@ -68,12 +64,12 @@ func (l *inLane) pass(used uint32) {
 // oldest receive of the lane that the last message had as well. It does what
 // arrive would, or reports false and does nothing.
 func (p *Protocol) deliverShort(h packetizer.Header, payload []byte) bool {
-	c := p.last
-	if c == nil || variants.Kind(h[0]>>32) != variants.EnvD || c.ID != uint32(h[1]) {
+	c := p.comms.Last()
+	if c == nil || c.eager != variants.Head(h) {
 		return false
 	}
 	l := c.lastIn
-	if l == nil || l.src != int32(h[1]>>32) || l.tag != int32(uint32(h[2])) {
+	if l == nil || l.world != int32(h[1]>>32) || l.tag != int32(uint32(h[2])) {
 		return false
 	}
 	r := l.posted.Head()
@@ -90,18 +86,15 @@ func (p *Protocol) deliverShort(h packetizer.Header, payload []byte) bool {
 
 // arrive matches a message that a send has caused, or keeps it.
 func (p *Protocol) arrive(c *comm, e variants.Envelope, size int, payload []byte) {
-	l := c.inLane(e.Src, e.Tag)
-	if c.Context != nil {
-		r, stale := p.match(c, l, e.Ticket)
-		if stale {
-			return // an RTS whose transfer has completed: the RTR crossed it
-		}
-		if r != nil {
-			p.receive(c, l, r, e, size, payload)
-			return
-		}
+	l := p.inLane(c, e.Src, e.Tag)
+	r, stale := p.match(c, l, e.Ticket)
+	switch {
+	case stale: // an RTS whose transfer has completed: the RTR crossed it
+	case r != nil:
+		p.receive(c, l, r, e, size, payload)
+	default:
+		c.keep(l, p.Unexpected(e, size, payload))
 	}
-	p.keep(c, l, e, size, payload)
 }
 
 // match takes the receive that a message belongs to out of its queue: the one
@@ -131,31 +124,24 @@ func (p *Protocol) match(c *comm, l *inLane, ticket uint32) (r *variants.Request
 }
 
 // accept gives an unexpected message to a receive that has just been posted.
-func (p *Protocol) accept(c *comm, r *variants.Request, m *message) {
-	l := m.lane
-	l.pass(m.ticket)
-	c.forgetMessage(m)
-	e := variants.Envelope{Kind: m.kind, Src: l.src, Tag: l.tag, Ticket: m.ticket}
-	p.receive(c, l, r, e, m.size, m.data)
-	p.recycle(m)
+func (p *Protocol) accept(c *comm, r *variants.Request, m *variants.Message) {
+	l := p.inLane(c, m.Src, m.Tag)
+	c.drop(l, m)
+	l.pass(m.Ticket)
+	p.receive(c, l, r, m.Envelope, m.Size, m.Data)
+	p.Recycle(m)
 }
 
 // receive carries on a receive that a message has matched.
 func (p *Protocol) receive(c *comm, l *inLane, r *variants.Request, e variants.Envelope, size int, payload []byte) {
 	r.Ticket = e.Ticket
 	r.Status = variants.Status{Source: e.Src, Tag: e.Tag, Size: size}
-	peer := p.peerOf(c, &l.peer, l.src)
 	if e.Kind != variants.RTS {
-		p.Out.Consumed(peer, size)
+		p.Out.Consumed(l.peer, size)
 		if e.Kind == variants.EnvDS && !r.Advertised {
-			p.Out.Control(peer, c.envelope(variants.Ack, l.tag, e.Ticket))
+			p.Out.Control(l.peer, c.envelope(variants.Ack, l.tag, e.Ticket))
 		}
-		if size > len(r.Buf) {
-			p.Complete(r, variants.ErrTruncate)
-			return
-		}
-		copy(r.Buf, payload)
-		p.Complete(r, nil)
+		p.Fill(r, payload)
 		return
 	}
 	if r.Advertised {
@@ -163,18 +149,7 @@ func (p *Protocol) receive(c *comm, l *inLane, r *variants.Request, e variants.E
 		p.Count.Crossings++
 		return // the notification completes it
 	}
-	if peer.Failed {
-		p.Complete(r, variants.ErrPeerDied)
-		return
-	}
-	var w rdmaeng.Window
-	if size <= len(r.Buf) {
-		w = p.Expose(r)
-	}
-	p.Out.Control(peer, c.envelope(variants.CTS, l.tag, e.Ticket), w.Addr, w.Notify, uint64(len(r.Buf)))
-	if size > len(r.Buf) {
-		p.Complete(r, variants.ErrTruncate)
-	}
+	p.Clear(l.peer, c.envelope(variants.CTS, l.tag, e.Ticket), r, size)
 }
 
 // Notified takes the notification of a completed write.
@@ -184,25 +159,17 @@ func (p *Protocol) Notified(slot int, n rdmaeng.Notification) {
 		return
 	}
 	if r.Queued { // matched by its RTR alone
-		p.comm(r.Ctx.ID).inLane(r.Peer, r.Tag).posted.Remove(r)
+		p.inLane(p.comms.Of(r.Ctx), r.Peer, r.Tag).posted.Remove(r)
 		r.Status.Source = r.Peer
 	}
 	p.Written(r, n)
 }
 
-// Probe looks for a message that a receive with these arguments would take if
-// it were posted now (thesis 3.12). It suspends nothing. If there is none and
-// none can be relied upon to come, it returns an error.
+// Probe implements variants.Protocol (thesis 3.12). It suspends nothing.
 func (p *Protocol) Probe(ctx *variants.Context, src, tag int32) (st variants.Status, found bool, err error) {
-	c := p.comm(ctx.ID)
-	var m *message
-	if src == variants.AnySource || tag == variants.AnyTag {
-		m = c.arrived.match(src, tag)
-	} else {
-		m = c.inLane(src, tag).unexpected.head
+	c := p.comms.Of(ctx)
+	if m := c.oldest(src, tag); m != nil {
+		return m.Status(), true, nil
 	}
-	if m == nil {
-		return st, false, p.Hopeless(c.Context, src)
-	}
-	return variants.Status{Source: m.lane.src, Tag: m.lane.tag, Size: m.size}, true, nil
+	return st, false, p.Hopeless(ctx, src)
 }

@@ -1,15 +1,10 @@
 package ticket
 
-import (
-	"github.com/exanet-mpi/exanet/rdmaeng"
-	"github.com/exanet-mpi/exanet/variants"
-)
+import "github.com/exanet-mpi/exanet/variants"
 
 // The sending side of thesis 3.6.2 and 3.6.3.
 
-// TrySend sends a standard message that fits an EnvD and needs no request. It
-// reports false, having done nothing, if the message is too long or the
-// device does not take it now: then PostSend will.
+// TrySend implements variants.Protocol.
 func (p *Protocol) TrySend(ctx *variants.Context, dst, tag int32, buf []byte) bool {
 	return p.eager(ctx, dst, tag, buf, false)
 }
@@ -18,11 +13,11 @@ func (p *Protocol) eager(ctx *variants.Context, dst, tag int32, buf []byte, copi
 	if len(buf) > p.Limit() {
 		return false
 	}
-	c := p.comm(ctx.ID)
-	l := c.outLane(dst, tag)
+	c := p.comms.Of(ctx)
+	l := p.outLane(c, dst, tag)
 	l.drop()
 	e := c.envelope(variants.EnvD, tag, l.next)
-	if !p.Out.Eager(p.peerOf(c, &l.peer, dst), e, buf, copied) {
+	if !p.Out.Eager(l.peer, e, buf, copied) {
 		return false
 	}
 	l.next++
@@ -36,24 +31,17 @@ func (p *Protocol) eager(ctx *variants.Context, dst, tag int32, buf []byte, copi
 	return true
 }
 
-// Crowded reports whether an eager message that TrySend has refused may go
-// soon: the device was full, but there is credit.
+// Crowded implements variants.Protocol.
 func (p *Protocol) Crowded(ctx *variants.Context, dst, tag int32, n int) bool {
-	if n > p.Limit() {
-		return false
-	}
-	c := p.comm(ctx.ID)
-	peer := p.peerOf(c, &c.outLane(dst, tag).peer, dst)
-	return !peer.Failed && !p.Out.OutOfCredit(peer, n)
+	return p.Core.Crowded(p.outLane(p.comms.Of(ctx), dst, tag).peer, n)
 }
 
 // PostSend posts a send.
 func (p *Protocol) PostSend(r *variants.Request) {
-	c := p.comm(r.Ctx.ID)
-	l := c.outLane(r.Peer, r.Tag)
-	peer := p.peerOf(c, &l.peer, r.Peer)
+	c := p.comms.Of(r.Ctx)
+	l := p.outLane(c, r.Peer, r.Tag)
 	p.Begin(r)
-	if peer.Failed {
+	if l.peer.Failed {
 		p.Complete(r, variants.ErrPeerDied)
 		return
 	}
@@ -70,14 +58,14 @@ func (p *Protocol) PostSend(r *variants.Request) {
 		return
 	}
 	if len(r.Buf) <= p.Limit() {
-		if r.Mode == variants.Synchronous && p.Out.Eager(peer, c.envelope(variants.EnvDS, r.Tag, r.Ticket), r.Buf, true) {
+		if r.Mode == variants.Synchronous && p.Out.Eager(l.peer, c.envelope(variants.EnvDS, r.Tag, r.Ticket), r.Buf, true) {
 			r.Delivered = true
 			l.posted.Push(r)
 			return
 		}
 		p.Count.NoCredit++
 	}
-	p.Out.Control(peer, c.envelope(variants.RTS, r.Tag, r.Ticket), uint64(len(r.Buf)))
+	p.Out.Control(l.peer, c.envelope(variants.RTS, r.Tag, r.Ticket), uint64(len(r.Buf)))
 	l.posted.Push(r)
 }
 
@@ -87,24 +75,20 @@ func (p *Protocol) fast(c *comm, l *outLane, r *variants.Request, a rtr) {
 		p.Complete(r, nil) // a synchronous send: the receive is known to be posted
 		return
 	}
-	p.Write(l.peer, r, a.window, a.capacity, false)
+	p.Write(l.peer, r, a.Room, false)
 }
 
 // onRTR takes the advertisement of a receive (thesis 3.6.3).
 func (p *Protocol) onRTR(c *comm, e variants.Envelope, payload []byte) {
-	l := c.outLane(e.Src, e.Tag)
-	a := rtr{
-		ticket:   e.Ticket,
-		window:   rdmaeng.Window{Addr: variants.Word(payload, 0), Notify: variants.Word(payload, 1)},
-		capacity: int(variants.Word(payload, 2)),
-	}
-	if r := l.find(e.Ticket); r != nil {
+	l := p.outLane(c, e.Src, e.Tag)
+	a := rtr{variants.RoomOf(payload), e.Ticket}
+	if r := l.posted.Find(e.Ticket); r != nil {
 		l.posted.Remove(r)
 		if r.Delivered {
 			p.Complete(r, nil) // the EnvDS is on its way to that receive
 			return
 		}
-		p.Write(l.peer, r, a.window, a.capacity, true)
+		p.Write(l.peer, r, a.Room, true)
 		return
 	}
 	if before(e.Ticket, l.next) {
@@ -116,40 +100,20 @@ func (p *Protocol) onRTR(c *comm, e variants.Envelope, payload []byte) {
 
 // onCTS takes the answer to an RTS.
 func (p *Protocol) onCTS(c *comm, e variants.Envelope, payload []byte) {
-	l := c.outLane(e.Src, e.Tag)
-	r := l.find(e.Ticket)
-	if r == nil {
-		return // the send has failed meanwhile
+	l := p.outLane(c, e.Src, e.Tag)
+	if r := l.posted.Find(e.Ticket); r != nil {
+		l.posted.Remove(r)
+		p.Cleared(l.peer, r, variants.RoomOf(payload))
 	}
-	l.posted.Remove(r)
-	a := rtr{
-		window:   rdmaeng.Window{Addr: variants.Word(payload, 0), Notify: variants.Word(payload, 1)},
-		capacity: int(variants.Word(payload, 2)),
-	}
-	if len(r.Buf) > a.capacity {
-		p.Complete(r, nil) // the receiver knows from the RTS that it is too long
-		return
-	}
-	p.Write(l.peer, r, a.window, a.capacity, true)
 }
 
 // onAck takes the answer to an EnvDS (thesis 3.10).
 func (p *Protocol) onAck(c *comm, e variants.Envelope) {
-	l := c.outLane(e.Src, e.Tag)
-	if r := l.find(e.Ticket); r != nil {
+	l := p.outLane(c, e.Src, e.Tag)
+	if r := l.posted.Find(e.Ticket); r != nil {
 		l.posted.Remove(r)
 		p.Complete(r, nil)
 	}
-}
-
-// find returns the posted send with a ticket.
-func (l *outLane) find(ticket uint32) *variants.Request {
-	for r := l.posted.Head(); r != nil; r = r.Next() {
-		if r.Ticket == ticket {
-			return r
-		}
-	}
-	return nil
 }
 
 // drop moves the next ticket past those of cancelled receives.

@@ -58,7 +58,7 @@ func (p *Protocol) lift(c *comm) {
 			continue
 		}
 		l.held = false
-		for r := l.posted.Head(); r != nil; r = r.Next() {
+		for r := range l.posted.All() {
 			if !r.Ticketed {
 				p.Count.Lifted++
 				p.assign(c, l, r)
@@ -72,8 +72,8 @@ func (p *Protocol) lift(c *comm) {
 
 // firstWild returns the oldest wildcard receive that takes a message.
 func (c *comm) firstWild(src, tag int32) *variants.Request {
-	for r := c.wild.Head(); r != nil; r = r.Next() {
-		if takes(r.Peer, r.Tag, src, tag) {
+	for r := range c.wild.All() {
+		if variants.Takes(r.Peer, r.Tag, src, tag) {
 			return r
 		}
 	}

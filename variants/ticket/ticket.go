@@ -34,34 +34,31 @@ package ticket
 
 import (
 	"github.com/exanet-mpi/exanet/packetizer"
-	"github.com/exanet-mpi/exanet/rdmaeng"
 	"github.com/exanet-mpi/exanet/variants"
 )
 
 // Protocol is the state of one rank.
 type Protocol struct {
 	*variants.Core
-	comms  map[uint32]*comm
-	last   *comm
-	spare  *message // for reuse, linked by inLane
-	spares int
+	comms variants.Comms[comm]
 }
 
 // New makes the protocol of rank me of the job.
 func New(me int, dev variants.Device) *Protocol {
-	return &Protocol{Core: variants.NewCore(me, dev), comms: make(map[uint32]*comm)}
+	return &Protocol{Core: variants.NewCore(me, dev), comms: variants.NewComms[comm]()}
 }
 
 // comm is the state of a communicator.
 type comm struct {
-	*variants.Context // nil until Open: messages may be earlier
+	*variants.Context
+	eager uint64 // Head of its EnvDs
 
 	in      map[uint64]*inLane
 	out     map[uint64]*outLane
 	lastIn  *inLane
 	lastOut *outLane
 
-	arrived arrivals
+	arrived variants.Unmatched
 	order   uint64 // of posting
 
 	wild      variants.Queue // posted receives with a wildcard
@@ -73,12 +70,13 @@ type comm struct {
 // inLane is a (communicator, source, tag) at the receiver.
 type inLane struct {
 	src, tag   int32
+	world      int32  // src's rank in the job
 	next       uint32 // ticket of the next message that no ticketed receive waits for
 	skip       spans  // tickets of cancelled sends
 	posted     variants.Queue
 	unticketed int  // receives at the end of posted without a ticket
 	held       bool // in comm.held
-	unexpected arrivals
+	unexpected variants.List[variants.Message]
 	peer       *variants.Peer
 }
 
@@ -94,9 +92,8 @@ type outLane struct {
 
 // rtr is a receive that its owner has advertised.
 type rtr struct {
-	ticket   uint32
-	window   rdmaeng.Window
-	capacity int
+	variants.Room
+	ticket uint32
 }
 
 func key(peer, tag int32) uint64 { return uint64(uint32(peer))<<32 | uint64(uint32(tag)) }
@@ -104,63 +101,45 @@ func key(peer, tag int32) uint64 { return uint64(uint32(peer))<<32 | uint64(uint
 // before compares tickets as serial numbers: they wrap around.
 func before(a, b uint32) bool { return int32(a-b) < 0 }
 
-// Open makes a communicator known. Messages for it may have arrived before.
-func (p *Protocol) Open(ctx *variants.Context) { p.comm(ctx.ID).Context = ctx }
-
-func (p *Protocol) comm(id uint32) *comm {
-	if c := p.last; c != nil && c.id() == id {
-		return c
+// Open implements variants.Protocol.
+func (p *Protocol) Open(ctx *variants.Context) {
+	c := &comm{Context: ctx, in: make(map[uint64]*inLane), out: make(map[uint64]*outLane), anyTag: make(map[int32]int)}
+	c.eager = c.envelope(variants.EnvD, 0, 0).Head()
+	for _, m := range p.comms.Open(ctx, c) {
+		p.Deliver(m.Header, m.Payload)
 	}
-	c := p.comms[id]
-	if c == nil {
-		c = &comm{in: make(map[uint64]*inLane), out: make(map[uint64]*outLane), anyTag: make(map[int32]int)}
-		p.comms[id] = c
-	}
-	if c.Context != nil {
-		p.last = c
-	}
-	return c
 }
 
-func (c *comm) id() uint32 { return c.Context.ID }
-
-func (c *comm) inLane(src, tag int32) *inLane {
+func (p *Protocol) inLane(c *comm, src, tag int32) *inLane {
 	if l := c.lastIn; l != nil && l.src == src && l.tag == tag {
 		return l
 	}
 	l := c.in[key(src, tag)]
 	if l == nil {
-		l = &inLane{src: src, tag: tag}
+		peer := p.Out.Peer(c.World(src))
+		l = &inLane{src: src, tag: tag, world: peer.World, peer: peer}
 		c.in[key(src, tag)] = l
 	}
 	c.lastIn = l
 	return l
 }
 
-func (c *comm) outLane(dst, tag int32) *outLane {
+func (p *Protocol) outLane(c *comm, dst, tag int32) *outLane {
 	if l := c.lastOut; l != nil && l.dst == dst && l.tag == tag {
 		return l
 	}
 	l := c.out[key(dst, tag)]
 	if l == nil {
-		l = &outLane{dst: dst, tag: tag}
+		l = &outLane{dst: dst, tag: tag, peer: p.Out.Peer(c.World(dst))}
 		c.out[key(dst, tag)] = l
 	}
 	c.lastOut = l
 	return l
 }
 
-// peerOf returns the peer of a lane. The communicator is open.
-func (p *Protocol) peerOf(c *comm, have **variants.Peer, rank int32) *variants.Peer {
-	if *have == nil {
-		*have = p.Out.Peer(c.World(rank))
-	}
-	return *have
-}
-
 // envelope starts a message to the other end of a lane.
 func (c *comm) envelope(k variants.Kind, tag int32, ticket uint32) variants.Envelope {
-	return variants.Envelope{Kind: k, Ctx: c.ID, Src: c.Rank, Tag: tag, Ticket: ticket}
+	return variants.Envelope{Kind: k, Ctx: c.ID, Gen: c.Gen, Tag: tag, Ticket: ticket}
 }
 
 // Deliver takes a message from the mailbox. It does not keep payload.
@@ -168,12 +147,10 @@ func (p *Protocol) Deliver(h packetizer.Header, payload []byte) {
 	if p.deliverShort(h, payload) {
 		return
 	}
-	e := variants.Unpack(h)
-	if e.Kind == variants.Credit {
-		p.Out.Credited(payload)
+	c, e := p.comms.Route(p.Core, h, payload)
+	if c == nil {
 		return
 	}
-	c := p.comm(e.Ctx)
 	switch e.Kind {
 	case variants.EnvD, variants.EnvDS:
 		p.arrive(c, e, len(payload), payload)

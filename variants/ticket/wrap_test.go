@@ -30,6 +30,10 @@ func newPair(t *testing.T) *pair {
 	return p
 }
 
+// The two ends of the lane of tag 3 from rank 0 to rank 1.
+func (p *pair) out() *outLane { return p.rank[0].outLane(p.rank[0].comms.Of(p.world[0]), 1, 3) }
+func (p *pair) in() *inLane   { return p.rank[1].inLane(p.rank[1].comms.Of(p.world[1]), 0, 3) }
+
 func (p *pair) poll(i int) {
 	for {
 		h, payload, ok := p.fab[i].Next()
@@ -93,20 +97,20 @@ func TestStaleRTRsDoNotGather(t *testing.T) {
 	short, buf := []byte("short"), make([]byte, 100)
 	for i := range n {
 		p.transfer(t, short, buf, i%2) // the RTR is stored before the send, or comes after it
-		if stored := len(p.rank[0].comm(0).outLane(1, 3).rtrs); stored > 1 {
+		if stored := len(p.out().rtrs); stored > 1 {
 			require.FailNow(t, "RTRs gather", "%d after %d messages", stored, i+1)
 		}
 	}
 	require.Equal(t, uint64(n/2), p.rank[0].Count.StaleRTRs)
-	require.Empty(t, p.rank[0].comm(0).outLane(1, 3).rtrs)
+	require.Empty(t, p.out().rtrs)
 }
 
 // Tickets compare as serial numbers: nothing happens when they pass 2^32.
 func TestTicketsWrapAround(t *testing.T) {
 	p := newPair(t)
 	const start = 1<<32 - 10
-	p.rank[0].comm(0).outLane(1, 3).next = start
-	p.rank[1].comm(0).inLane(0, 3).next = start
+	p.out().next = start
+	p.in().next = start
 	long, short, buf := make([]byte, 90), []byte("s"), make([]byte, 100)
 	for i := range 20 {
 		long[89], short[0] = byte(i+1), byte(i+1)
@@ -116,15 +120,15 @@ func TestTicketsWrapAround(t *testing.T) {
 			p.transfer(t, long, buf, i%2)
 		}
 	}
-	require.Equal(t, uint32(10), p.rank[0].comm(0).outLane(1, 3).next)
-	require.Equal(t, uint32(10), p.rank[1].comm(0).inLane(0, 3).next)
+	require.Equal(t, uint32(10), p.out().next)
+	require.Equal(t, uint32(10), p.in().next)
 	require.Positive(t, p.rank[0].Count.FastReceives)
 
 	// A cancelled receive on either side of the wrap.
 	for _, at := range []uint32{1<<32 - 1, 0} {
 		q := newPair(t)
-		q.rank[0].comm(0).outLane(1, 3).next = at
-		q.rank[1].comm(0).inLane(0, 3).next = at
+		q.out().next = at
+		q.in().next = at
 		r := q.request(1, true, buf)
 		q.rank[1].PostRecv(r)
 		q.rank[1].Cancel(r)

@@ -1,0 +1,157 @@
+package variants
+
+import (
+	"fmt"
+	"iter"
+
+	"github.com/exanet-mpi/exanet/packetizer"
+)
+
+// Comms holds a protocol's communicators, a C for each, from Open to Close, and
+// decides what becomes of messages for others:
+//
+//   - A message for a communicator that this rank has not opened yet waits for
+//     Open. Its sender has opened it, so this rank is about to.
+//   - One for a communicator that has been closed is dropped: whatever it was
+//     about has completed here or been dropped with the rest. So an old
+//     advertisement never meets a request of the communicator that has the id
+//     now. Two kinds get an answer: an eager message gives its credit back, and a
+//     question about cancelling is answered with yes.
+//
+// What stays of a closed communicator is one number for each id.
+type Comms[C any] struct {
+	open  map[uint32]*opened[C] // by id
+	ended map[uint32]uint32     // by id: the generation after the last closed one
+	early map[uint64][]Early    // by id and generation
+	last  *opened[C]            // what was looked up last
+}
+
+type opened[C any] struct {
+	ctx   *Context
+	state *C
+	ranks map[int32]int32 // of those that have sent something, by their rank in the job
+}
+
+// Early is a message that has arrived before its communicator was opened.
+type Early struct {
+	Header  packetizer.Header
+	Payload []byte
+}
+
+// NewComms makes an empty one.
+func NewComms[C any]() Comms[C] {
+	return Comms[C]{open: make(map[uint32]*opened[C]), ended: make(map[uint32]uint32), early: make(map[uint64][]Early)}
+}
+
+func place(id, gen uint32) uint64 { return uint64(gen)<<32 | uint64(id) }
+
+// isOver reports whether a generation has been closed, and cannot come again.
+func (s *Comms[C]) isOver(id, gen uint32) bool {
+	next, used := s.ended[id]
+	return used && int32((gen-next)<<8) < 0 // serial numbers of 24 bits
+}
+
+// Open adds a communicator and returns the messages that have waited for it, to
+// be delivered now.
+func (s *Comms[C]) Open(ctx *Context, state *C) []Early {
+	if _, is := s.open[ctx.ID]; is || s.isOver(ctx.ID, ctx.Gen) {
+		panic(fmt.Sprintf("variants: communicator %d is opened in generation %d, which is over or follows one that is open", ctx.ID, ctx.Gen))
+	}
+	s.open[ctx.ID] = &opened[C]{ctx: ctx, state: state}
+	waiting := s.early[place(ctx.ID, ctx.Gen)]
+	delete(s.early, place(ctx.ID, ctx.Gen))
+	return waiting
+}
+
+// Of returns the state of a communicator, nil if it is not open.
+func (s *Comms[C]) Of(ctx *Context) *C {
+	if o := s.last; o != nil && o.ctx == ctx {
+		return o.state
+	}
+	if o := s.find(ctx.ID, ctx.Gen); o != nil {
+		return o.state
+	}
+	return nil
+}
+
+// Last returns what Of or Route has returned last, for those who look for
+// messages of the same communicator as the last.
+func (s *Comms[C]) Last() *C {
+	if s.last == nil {
+		return nil
+	}
+	return s.last.state
+}
+
+func (s *Comms[C]) find(id, gen uint32) *opened[C] {
+	if o := s.last; o != nil && o.ctx.ID == id && o.ctx.Gen == gen {
+		return o
+	}
+	if o := s.open[id]; o != nil && o.ctx.Gen == gen {
+		s.last = o
+		return o
+	}
+	return nil
+}
+
+// rankOf returns the rank in the communicator of a rank of the job, which is in
+// it.
+func (o *opened[C]) rankOf(world int32) int32 {
+	if o.ctx.Group == nil {
+		return world
+	}
+	rank, ok := o.ranks[world]
+	if !ok {
+		if o.ranks == nil {
+			o.ranks = make(map[int32]int32)
+		}
+		rank = o.ctx.Group.Rank(world)
+		o.ranks[world] = rank
+	}
+	return rank
+}
+
+// All yields the open communicators.
+func (s *Comms[C]) All() iter.Seq[*C] {
+	return func(yield func(*C) bool) {
+		for _, o := range s.open {
+			if !yield(o.state) {
+				return
+			}
+		}
+	}
+}
+
+// Route finds the communicator that a message is for. If there is none, or the
+// message is for none, it has taken care of the message, and returns nil.
+func (s *Comms[C]) Route(p *Core, h packetizer.Header, payload []byte) (*C, Envelope) {
+	e := Unpack(h)
+	if e.Kind == Credit {
+		p.Out.credited(e, payload)
+		return nil, e
+	}
+	if o := s.find(e.Ctx, e.Gen); o != nil {
+		e.Src = o.rankOf(e.Src)
+		return o.state, e
+	}
+	if s.isOver(e.Ctx, e.Gen) {
+		p.tooLate(e, payload)
+		return nil, e
+	}
+	at := place(e.Ctx, e.Gen)
+	s.early[at] = append(s.early[at], Early{h, append([]byte(nil), payload...)})
+	return nil, e
+}
+
+// tooLate answers a message for a closed communicator, as far as its sender
+// needs an answer. To say that a receive may be taken back is right: whatever
+// this rank has sent to it has gone before.
+func (c *Core) tooLate(e Envelope, payload []byte) {
+	p := c.Out.Peer(e.Src)
+	switch e.Kind {
+	case EnvD, EnvDS:
+		c.Out.Consumed(p, len(payload))
+	case CancelRecv, CancelSend:
+		c.AnswerCancel(p, e, payload, true)
+	}
+}

@@ -1,0 +1,119 @@
+package variants
+
+import "github.com/exanet-mpi/exanet/rdmaeng"
+
+// The steps of a message that are the same in every protocol.
+
+// Room is what a CTS and an RTR carry: where to write, and how much fits.
+type Room struct {
+	Window   rdmaeng.Window
+	Capacity int // bytes
+}
+
+// RoomOf reads the payload of a CTS or RTR.
+func RoomOf(payload []byte) Room {
+	return Room{rdmaeng.Window{Addr: Word(payload, 0), Notify: Word(payload, 1)}, int(Word(payload, 2))}
+}
+
+// Advertise sends the RTR of a posted receive. Only a long one is exposed: an
+// eager receive has no need of a write, but in package rtr the sender must know
+// of it.
+func (c *Core) Advertise(p *Peer, e Envelope, r *Request) {
+	var w rdmaeng.Window
+	if len(r.Buf) > c.limit {
+		w = c.Expose(r)
+	}
+	r.Advertised = true
+	c.Out.Control(p, e, w.Addr, w.Notify, uint64(len(r.Buf)))
+}
+
+// Clear sends the CTS for a receive that an RTS of size bytes has matched. A
+// message that is too long is not written: its sender learns the capacity, and
+// the receive ends here (the thesis is silent).
+func (c *Core) Clear(p *Peer, e Envelope, r *Request, size int) {
+	if p.Failed {
+		c.Complete(r, ErrPeerDied)
+		return
+	}
+	var w rdmaeng.Window
+	if size <= len(r.Buf) {
+		w = c.Expose(r)
+	}
+	c.Out.Control(p, e, w.Addr, w.Notify, uint64(len(r.Buf)))
+	if size > len(r.Buf) {
+		c.Complete(r, ErrTruncate)
+	}
+}
+
+// Cleared carries on a send whose RTS has been answered, by a CTS or by an RTR
+// that crossed it.
+func (c *Core) Cleared(p *Peer, r *Request, to Room) {
+	if len(r.Buf) > to.Capacity {
+		c.Complete(r, nil) // the receiver knows from the RTS that it is too long
+		return
+	}
+	c.Write(p, r, to, true)
+}
+
+// Fill ends a receive with the data of an eager message.
+func (c *Core) Fill(r *Request, payload []byte) {
+	if len(payload) > len(r.Buf) {
+		c.Complete(r, ErrTruncate)
+		return
+	}
+	copy(r.Buf, payload)
+	c.Complete(r, nil)
+}
+
+// Written ends a receive whose write has completed.
+func (c *Core) Written(r *Request, n rdmaeng.Notification) {
+	r.Status.Tag, r.Status.Size = n[1], NoticeSize(n)
+	if r.Status.Size > len(r.Buf) {
+		c.Complete(r, ErrTruncate)
+		return
+	}
+	c.Complete(r, nil)
+}
+
+// Write starts the RDMA write of a send to its receive. A message that is too
+// long is not written: the notification alone tells its size.
+func (c *Core) Write(p *Peer, r *Request, to Room, rtsSent bool) {
+	t := &r.Transfer
+	*t = rdmaeng.Transfer{To: int(p.World), Src: r.Buf, Dst: to.Window, Notify: Notice(len(r.Buf), r.Tag, rtsSent)}
+	if to.Capacity < len(r.Buf) {
+		t.Src = nil
+	}
+	c.Count.Writes++
+	c.Dev.Start(t)
+	if done, err := c.Dev.Test(t); done {
+		c.Complete(r, peerError(err))
+		return
+	}
+	c.active = append(c.active, r)
+}
+
+// WriteAlone is Write for a receive that any later message could match: none
+// leaves for that peer until the notification has been delivered.
+func (c *Core) WriteAlone(p *Peer, r *Request, to Room) {
+	p.Writing++
+	r.alone = p
+	c.Write(p, r, to, false)
+}
+
+// Look takes the notifications that are there already, before a message is
+// looked at that may have left after they did.
+func (c *Core) Look(notified func(slot int, n rdmaeng.Notification)) {
+	for {
+		slot, n, ok := c.Dev.Notified()
+		if !ok {
+			return
+		}
+		notified(slot, n)
+	}
+}
+
+// Crowded reports whether an eager message of n bytes that TrySend has refused
+// may go soon: the device was full, but there is credit.
+func (c *Core) Crowded(p *Peer, n int) bool {
+	return n <= c.limit && !p.Failed && !c.Out.OutOfCredit(p, n)
+}
