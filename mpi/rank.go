@@ -20,7 +20,8 @@ type rank struct {
 	mu      sync.Mutex
 	fab     fabric
 	proto   protocol
-	doubter doubter // the protocol, if it is one
+	count   *variants.Counters // of the protocol
+	doubter doubter            // the protocol, if it is one
 
 	leader    bool      // somebody waits and polls
 	followers int       // others that wait
@@ -30,18 +31,20 @@ type rank struct {
 	ended     atomic.Bool // Finalize has returned: calls are errors
 	deaths    uint32
 
-	spare    *pooled
-	underWay int            // schedules that have not ended, see schedule.go
-	ready    variants.Ready // those of them that have something to do
-	leavings leavings       // sends under way that no call waits for
-	scratch  [][]byte       // for reductions
-	probes   *probe         // calls of Probe that wait
-	stats    *callStats     // nil: not wanted
-	idents   supply         // of communicators that this rank leads
-	closing  []*Comm        // freed, but requests are pending on them
-	selfOnce sync.Once
-	self     *Comm         // see Comm.Self
-	done     chan struct{} // closed when the background goroutine has ended
+	spare       *pooled
+	underWay    int            // schedules that have not ended, see schedule.go
+	ready       variants.Ready // those of them that have something to do
+	lastFound   int            // index at which WaitAny and the like have stopped
+	lastPending int            // TestAll
+	leavings    leavings       // sends under way that no call waits for
+	scratch     [][]byte       // for reductions
+	probes      *probe         // calls of Probe that wait
+	stats       *callStats     // nil: not wanted
+	idents      supply         // of communicators that this rank leads
+	closing     []*Comm        // freed, but requests are pending on them
+	selfOnce    sync.Once
+	self        *Comm         // see Comm.Self
+	done        chan struct{} // closed when the background goroutine has ended
 }
 
 func newRank(f fabric, o *settings) (*rank, error) {
@@ -49,7 +52,7 @@ func newRank(f fabric, o *settings) (*rank, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &rank{fab: f, proto: proto, stats: newCallStats(o.variant), idents: newSupply(f.Rank()), done: make(chan struct{})}
+	k := &rank{fab: f, proto: proto, count: proto.Counters(), stats: newCallStats(o.variant), idents: newSupply(f.Rank()), done: make(chan struct{})}
 	k.doubter, _ = any(proto).(doubter)
 	k.cond.L = &k.mu
 	go k.background(f.MarkBackground())

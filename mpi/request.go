@@ -168,6 +168,20 @@ func (q *Request) finish() (st Status, err error) {
 	return st, err
 }
 
+// status is that of a completed request, which is not ended.
+func (q *Request) status() Status {
+	switch {
+	case q.m != nil:
+		return statusOf(&q.m.Request)
+	case q.null:
+		return nullStatus
+	}
+	if p, ok := q.s.(*pair); ok {
+		return p.status()
+	}
+	return emptyStatus
+}
+
 // Cancel asks for the request to be taken back (MPI_Cancel). It must be waited
 // for all the same; its Status tells whether it was cancelled. What is more
 // than one message, a collective for instance, cannot be cancelled.

@@ -35,6 +35,7 @@ func (k *rank) advance(q *Request) {
 	if q.s.advance() {
 		q.over = true
 		k.underWay--
+		k.count.Completed++
 	}
 }
 
@@ -122,11 +123,15 @@ func (p *pair) advance() bool {
 
 func (p *pair) requests() *variants.Batch { return &p.batch }
 
-func (p *pair) outcome() (Status, error) {
-	st := nullStatus
-	if p.from != ProcNull {
-		st = fromProtocol(p.recv.Status)
+func (p *pair) status() Status {
+	if p.from == ProcNull {
+		return nullStatus
 	}
+	return fromProtocol(p.recv.Status)
+}
+
+func (p *pair) outcome() (Status, error) {
+	st := p.status()
 	err := p.c.outcome(p.op, &p.send.Request)
 	if err == nil {
 		err = p.c.outcome(p.op, &p.recv.Request)

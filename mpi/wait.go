@@ -1,6 +1,11 @@
 package mpi
 
-import "time"
+import (
+	"context"
+	"time"
+)
+
+// Waiting for one request.
 
 // Wait waits until the request has completed (MPI_Wait).
 func (q *Request) Wait() (Status, error) {
@@ -27,6 +32,63 @@ func (q *Request) Wait() (Status, error) {
 	return st, err
 }
 
+// WaitContext is Wait until ctx is done. Then it asks for the request to be
+// cancelled and waits for the answer, so that the buffer is the caller's again:
+// either the request has been taken back, and the error wraps that of ctx, or
+// its message was on the way already and has been completed, as if ctx were not
+// done. A collective cannot be taken back: it goes on, still active, when
+// WaitContext returns the error of ctx.
+func (q *Request) WaitContext(ctx context.Context) (Status, error) {
+	if q.idle() || q.immediate() || ctx.Done() == nil {
+		return q.Wait()
+	}
+	k := q.c.rank
+	if s := k.stats; s != nil {
+		defer s.record("WaitContext", 0, time.Now())
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if !q.done() && k.ended.Load() {
+		return Status{}, q.never("WaitContext")
+	}
+	given := false // up, but only a schedule is left at once
+	k.waitContext(ctx, func() bool { return q.done() || given && q.s != nil }, func() {
+		given = true
+		if q.m != nil {
+			q.cancel()
+		}
+	})
+	if !q.done() {
+		return Status{}, q.abandoned(ctx, "WaitContext", "it goes on: wait for it again")
+	}
+	st, err := q.finish()
+	if st.cancelled && given {
+		err = q.abandoned(ctx, "WaitContext", "")
+	}
+	return st, err
+}
+
+// waitContext is waitUntil, and calls up, with the lock held, if ctx is done
+// before.
+func (k *rank) waitContext(ctx context.Context, done func() bool, up func()) {
+	left := false
+	stop := context.AfterFunc(ctx, func() {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		if !left {
+			up()
+			k.nudge()
+		}
+	})
+	k.waitUntil(done)
+	left = true
+	stop()
+}
+
+func (q *Request) abandoned(ctx context.Context, op, do string) error {
+	return q.c.fail(op, noValue, noValue, noValue, context.Cause(ctx), do)
+}
+
 // never is the error of a call that would wait for ever.
 func (q *Request) never(op string) error {
 	return q.misuse(op, "it had not completed when Finalize was called, and never will")
@@ -43,100 +105,52 @@ func (q *Request) Test() (done bool, st Status, err error) {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if !q.done() {
-		k.tryPoll()
-	}
-	if !q.done() {
-		k.leave()
-		k.relaxIdle()
+	if !k.testUntil(q.done) {
+		if k.ended.Load() {
+			return false, Status{}, q.never("Test")
+		}
 		return false, Status{}, nil
 	}
 	st, err = q.finish()
 	return true, st, err
 }
 
-// relaxIdle lets others run after a call that found nothing, which programs
-// repeat in loops.
+// testUntil polls once, if need be, and reports whether done. If not, it lets
+// others run: programs repeat such calls in loops.
+func (k *rank) testUntil(done func() bool) bool {
+	if done() {
+		return true
+	}
+	if k.ended.Load() {
+		return false
+	}
+	k.tryPoll()
+	if done() {
+		return true
+	}
+	k.leave()
+	k.relaxIdle()
+	return false
+}
+
+// relaxIdle lets others run after a call that found nothing.
 func (k *rank) relaxIdle() {
 	k.mu.Unlock()
 	k.fab.Yield()
 	k.mu.Lock()
 }
 
-// WaitAll waits until all requests have completed (MPI_Waitall). It returns the
-// first error in the order of the arguments; all requests are inert then.
-func WaitAll(reqs ...*Request) error {
-	k := rankOf(reqs)
-	if k == nil {
-		return nil
+// Status reports whether the request has completed, and its Status if so,
+// without ending it (MPI_Request_get_status).
+func (q *Request) Status() (done bool, st Status) {
+	if q.idle() {
+		return true, emptyStatus
 	}
-	if s := k.stats; s != nil {
-		defer s.record("WaitAll", 0, time.Now())
-	}
+	k := q.c.rank
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.ended.Load() {
-		for _, q := range reqs {
-			if !q.idle() && !q.done() {
-				return q.never("WaitAll")
-			}
-		}
+	if !k.testUntil(q.done) {
+		return false, Status{}
 	}
-	i := 0
-	k.waitUntil(func() bool {
-		for i < len(reqs) && (reqs[i].idle() || reqs[i].done()) {
-			i++
-		}
-		return i == len(reqs)
-	})
-	var first error
-	for _, q := range reqs {
-		if q.idle() {
-			continue
-		}
-		if _, err := q.finish(); err != nil && first == nil {
-			first = err
-		}
-	}
-	return first
-}
-
-// WaitAny waits until one of the requests has completed and returns its index
-// (MPI_Waitany). If none is active, the index is -1.
-func WaitAny(reqs ...*Request) (index int, st Status, err error) {
-	k := rankOf(reqs)
-	if k == nil {
-		return -1, emptyStatus, nil
-	}
-	if s := k.stats; s != nil {
-		defer s.record("WaitAny", 0, time.Now())
-	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	index = -1
-	look := func() bool {
-		for i, q := range reqs {
-			if !q.idle() && q.done() {
-				index = i
-				return true
-			}
-		}
-		return false
-	}
-	if k.ended.Load() && !look() {
-		return -1, Status{}, (*Request)(nil).misuse("WaitAny", "no request had completed when Finalize was called, and none will")
-	}
-	k.waitUntil(look)
-	st, err = reqs[index].finish()
-	return index, st, err
-}
-
-// rankOf returns the rank of the active requests, nil if there are none.
-func rankOf(reqs []*Request) *rank {
-	for _, q := range reqs {
-		if !q.idle() {
-			return q.c.rank
-		}
-	}
-	return nil
+	return true, q.status()
 }
