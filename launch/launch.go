@@ -23,9 +23,9 @@
 //
 // A rank learns its part from its environment: EXANET_RANK, EXANET_SIZE, and
 // the numbers of two inherited file descriptors, EXANET_JOB (the segment) and
-// EXANET_CONTROL (a stream socket; a byte 'w' asks the rank to print to its
-// standard error what it waits for, a hang-up means that the launcher has
-// gone). A program that looks at none of them just runs. With EXANET_DEVICE set to
+// EXANET_CONTROL (a stream socket; a byte 'w' asks the rank what it waits for,
+// which it answers with lines of text and a zero byte, and a hang-up means that
+// the launcher has gone). A program that looks at none of them just runs. With EXANET_DEVICE set to
 // "registers" the launcher also is the hardware: it runs the software device
 // (emu/regs), whose pages are file descriptor EXANET_REGISTERS.
 package launch

@@ -3,10 +3,12 @@ package mpi
 import (
 	"fmt"
 	"os"
+	"strings"
 	"sync/atomic"
 )
 
 // askWaiting is the byte by which the launcher asks a rank what it waits for.
+// The answer is lines of text, then a zero byte, on the same connection.
 const askWaiting = 'w'
 
 // mostLines bounds what a rank says at a time.
@@ -30,7 +32,8 @@ func listen(number int) error {
 		for {
 			n, err := f.Read(b[:])
 			if n == 1 && b[0] == askWaiting {
-				tell(number, told.Load())
+				// A launcher that is gone shows at the next read.
+				_, _ = f.WriteString(waiting(told.Load()) + "\x00")
 			}
 			if err != nil || n == 0 {
 				fmt.Fprintf(os.Stderr, "exanet: rank %d: the launcher is gone, ending\n", number)
@@ -41,19 +44,18 @@ func listen(number int) error {
 	return nil
 }
 
-// tell prints what a rank waits for.
-func tell(number int, k *rank) {
-	say := func(line string) { fmt.Fprintf(os.Stderr, "exanet: rank %d: %s\n", number, line) }
+// waiting says what a rank waits for, in lines.
+func waiting(k *rank) string {
 	if k == nil {
-		say("in Init, waits for the other ranks to call it")
-		return
+		return "in Init, waits for the other ranks to call it"
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	var lines []string
 	n := 0
 	tellOne := func(line string) {
 		if n++; n <= mostLines {
-			say(line)
+			lines = append(lines, line)
 		}
 	}
 	for p := k.probes; p != nil; p = p.next {
@@ -62,8 +64,9 @@ func tell(number int, k *rank) {
 	k.proto.Waiting(tellOne)
 	switch {
 	case n == 0:
-		say("waits for nothing")
+		return "waits for nothing"
 	case n > mostLines:
-		say(fmt.Sprintf("and %d more", n-mostLines))
+		lines = append(lines, fmt.Sprintf("and %d more", n-mostLines))
 	}
+	return strings.Join(lines, "\n")
 }
