@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"text/tabwriter"
 
@@ -84,24 +85,17 @@ func deviceNodes() []string {
 func tryMemfd() error {
 	f, err := sys.SharedMemory("exanet-info", os.Getpagesize())
 	if err != nil {
-		return err
+		return fmt.Errorf("%w: no job of several processes can run", err)
 	}
 	return f.Close()
 }
 
 func tryFutex() error {
-	f, err := sys.SharedMemory("exanet-info", os.Getpagesize())
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	b, err := sys.Map(f)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = sys.Unmap(b) }()
 	const wake = 1 // FUTEX_WAKE; nobody sleeps here
-	if _, _, errno := unix.Syscall(unix.SYS_FUTEX, uintptr(mem.Addr(b)), wake, 1); errno != 0 {
+	word := make([]uint32, 1)
+	_, _, errno := unix.Syscall(unix.SYS_FUTEX, uintptr(mem.Addr(mem.Bytes(word))), wake, 1)
+	runtime.KeepAlive(word)
+	if errno != 0 {
 		return fmt.Errorf("futex: %w", errno)
 	}
 	return nil

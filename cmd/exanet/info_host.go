@@ -71,7 +71,14 @@ func memory(root fs.FS) string {
 	if limit := memoryLimit(root); limit < total {
 		notes = append(notes, fmt.Sprintf("the control group allows %s", size(limit)))
 	}
-	return withNotes(fmt.Sprintf("%s, %s available", size(total), size(available)), notes)
+	var host unix.Sysinfo_t
+	switch {
+	case total > 0:
+		return withNotes(fmt.Sprintf("%s, %s available", size(total), size(available)), notes)
+	case unix.Sysinfo(&host) != nil:
+		return "unknown: /proc/meminfo cannot be read"
+	}
+	return size(host.Totalram*uint64(host.Unit)) + " (how much is available cannot be told without /proc/meminfo)"
 }
 
 func size(b uint64) string { return fmt.Sprintf("%.1f GiB", float64(b)/(1<<30)) }

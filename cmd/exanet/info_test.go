@@ -21,6 +21,13 @@ func TestInfo(t *testing.T) {
 	}
 }
 
+// Without /proc and /sys the memory is what the kernel says, and no figure is
+// made up.
+func TestInfoWithoutProc(t *testing.T) {
+	require.Regexp(t, `^[0-9.]*[1-9][0-9.]* GiB \(how much is available cannot be told`, memory(fstest.MapFS{}))
+	require.Regexp(t, `^[1-9]`, cores(fstest.MapFS{}))
+}
+
 // A target that is not there is refused like one that we may not attach to.
 func TestAttachRefused(t *testing.T) {
 	_, _, code := exanet(t, "", reachCommand, "2147483647", "4096")

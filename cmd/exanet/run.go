@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
@@ -118,7 +119,10 @@ func launchSelf(ctx context.Context, ranks int, args []string, env []string, out
 func self() string {
 	const running = "/proc/self/exe"
 	path, err := os.Executable()
-	if err != nil {
+	if err != nil { // no /proc: as the shell has found it
+		if path, err = exec.LookPath(os.Args[0]); err == nil {
+			return path
+		}
 		return running
 	}
 	named, err := os.Stat(path)
