@@ -36,6 +36,10 @@ func endRole(args []string) int {
 			os.Exit(5)
 		case "panic":
 			panic("on purpose")
+		case "Abort(7)":
+			world.Abort(7)
+		case "Abort(256)": // which would be 0
+			world.Abort(256)
 		case "SIGKILL":
 			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 			select {}
@@ -90,8 +94,11 @@ func TestOthersSeeTheEndOfARank(t *testing.T) {
 		"exit 5":  {1, 5, "code 5"},
 		"panic":   {1, 2, "code 2"},
 		"SIGKILL": {1, 137, "SIGKILL"},
-		"SIGTERM": {1, 143, "SIGTERM"},
-		"exec":    {1, 1, "without Finalize"},
+		// Both the rank and the launcher say so.
+		"Abort(7)":   {1, 7, "exanet: rank 1 called Abort with code 7"},
+		"Abort(256)": {1, 1, "exanet: rank 1 called Abort with code 256"},
+		"SIGTERM":    {1, 143, "SIGTERM"},
+		"exec":       {1, 1, "without Finalize"},
 		// It has done nothing wrong; the first failure is another rank's.
 		"exit without Init": {-1, 3, "code 3"},
 	} {

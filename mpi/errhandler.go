@@ -68,16 +68,3 @@ func (c *Comm) CallErrhandler(err error) error {
 	}
 	return c.Errhandler().call(c, err)
 }
-
-// Abort ends the job (MPI_Abort): in a process that the launcher has started, and
-// with it all others, with an exit code. A rank of Run panics, which Run reports.
-// Abort does not return.
-func (c *Comm) Abort(code int) {
-	process.Lock()
-	inited := process.inited
-	process.Unlock()
-	if inited || c == nil || c.rank == nil {
-		os.Exit(code)
-	}
-	panic(fmt.Sprintf("Abort with code %d", code))
-}

@@ -117,6 +117,8 @@ var process struct {
 	sync.Mutex
 	world  *Comm
 	inited bool
+	ended  bool
+	thread int // that called Init, as the kernel numbers them
 }
 
 // Init joins the job that the launcher has started and returns the world
@@ -145,7 +147,7 @@ func Init(opts ...Option) (*Comm, error) {
 	}
 	world := newWorld(k)
 	told.Store(k)
-	process.world, process.inited = world, true
+	process.world, process.inited, process.thread = world, true, unix.Gettid()
 	return world, nil
 }
 
@@ -225,7 +227,7 @@ func Finalize() error {
 		return (*Comm)(nil).fail("Finalize", noValue, noValue, noValue, ErrInit, "call Init first, and Finalize once")
 	}
 	world := process.world
-	process.world = nil
+	process.world, process.ended = nil, true
 	err := world.rank.finalize(world)
 	if err != nil {
 		world.rank.fab.Fail()

@@ -22,6 +22,7 @@ type rank struct {
 	proto   protocol
 	count   *variants.Counters // of the protocol
 	doubter doubter            // the protocol, if it is one
+	level   ThreadLevel
 
 	leader    bool      // somebody waits and polls
 	followers int       // others that wait
@@ -36,6 +37,7 @@ type rank struct {
 	ready       variants.Ready // those of them that have something to do
 	lastFound   int            // index at which WaitAny and the like have stopped
 	lastPending int            // TestAll
+	codes       ownCodes       // of errors
 	leavings    leavings       // sends under way that no call waits for
 	scratch     [][]byte       // for reductions
 	probes      *probe         // calls of Probe that wait
@@ -52,7 +54,7 @@ func newRank(f fabric, o *settings) (*rank, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &rank{fab: f, proto: proto, count: proto.Counters(), stats: newCallStats(o.variant), idents: newSupply(f.Rank()), done: make(chan struct{})}
+	k := &rank{fab: f, proto: proto, count: proto.Counters(), level: o.level, stats: newCallStats(o.variant), idents: newSupply(f.Rank()), done: make(chan struct{})}
 	k.doubter, _ = any(proto).(doubter)
 	k.cond.L = &k.mu
 	go k.background(f.MarkBackground())

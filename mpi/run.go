@@ -61,7 +61,10 @@ func Run(n int, main func(world *Comm) error, opts ...Option) error {
 // guard calls a rank's main function and turns a panic into an error.
 func guard(main func(*Comm) error, world *Comm) (err error) {
 	defer func() {
-		if p := recover(); p != nil {
+		p := recover()
+		if aborted, ok := p.(*AbortError); ok {
+			err = aborted
+		} else if p != nil {
 			err = fmt.Errorf("rank %d panicked: %v\n%s", world.Rank(), p, debug.Stack())
 		}
 	}()
