@@ -150,5 +150,5 @@ func TestFatalErrorsEndARankOfRun(t *testing.T) {
 		}
 		return c.CallErrhandler(mpi.Send(c, []int{1}, 9, 0))
 	})
-	require.ErrorContains(t, err, "rank 0 panicked: Abort with code 1")
+	require.ErrorContains(t, err, "rank 0 called Abort with code 1")
 }
