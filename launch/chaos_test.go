@@ -49,7 +49,7 @@ func chaos(seed uint64) error {
 		out, in := make([]byte, size), make([]byte, size)
 		fill(out, me, round)
 		var err error
-		switch shared.IntN(6) {
+		switch shared.IntN(7) {
 		case 0: // everybody at once, receives first
 			err = exchange(world, out, in, to, from, round, true)
 		case 1: // and last
@@ -83,6 +83,9 @@ func chaos(seed uint64) error {
 		case 5:
 			fill(in, from, round)
 			err = world.Barrier()
+		case 6:
+			fill(in, from, round)
+			err = communicators(world)
 		}
 		if err != nil {
 			return fmt.Errorf("round %d, %d bytes: %w", round, size, err)
@@ -149,6 +152,39 @@ func gather(world *mpi.Comm, out []byte, round int) error {
 	}
 	// The messages of the next round must not be taken for this one's.
 	return world.Barrier()
+}
+
+// communicators makes some of each kind.
+func communicators(world *mpi.Comm) error {
+	d, err := world.Dup()
+	if err != nil {
+		return err
+	}
+	half, err := d.Split(world.Rank()%2, 0)
+	if err != nil {
+		return err
+	}
+	inter, err := half.InterCreate(0, d, 1-world.Rank()%2, 0)
+	if err != nil {
+		return err
+	}
+	all, err := inter.Merge(world.Rank()%2 == 1)
+	if err != nil {
+		return err
+	}
+	got := []int{0}
+	if err := mpi.Allreduce(all, []int{1}, got, mpi.Sum); err != nil {
+		return err
+	}
+	if got[0] != world.Size() {
+		return fmt.Errorf("%d ranks of %d in the merged communicator", got[0], world.Size())
+	}
+	for _, c := range []*mpi.Comm{d, half, inter, all} {
+		if err := c.Free(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func pattern(rank, round, i int) byte { return byte(rank*31 + round*7 + i + i>>8) }
