@@ -107,8 +107,8 @@ func (k *rank) withdraw(d ident) {
 // open makes the contexts of a communicator in which this process is rank me
 // and exchanges messages with the ranks of peers.
 func (k *rank) open(d ident, peers *group.Group, me int) (p2p, coll *variants.Context) {
-	p2p = &variants.Context{ID: d.number, Rank: int32(me), Group: peers}
-	coll = &variants.Context{ID: d.number | 1, Rank: int32(me), Group: peers, Tags: collNames}
+	p2p = &variants.Context{ID: d.number, Gen: d.gen, Rank: int32(me), Group: peers}
+	coll = &variants.Context{ID: d.number | 1, Gen: d.gen, Rank: int32(me), Group: peers, Tags: collNames}
 	k.mu.Lock() // the background runs already: another rank may have died
 	defer k.mu.Unlock()
 	k.proto.Open(p2p)
@@ -134,12 +134,8 @@ func (k *rank) reap() {
 			keep = append(keep, c)
 			continue
 		}
-		p, ok := any(k.proto).(interface{ Close(*variants.Context) })
-		if !ok {
-			continue // its messages do not tell generations apart: the number is not used again
-		}
-		p.Close(c.p2p)
-		p.Close(c.coll)
+		k.proto.Close(c.p2p)
+		k.proto.Close(c.coll)
 		if c.id.leader() == k.fab.Rank() && !c.spoiled {
 			k.idents.release(c.id)
 		}

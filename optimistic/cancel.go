@@ -68,6 +68,7 @@ func (p *Protocol) onCancelSend(c *comm, e variants.Envelope, payload []byte) {
 }
 
 func (p *Protocol) onCancelReply(c *comm, e variants.Envelope, payload []byte) {
+	p.Look(p.Notified) // a peer that has closed the communicator says yes to everything
 	m := p.remote(c, e.Src)
 	number := uint32(variants.Word(payload, 0))
 	var r *variants.Request

@@ -85,6 +85,12 @@ func (p *Protocol) Open(ctx *variants.Context) {
 	}
 }
 
+// Close implements variants.Protocol.
+func (p *Protocol) Close(ctx *variants.Context) {
+	p.Abandon(ctx, &p.comms.Of(ctx).Arrived)
+	p.comms.Close(ctx)
+}
+
 func (p *Protocol) remote(c *comm, rank int32) *remote {
 	r := c.peers[rank]
 	if r == nil {

@@ -103,3 +103,15 @@ func (p *Protocol) Notified(slot int, n rdmaeng.Notification) {
 func (p *Protocol) Probe(*variants.Context, int32, int32) (variants.Status, bool, error) {
 	return variants.Status{}, false, ErrAssumption
 }
+
+// Extract implements variants.Protocol: as Probe.
+func (p *Protocol) Extract(*variants.Context, int32, int32) (*variants.Message, bool, error) {
+	return nil, false, ErrAssumption
+}
+
+// PostMatched implements variants.Protocol. There is nothing that Extract could
+// have returned.
+func (p *Protocol) PostMatched(r *variants.Request, _ *variants.Message) {
+	p.Begin(r)
+	p.Complete(r, ErrAssumption)
+}

@@ -63,6 +63,29 @@ func (s *Comms[C]) Open(ctx *Context, state *C) []Early {
 	return waiting
 }
 
+// Close removes a communicator. The protocol has returned the credit of its
+// unexpected messages, see Core.Abandon.
+func (s *Comms[C]) Close(ctx *Context) {
+	delete(s.open, ctx.ID)
+	s.ended[ctx.ID] = (ctx.Gen + 1) & genMask
+	s.last = nil
+}
+
+// Abandon begins the Close of a communicator: it drops the unexpected messages,
+// so that their senders get their credit back.
+func (c *Core) Abandon(ctx *Context, arrived *Unmatched) {
+	if ctx.Active != 0 {
+		panic(fmt.Sprintf("variants: communicator %d is closed with %d requests pending", ctx.ID, ctx.Active))
+	}
+	for x := arrived.First(); x != nil; x = arrived.First() {
+		arrived.Drop(x)
+		if x.Kind != RTS {
+			c.Out.Consumed(c.Out.Peer(ctx.World(x.Src)), x.Size)
+		}
+		c.Recycle(x)
+	}
+}
+
 // Of returns the state of a communicator, nil if it is not open.
 func (s *Comms[C]) Of(ctx *Context) *C {
 	if o := s.last; o != nil && o.ctx == ctx {

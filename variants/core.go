@@ -49,6 +49,13 @@ func (c *Core) Begin(r *Request) {
 	}
 }
 
+// BeginMatched notes a receive that has been posted for an extracted message.
+func (c *Core) BeginMatched(r *Request, m *Message) {
+	r.Recv, r.Peer, r.Tag = true, m.Src, m.Tag
+	c.Begin(r)
+	r.Ctx.Active-- // the message's
+}
+
 // Complete ends a request.
 func (c *Core) Complete(r *Request, err error) {
 	if r.Slot >= 0 {

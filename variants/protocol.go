@@ -9,7 +9,12 @@ import (
 // none of them waits.
 type Protocol interface {
 	// Open makes a communicator known. Messages for it may have arrived before.
+	// Close forgets it: its requests are Done and what Extract has returned has
+	// been received, as Active says, or Close panics. Unexpected messages are
+	// dropped, and so is what still arrives for it. Its id may be opened again
+	// with a later generation.
 	Open(*Context)
+	Close(*Context)
 
 	// TrySend sends a standard message that fits one message of the device and
 	// needs no request. It reports false, having done nothing, if the message
@@ -28,6 +33,12 @@ type Protocol interface {
 	// come, it returns an error.
 	Probe(ctx *Context, src, tag int32) (st Status, found bool, err error)
 
+	// Extract removes the message that Probe would describe from matching: now
+	// only PostMatched receives it (MPI_Mprobe). Until then it counts as Active.
+	Extract(ctx *Context, src, tag int32) (m *Message, found bool, err error)
+	// PostMatched posts a receive for a message that Extract has returned, and
+	// sets its Peer and Tag. m must not be used afterwards.
+	PostMatched(r *Request, m *Message)
 	// Deliver takes a message from the mailbox; it does not keep payload.
 	Deliver(h packetizer.Header, payload []byte)
 	// Notified takes the notification of a completed write.

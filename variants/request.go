@@ -49,7 +49,7 @@ type Context struct {
 	Group *group.Group // of those whom it exchanges messages with; nil: the job's ranks as they are
 	Tags  []string     // what its tags stand for, if they are not the program's
 
-	Active int // requests posted that are not Done, counted by the protocol
+	Active int // requests that are not Done and messages extracted, counted by the protocol
 }
 
 // World returns the rank in the job of a rank of the communicator.

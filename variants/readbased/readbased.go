@@ -53,6 +53,12 @@ func (p *Protocol) Open(ctx *variants.Context) {
 	}
 }
 
+// Close implements variants.Protocol.
+func (p *Protocol) Close(ctx *variants.Context) {
+	p.Abandon(ctx, &p.comms.Of(ctx).Arrived)
+	p.comms.Close(ctx)
+}
+
 func (p *Protocol) peer(c *comm, rank int32) *variants.Peer { return p.Out.Peer(c.World(rank)) }
 
 func (c *comm) envelope(k variants.Kind, tag int32, number uint32) variants.Envelope {
@@ -238,6 +244,24 @@ func (p *Protocol) Probe(ctx *variants.Context, src, tag int32) (st variants.Sta
 		return m.Status(), true, nil
 	}
 	return st, false, p.Hopeless(ctx, src)
+}
+
+// Extract implements variants.Protocol.
+func (p *Protocol) Extract(ctx *variants.Context, src, tag int32) (m *variants.Message, found bool, err error) {
+	c := p.comms.Of(ctx)
+	if m = c.Arrived.Find(src, tag); m == nil {
+		return nil, false, p.Hopeless(ctx, src)
+	}
+	c.Arrived.Drop(m)
+	ctx.Active++
+	return m, true, nil
+}
+
+// PostMatched implements variants.Protocol.
+func (p *Protocol) PostMatched(r *variants.Request, m *variants.Message) {
+	p.BeginMatched(r, m)
+	p.receive(p.comms.Of(r.Ctx), r, m.Envelope, m.Size, m.Data)
+	p.Recycle(m)
 }
 
 // Waiting implements variants.Protocol.

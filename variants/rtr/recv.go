@@ -25,8 +25,8 @@ func (p *Protocol) PostRecv(r *variants.Request) {
 	c.Posted.Push(r)
 	switch {
 	case r.Peer == variants.AnySource:
-		c.anySource++
-	case c.anySource == 0:
+		c.suspended++
+	case c.suspended == 0:
 		p.advertise(c, r)
 	}
 }
@@ -35,14 +35,18 @@ func (p *Protocol) advertise(c *comm, r *variants.Request) {
 	p.Advertise(p.dest(c, r.Peer).peer, c.envelope(variants.RTR, r.Tag, r.Ticket), r)
 }
 
-// unsuspend notes that a receive from any source is posted no more. After the
-// last the others advertise, in posting order and before any newer one, or a
-// message meant for them would be written into a newer receive.
+// unsuspend notes that a receive is posted no more, perhaps one from any source.
 func (p *Protocol) unsuspend(c *comm, r *variants.Request) {
-	if r.Peer != variants.AnySource {
-		return
+	if r.Peer == variants.AnySource {
+		p.resume(c)
 	}
-	if c.anySource--; c.anySource > 0 {
+}
+
+// resume ends one of the reasons for suspending RTRs. After the last the
+// receives that are posted advertise, in posting order and before any newer one,
+// or a message meant for them would be written into a newer receive.
+func (p *Protocol) resume(c *comm) {
+	if c.suspended--; c.suspended > 0 {
 		return
 	}
 	for r := range c.Posted.All() {
@@ -132,4 +136,26 @@ func (p *Protocol) Probe(ctx *variants.Context, src, tag int32) (st variants.Sta
 		return m.Status(), true, nil
 	}
 	return st, false, p.Hopeless(ctx, src)
+}
+
+// Extract implements variants.Protocol. Until the message is received its sender
+// counts it among those that the next RTR is for. So there are none meanwhile.
+func (p *Protocol) Extract(ctx *variants.Context, src, tag int32) (m *variants.Message, found bool, err error) {
+	c := p.comms.Of(ctx)
+	if m = c.Arrived.Find(src, tag); m == nil {
+		return nil, false, p.Hopeless(ctx, src)
+	}
+	c.Arrived.Drop(m)
+	c.suspended++
+	ctx.Active++
+	return m, true, nil
+}
+
+// PostMatched implements variants.Protocol.
+func (p *Protocol) PostMatched(r *variants.Request, m *variants.Message) {
+	p.BeginMatched(r, m)
+	c := p.comms.Of(r.Ctx)
+	p.receive(c, r, m.Envelope, m.Size, m.Data)
+	p.Recycle(m)
+	p.resume(c)
 }

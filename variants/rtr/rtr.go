@@ -53,7 +53,7 @@ type comm struct {
 	*variants.Context
 	variants.Matching
 	dests     map[int32]*dest
-	anySource int // posted receives from any source: they suspend RTRs
+	suspended int // posted receives from any source and extracted messages: they suspend RTRs
 }
 
 // dest is what a sender knows of one destination in a communicator.
@@ -75,6 +75,12 @@ func (p *Protocol) Open(ctx *variants.Context) {
 	for _, m := range p.comms.Open(ctx, &comm{Context: ctx, dests: make(map[int32]*dest)}) {
 		p.Deliver(m.Header, m.Payload)
 	}
+}
+
+// Close implements variants.Protocol.
+func (p *Protocol) Close(ctx *variants.Context) {
+	p.Abandon(ctx, &p.comms.Of(ctx).Arrived)
+	p.comms.Close(ctx)
 }
 
 func (p *Protocol) dest(c *comm, rank int32) *dest {

@@ -113,8 +113,17 @@ func (s *Player) operation(rank int, words []string) error {
 		return fmt.Errorf("%s is still in %s", s.Chart.Names[rank], s.names[q])
 	}
 	verb := words[0]
-	if verb == "cancel" {
-		return s.cancel(rank, words[1:])
+	switch verb {
+	case "cancel":
+		return s.onRequest(rank, verb, world.Cancel, words[1:])
+	case "mrecv":
+		return s.onRequest(rank, verb, world.Take, words[1:])
+	case "free":
+		s.w.Post(rank, world.Op{Kind: world.Free})
+		return nil
+	case "open":
+		s.w.Post(rank, world.Op{Kind: world.Open})
+		return nil
 	}
 	o, err := s.parse(verb, words[1:])
 	if err != nil {
@@ -129,18 +138,19 @@ func (s *Player) operation(rank int, words []string) error {
 	return nil
 }
 
-func (s *Player) cancel(rank int, words []string) error {
+// onRequest plays an operation whose argument is a request of the rank.
+func (s *Player) onRequest(rank int, verb string, kind world.Kind, words []string) error {
 	if len(words) == 1 {
 		reqs := s.w.Requests(rank)
 		if n, err := strconv.Atoi(words[0]); err == nil && n >= 1 && n <= len(reqs) {
 			words[0] = s.names[reqs[n-1]]
 		}
 		if q := s.byName[words[0]]; q != nil && q.Rank == rank {
-			s.w.Post(rank, world.Op{Kind: world.Cancel, Req: q.ID})
+			s.w.Post(rank, world.Op{Kind: kind, Req: q.ID})
 			return nil
 		}
 	}
-	return fmt.Errorf("cancel takes the name or the number of a request of the rank")
+	return fmt.Errorf("%s takes the name or the number of a request of the rank", verb)
 }
 
 // parse makes an operation of a verb and its arguments.
@@ -156,6 +166,10 @@ func (s *Player) parse(verb string, args []string) (o world.Op, err error) {
 		o.Kind = world.Recv
 	case "probe":
 		o.Kind = world.Probe
+	case "mprobe":
+		if o.Kind = world.Extract; o.Block {
+			return o, fmt.Errorf("a matched probe does not wait here: improbe")
+		}
 	default:
 		return o, fmt.Errorf("unknown operation %q", verb)
 	}

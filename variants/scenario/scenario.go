@@ -15,7 +15,10 @@
 //	S send to=R tag=T1 size=100 as=s1     also isend, ssend, issend
 //	R recv from=S tag=T1 size=100 as=r1   also irecv; from=any, tag=any
 //	R probe from=S tag=T1                 also iprobe
+//	R improbe from=S tag=T1 size=100 as=m1   a matched probe, and room for what it finds
+//	R mrecv m1
 //	S cancel s1
+//	R free            closes the communicator; open opens it in its next generation
 //	deliver S->R     the oldest message from S to R arrives
 //	write S->R       the data of the oldest write lands; half: a first half of it
 //	notify R         R looks at the notification of the oldest write that has landed
@@ -182,6 +185,10 @@ func (s *Player) note(e world.Event) {
 		row.Text = s.call(e.Request)
 	case world.Asked:
 		row.Text = "cancel " + s.names[e.Request]
+	case world.Taken:
+		row.Text = "mrecv " + s.names[e.Request]
+	case world.Renewed:
+		row.Text = e.Op.String() + " the communicator"
 	case world.Probed:
 		row.Kind, row.Text = chart.Outcome, s.probed(e)
 	case world.Completed:

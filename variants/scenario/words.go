@@ -43,6 +43,9 @@ func (s *Player) call(q *world.Request) string {
 	}
 	if o.Kind == world.Recv {
 		verb, dir = "recv", "from"
+		if o.Matched {
+			verb = "mprobe"
+		}
 	}
 	if !o.Block {
 		verb = "i" + verb

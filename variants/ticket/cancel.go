@@ -77,6 +77,9 @@ func (p *Protocol) onCancelSend(c *comm, e variants.Envelope, payload []byte) {
 }
 
 func (p *Protocol) onCancelReply(c *comm, e variants.Envelope) {
+	// A peer that has closed the communicator says yes to everything. What it
+	// has written before is here.
+	p.Look(p.Notified)
 	q := &p.inLane(c, e.Src, e.Tag).posted
 	if e.Flags&variants.ForSend != 0 {
 		q = &p.outLane(c, e.Src, e.Tag).posted

@@ -173,3 +173,25 @@ func (p *Protocol) Probe(ctx *variants.Context, src, tag int32) (st variants.Sta
 	}
 	return st, false, p.Hopeless(ctx, src)
 }
+
+// Extract implements variants.Protocol. The message takes its ticket now, so the
+// numbers of later receives are right whenever it is received.
+func (p *Protocol) Extract(ctx *variants.Context, src, tag int32) (m *variants.Message, found bool, err error) {
+	c := p.comms.Of(ctx)
+	if m = c.oldest(src, tag); m == nil {
+		return nil, false, p.Hopeless(ctx, src)
+	}
+	l := p.inLane(c, m.Src, m.Tag)
+	c.drop(l, m)
+	l.pass(m.Ticket)
+	ctx.Active++
+	return m, true, nil
+}
+
+// PostMatched implements variants.Protocol.
+func (p *Protocol) PostMatched(r *variants.Request, m *variants.Message) {
+	p.BeginMatched(r, m)
+	c := p.comms.Of(r.Ctx)
+	p.receive(c, p.inLane(c, m.Src, m.Tag), r, m.Envelope, m.Size, m.Data)
+	p.Recycle(m)
+}

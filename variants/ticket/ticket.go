@@ -110,6 +110,12 @@ func (p *Protocol) Open(ctx *variants.Context) {
 	}
 }
 
+// Close implements variants.Protocol.
+func (p *Protocol) Close(ctx *variants.Context) {
+	p.Abandon(ctx, &p.comms.Of(ctx).arrived)
+	p.comms.Close(ctx)
+}
+
 func (p *Protocol) inLane(c *comm, src, tag int32) *inLane {
 	if l := c.lastIn; l != nil && l.src == src && l.tag == tag {
 		return l

@@ -372,6 +372,19 @@ func (w *World) Post(rank int, o Op) *Request {
 		r.probe(o)
 	case Cancel:
 		r.cancel(r.reqs[o.Req])
+	case Extract:
+		q = r.extract(o)
+	case Take:
+		r.take(r.reqs[o.Req])
+	case Free, Open:
+		if w.Log != nil {
+			w.log(Event{Kind: Renewed, Rank: rank, Op: o})
+		}
+		if o.Kind == Free {
+			r.proto.Close(r.ctx)
+		} else {
+			r.renew()
+		}
 	}
 	r.settle()
 	return q

@@ -16,6 +16,8 @@ const (
 	Posted                     // a request
 	Probed                     // a probe returned
 	Asked                      // a request shall be cancelled
+	Taken                      // an extracted message is received
+	Renewed                    // Rank has freed the communicator, or opened it; in Op
 	Sent                       // a control message is on its way
 	Delivered                  // a control message has arrived; Rank received it
 	Started                    // an RDMA write

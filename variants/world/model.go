@@ -38,7 +38,7 @@ func (w *World) Settled() {
 func (w *World) messagesTo(to int) (msgs []*Request) {
 	for _, r := range w.ranks {
 		for _, s := range r.reqs {
-			if s.Op.Kind == Send && s.Op.Peer == to && !s.Cancelled() {
+			if s.Op.Kind == Send && s.Op.Peer == to && s.gen == w.ranks[to].ctx.Gen && !s.Cancelled() {
 				msgs = append(msgs, s)
 			}
 		}
@@ -66,7 +66,7 @@ func (w *World) match(r *rank) {
 	}
 	for i, q := range r.reqs {
 		probes(i)
-		if q.Op.Kind != Recv || !q.r.Done || q.status.Cancelled {
+		if q.Op.Kind != Recv || q.gen != r.ctx.Gen || !q.r.Done || q.status.Cancelled {
 			continue
 		}
 		m := first(q.Op, int(q.status.Source))
@@ -86,7 +86,7 @@ func (w *World) match(r *rank) {
 	}
 	probes(len(r.reqs))
 	for i, q := range r.reqs {
-		if q.Op.Kind != Recv {
+		if q.Op.Kind != Recv || q.gen != r.ctx.Gen {
 			continue
 		}
 		if !q.r.Done {

@@ -16,17 +16,22 @@ const (
 	Probe
 	Cancel
 	Wait
+	Extract // a matched probe: what it finds is received by Take
+	Take
+	Free // close the communicator
+	Open // and open it in its next generation
 )
 
 // Op is one operation of a rank.
 type Op struct {
-	Kind  Kind
-	Sync  bool  // a synchronous send
-	Block bool  // the program goes on when it has completed; of Probe: when it has found something
-	Peer  int   // rank, or variants.AnySource
-	Tag   int32 // or variants.AnyTag
-	Size  int   // bytes of the message or of the receive buffer
-	Req   int   // Cancel, Wait: which request of the rank, in the order of posting
+	Kind    Kind
+	Sync    bool  // a synchronous send
+	Matched bool  // a receive that began with Extract
+	Block   bool  // the program goes on when it has completed; of Probe: when it has found something
+	Peer    int   // rank, or variants.AnySource
+	Tag     int32 // or variants.AnyTag
+	Size    int   // bytes of the message or of the receive buffer
+	Req     int   // Cancel, Wait, Take: which request of the rank, in the order of posting
 }
 
 // Program is a list of operations for each rank.
@@ -70,6 +75,14 @@ func (o Op) String() string {
 			name = "iprobe"
 		}
 		return fmt.Sprintf("%s from %s, tag %s", name, peerName(o.Peer), tagName(o.Tag))
+	case Extract:
+		return fmt.Sprintf("improbe from %s, tag %s, for %d B", peerName(o.Peer), tagName(o.Tag), o.Size)
+	case Take:
+		return fmt.Sprintf("mrecv of request %d", o.Req)
+	case Free:
+		return "free"
+	case Open:
+		return "open"
 	case Cancel:
 		return fmt.Sprintf("cancel of request %d", o.Req)
 	}

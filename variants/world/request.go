@@ -29,7 +29,9 @@ type Request struct {
 	sum    uint64 // of memory, at completion
 	status variants.Status
 	err    error
-	send   int // of a send: its number among those of its rank
+	gen    uint32            // of the communicator
+	held   *variants.Message // extracted, to be received by Take
+	send   int               // of a send: its number among those of its rank
 	got    *Request
 }
 
@@ -48,9 +50,9 @@ func (q *Request) pattern(i int) byte {
 	return b
 }
 
-// post posts a send or receive.
-func (r *rank) post(o Op) *Request {
-	q := &Request{Op: o, Rank: r.id, ID: len(r.reqs)}
+// request makes a request of a rank, and the buffer if it is a receive.
+func (r *rank) request(o Op) *Request {
+	q := &Request{Op: o, Rank: r.id, ID: len(r.reqs), gen: r.ctx.Gen}
 	q.r.Reset()
 	q.r.Ctx, q.r.Peer, q.r.Tag = r.ctx, int32(o.Peer), o.Tag
 	r.reqs = append(r.reqs, q)
@@ -61,6 +63,50 @@ func (r *rank) post(o Op) *Request {
 		}
 		q.r.Recv = true
 		q.r.Buf = q.memory[guardSize : guardSize+o.Size : guardSize+o.Size]
+	}
+	return q
+}
+
+// extract makes a request for the message that a matched probe finds. In MPI's
+// rule it is a receive that was posted now. It returns nil if there is none.
+func (r *rank) extract(o Op) *Request {
+	m, found, err := r.proto.Extract(r.ctx, int32(o.Peer), o.Tag)
+	if err != nil {
+		r.w.fail(r.id, "a matched probe returns an error: %v", err)
+	}
+	if !found {
+		if r.w.Log != nil {
+			r.w.log(Event{Kind: Probed, Rank: r.id, Op: o})
+		}
+		return nil
+	}
+	o.Kind, o.Matched = Recv, true
+	q := r.request(o)
+	q.held = m
+	r.posted(q)
+	return q
+}
+
+// take receives what extract has found.
+func (r *rank) take(q *Request) {
+	m := q.held
+	q.held = nil
+	if r.w.Log != nil {
+		r.w.log(Event{Kind: Taken, Rank: r.id, Request: q})
+	}
+	r.proto.PostMatched(&q.r, m)
+}
+
+// renew opens the next generation of the communicator.
+func (r *rank) renew() {
+	r.ctx = &variants.Context{ID: contextID, Gen: r.ctx.Gen + 1, Rank: r.ctx.Rank}
+	r.proto.Open(r.ctx)
+}
+
+// post posts a send or receive.
+func (r *rank) post(o Op) *Request {
+	q := r.request(o)
+	if o.Kind == Recv {
 		r.posted(q)
 		r.proto.PostRecv(&q.r)
 		return q
@@ -158,7 +204,7 @@ func (r *rank) received(q *Request) {
 	}
 	known := false
 	for _, s := range w.ranks[st.Source].reqs {
-		if s.Op.Kind != Send || s.Op.Peer != r.id || s.Op.Tag != st.Tag || s.Op.Size != st.Size {
+		if s.Op.Kind != Send || s.gen != q.gen || s.Op.Peer != r.id || s.Op.Tag != st.Tag || s.Op.Size != st.Size {
 			continue
 		}
 		known = true
