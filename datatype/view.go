@@ -16,6 +16,9 @@ type View struct {
 	Type  *Type
 }
 
+// Bytes is the view of contiguous memory.
+func Bytes(b []byte) View { return View{unsafe.Pointer(unsafe.SliceData(b)), len(b), Byte} }
+
 // Size is the length of the packed stream in bytes.
 func (v View) Size() int {
 	if v.Type == nil {

@@ -3,6 +3,7 @@ package rdmaeng
 import (
 	"math/bits"
 
+	"github.com/exanet-mpi/exanet/datatype"
 	"github.com/exanet-mpi/exanet/internal/mem"
 	"github.com/exanet-mpi/exanet/internal/mmio"
 	"github.com/exanet-mpi/exanet/internal/sys"
@@ -29,7 +30,7 @@ type descriptor struct {
 	submit mmio.Reg
 	done   mmio.Reg
 	err    mmio.Reg
-	// The hardware reads t.Src by its address; here the collector sees it.
+	// The hardware reads t.Packed by its address; here the collector sees it.
 	t *Transfer
 }
 
@@ -86,18 +87,36 @@ func (d *Device) Expose(buf []byte) (slot int, w Window) {
 	return slot, Window{Addr: Address(buf, d.offset), Notify: Address(word, d.offset)}
 }
 
+// ExposeView implements Engine. The hardware writes contiguous memory, from
+// where Notified puts the data in their places.
+func (d *Device) ExposeView(v datatype.View) (slot int, w Window) {
+	slot, w = d.Expose(make([]byte, v.Size()))
+	d.slots.slots[slot].view = v
+	return slot, w
+}
+
 // Withdraw implements Engine. The prototype cannot recall a window: the
 // protocol must know that no write is on its way.
 func (d *Device) Withdraw(slot int) { d.slots.withdraw(slot) }
 
 // Notified implements Engine. It looks at the slots that are exposed and not
 // yet notified, in the order of Expose.
-func (d *Device) Notified() (slot int, n Notification, ok bool) { return d.slots.next() }
+func (d *Device) Notified() (slot int, n Notification, ok bool) {
+	if slot, n, ok = d.slots.next(); ok {
+		d.slots.slots[slot].unpack(n.Size())
+	}
+	return slot, n, ok
+}
 
 // Start implements Engine: dma_init_write of the thesis (2.4). If all
 // descriptors are in use, Test tries again.
 func (d *Device) Start(t *Transfer) {
 	t.Done, t.Stage, t.Slot = 0, waiting, -1
+	t.Packed = t.Src
+	if t.View.Type != nil {
+		t.Packed = make([]byte, t.View.Size())
+		t.View.Pack(t.Packed, 0)
+	}
 	d.submit(t)
 }
 
@@ -111,9 +130,9 @@ func (d *Device) submit(t *Transfer) {
 		}
 		c.t = t
 		w := c.words
-		w[mmio.DescSrc/8] = mem.Addr(t.Src)
+		w[mmio.DescSrc/8] = mem.Addr(t.Packed)
 		w[mmio.DescDst/8] = t.Dst.Addr
-		w[mmio.DescBytes/8] = uint64(len(t.Src))
+		w[mmio.DescBytes/8] = uint64(len(t.Packed))
 		w[mmio.DescNotif/8] = t.Dst.Notify
 		w[mmio.DescData/8] = uint64(uint32(t.Notify[0])) | uint64(uint32(t.Notify[1]))<<32
 		w[mmio.DescData/8+1] = uint64(uint32(t.Notify[2])) | uint64(uint32(t.Notify[3]))<<32
@@ -145,7 +164,7 @@ func (d *Device) Test(t *Transfer) (done bool, err error) {
 	if code != mmio.OK {
 		return true, transferError(t, code)
 	}
-	t.Done = len(t.Src)
+	t.Done = len(t.Packed)
 	return true, nil
 }
 

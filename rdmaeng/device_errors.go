@@ -52,7 +52,7 @@ func advice(err error) string {
 }
 
 func transferError(t *Transfer, code uint64) error {
-	e := &TransferError{To: t.To, Dst: t.Dst, N: len(t.Src), Err: ErrNoDevice}
+	e := &TransferError{To: t.To, Dst: t.Dst, N: t.Size(), Err: ErrNoDevice}
 	switch code {
 	case mmio.BadPDID:
 		e.Err = ErrProtection

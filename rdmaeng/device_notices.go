@@ -1,6 +1,7 @@
 package rdmaeng
 
 import (
+	"github.com/exanet-mpi/exanet/datatype"
 	"github.com/exanet-mpi/exanet/internal/mem"
 )
 
@@ -25,9 +26,18 @@ type notices struct {
 }
 
 type notice struct {
-	buf        []byte // keeps the exposed memory reachable for the collector
+	buf        []byte        // keeps the exposed memory reachable for the collector
+	view       datatype.View // where the data belong, if buf only stands in for it
 	prev, next int32
 	armed      bool
+}
+
+// unpack puts the data of a message of size bytes in their places. Of one that is
+// too long nothing has been written.
+func (n *notice) unpack(size int) {
+	if n.view.Type != nil && size <= len(n.buf) {
+		n.view.Unpack(n.buf[:size], 0)
+	}
 }
 
 func (s *notices) init() { s.head, s.tail, s.free = -1, -1, -1 }

@@ -2,11 +2,14 @@ package rdmaeng_test
 
 import (
 	"errors"
+	"math/rand/v2"
 	"runtime"
 	"testing"
 	"time"
 
+	"github.com/exanet-mpi/exanet/datatype"
 	"github.com/exanet-mpi/exanet/emu/regs"
+	"github.com/exanet-mpi/exanet/internal/randtype"
 	"github.com/exanet-mpi/exanet/rdmaeng"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -348,4 +351,38 @@ func TestSteadyStateDoesNotAllocate(t *testing.T) {
 	for _, slot := range held {
 		c[0].Withdraw(slot)
 	}
+}
+
+// The hardware writes contiguous memory only: data with gaps pass through a buffer
+// at either end, and the gaps are left alone.
+func TestViewsAreWrittenThroughABuffer(t *testing.T) {
+	c := start(t, 1, 1)
+	rapid.Check(t, func(t *rapid.T) {
+		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 3))
+		x, y := randtype.Draw(r, datatype.Int16, r.IntN(3), 10), randtype.Draw(r, datatype.Int16, r.IntN(3), 10)
+		out := randtype.New(1+r.IntN(20), x, r.Uint64())
+		size := out.View.Size()
+		in := randtype.New((size+y.Size()-1)/y.Size()+r.IntN(2), y, r.Uint64())
+		slot, w := c[1].ExposeView(in.View)
+		want := rdmaeng.Notification{int32(size), 1, int32(r.IntN(2)), 0}
+		data := out.Data(size)
+		tr := &rdmaeng.Transfer{To: 1, View: out.View, Dst: w, Notify: want}
+		if r.IntN(5) == 0 { // too long: the notification alone
+			tr.View = datatype.View{}
+			want[0] = int32(in.View.Size() + 1)
+			tr.Notify, data = want, nil
+		}
+		c[0].Start(tr)
+		require.NoError(t, finish(t, c[0], tr))
+		eventually(t, "notification", func() bool {
+			s, got, ok := c[1].Notified()
+			if ok {
+				require.Equal(t, slot, s)
+				require.Equal(t, want, got)
+			}
+			return ok
+		})
+		c[1].Withdraw(slot)
+		require.NoError(t, in.Check(data))
+	})
 }

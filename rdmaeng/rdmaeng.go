@@ -12,15 +12,20 @@
 // emu/host, which copies through shared memory or by cross-memory attach.
 package rdmaeng
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/exanet-mpi/exanet/datatype"
+)
 
 // Window names a remote buffer and the notification word that goes with it,
-// both as Exanet addresses (dma_get_exanet_addr of the thesis, 2.4). Windows
-// travel in control messages; only the rank that exposed the buffer and its
-// fabric give the bits a meaning.
+// both as Exanet addresses (dma_get_exanet_addr of the thesis, 2.4), and the
+// layout of the buffer if it has gaps. Windows travel in control messages; only
+// the rank that exposed the buffer and its fabric give the bits a meaning.
 type Window struct {
 	Addr   uint64
 	Notify uint64
+	Layout uint64 // 0: the buffer is contiguous for whoever writes
 }
 
 // Notification is the 16 bytes that arrive with a completed write. The
@@ -30,22 +35,46 @@ type Window struct {
 // 0 or 1 from then on.
 type Notification [4]int32
 
+// Size is the size of the message that a notification tells of.
+func (n Notification) Size() int {
+	return int(uint64(uint32(n[0])) | uint64(uint32(n[3]))<<32)
+}
+
 // Pending is what a notification word holds before its write has completed.
 var Pending = Notification{-1, -1, -1, -1}
 
 // Transfer is one RDMA write in flight, dma_transfer_t of the thesis (2.4).
-// The caller owns the memory of the Transfer and of Src and leaves both alone
-// from Start until Test has reported completion.
+// The caller owns the memory of the Transfer and of its source and leaves both
+// alone from Start until Test has reported completion.
 type Transfer struct {
-	To     int    // destination rank
-	Src    []byte // local source; empty: notify only
+	To     int           // destination rank
+	Src    []byte        // local source; empty: notify only
+	View   datatype.View // local source, instead of Src, if it has gaps
 	Dst    Window
 	Notify Notification
 
 	// Progress of the transfer, owned by the engine.
-	Done  int   // bytes written so far
-	Stage uint8 // engine-specific
-	Slot  int32 // engine-specific
+	Done   int            // bytes written so far
+	Stage  uint8          // engine-specific
+	Slot   int32          // engine-specific
+	Packed []byte         // View in one piece, if the engine needs it so
+	Layout *datatype.Type // of the destination, if the engine knows it
+}
+
+// Size is the number of bytes to be written.
+func (t *Transfer) Size() int {
+	if t.View.Type != nil {
+		return t.View.Size()
+	}
+	return len(t.Src)
+}
+
+// Source is where the bytes to be written lie.
+func (t *Transfer) Source() datatype.View {
+	if t.View.Type != nil {
+		return t.View
+	}
+	return datatype.Bytes(t.Src)
 }
 
 // ErrPeer is what Test returns for a transfer to a rank that has died.
@@ -58,12 +87,17 @@ type Engine interface {
 	// a small number that names it locally, and what a writer must know.
 	Expose(buf []byte) (slot int, w Window)
 
+	// ExposeView is Expose for memory with gaps: what is written are the bytes
+	// of its packed stream, and none of the gaps. An engine that writes
+	// contiguous memory only puts them in their places before Notified.
+	ExposeView(v datatype.View) (slot int, w Window)
+
 	// Withdraw ends the exposure. Writes that arrive later are discarded
 	// where the engine can tell (emu/host through shared memory); for the
 	// others the protocol must know that none is on its way.
 	Withdraw(slot int)
 
-	// Start begins a write of t.Src to t.Dst, followed by t.Notify to its
+	// Start begins a write of the source to t.Dst, followed by t.Notify to its
 	// notification word. It never waits: dma_init_write of the thesis (2.4).
 	Start(t *Transfer)
 
@@ -85,6 +119,9 @@ type Reader interface {
 
 	// Offer lets others fetch from buf until Withdraw; src.Notify names it.
 	Offer(buf []byte) (slot int, src Window)
+
+	// OfferView is Offer for memory with gaps.
+	OfferView(v datatype.View) (slot int, src Window)
 
 	// Fetch asks the agent of rank from to write the first size bytes of src
 	// to dst, followed by the notification. It reports false, having done

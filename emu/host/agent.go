@@ -3,6 +3,7 @@ package host
 import (
 	"unsafe"
 
+	"github.com/exanet-mpi/exanet/datatype"
 	"github.com/exanet-mpi/exanet/rdmaeng"
 )
 
@@ -19,6 +20,13 @@ type fetchBody struct {
 
 // Offer implements rdmaeng.Reader.
 func (f *Fabric) Offer(buf []byte) (int, rdmaeng.Window) { return f.Expose(buf) }
+
+// OfferView implements rdmaeng.Reader. Nobody else touches the memory: the
+// agent knows its layout.
+func (f *Fabric) OfferView(v datatype.View) (int, rdmaeng.Window) {
+	i, notify := f.arm(nil, v)
+	return int(i), rdmaeng.Window{Notify: notify}
+}
 
 // Fetch implements rdmaeng.Reader.
 func (f *Fabric) Fetch(from int, src, dst rdmaeng.Window, size int, n rdmaeng.Notification) bool {
@@ -44,10 +52,10 @@ func (f *Fabric) Fetch(from int, src, dst rdmaeng.Window, size int, n rdmaeng.No
 func (f *Fabric) fetch(from int, c *cell) {
 	body := (*fetchBody)(unsafe.Pointer(&c.payload))
 	_, s := f.exposed(c.header[1])
-	if s == nil || body.size > uint64(len(s.buf)) {
+	if s == nil || body.size != uint64(s.size()) {
 		return // the send has ended meanwhile: its rank failed it
 	}
-	t := &rdmaeng.Transfer{To: from, Src: s.buf[:body.size], Dst: body.dst, Notify: body.notify}
+	t := &rdmaeng.Transfer{To: from, Src: s.buf, View: s.view, Dst: body.dst, Notify: body.notify}
 	f.Start(t)
 	f.fetches = append(f.fetches, t)
 	f.runAgent()

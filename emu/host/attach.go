@@ -69,16 +69,6 @@ func (f *Fabric) probe(to int) bool {
 	return false
 }
 
-// store copies src to an address of another rank and returns how much arrived
-// and whether it makes sense to go on in this way.
-func (f *Fabric) store(to int, addr uint64, src []byte) (int, bool) {
-	if f.job.localRings != nil || to == f.me {
-		return copy(mem.At(addr, len(src)), src), true
-	}
-	n, err := sys.VMWrite(int(f.job.control(to).pid.Load()), addr, src)
-	return n, err == nil && n > 0
-}
-
 func (e *engine) close() {
 	for _, fd := range e.pidfds {
 		_ = unix.Close(fd)

@@ -3,7 +3,6 @@ package host
 import (
 	"unsafe"
 
-	"github.com/exanet-mpi/exanet/internal/mem"
 	"github.com/exanet-mpi/exanet/packetizer"
 	"github.com/exanet-mpi/exanet/rdmaeng"
 )
@@ -28,19 +27,10 @@ const (
 	copyPiece = 4 << 20
 )
 
-// slot is an exposed buffer. Its generation is part of the notify address, so
-// that a record for an earlier exposure of the slot is recognised.
-type slot struct {
-	buf  []byte // nil: withdrawn
-	gen  uint32
-	data rdmaeng.Notification
-}
-
 type engine struct {
-	slots    []slot
-	free     []int32
-	notified []int32 // slots whose write has completed, in order
-	taken    int     // of notified
+	exposures
+	layouts layouts
+	direct  direct
 
 	pidfds map[int]int // of ranks that cross-memory attach reaches
 
@@ -63,61 +53,6 @@ type recordBody struct {
 	notify rdmaeng.Notification
 }
 
-// Expose implements rdmaeng.Engine.
-func (f *Fabric) Expose(buf []byte) (int, rdmaeng.Window) {
-	var i int32
-	if n := len(f.free); n > 0 {
-		i = f.free[n-1]
-		f.free = f.free[:n-1]
-	} else {
-		i = int32(len(f.slots))
-		f.slots = append(f.slots, slot{})
-	}
-	s := &f.slots[i]
-	if buf == nil {
-		buf = []byte{}
-	}
-	s.buf, s.data = buf, rdmaeng.Pending
-	return int(i), rdmaeng.Window{Addr: mem.Addr(buf), Notify: uint64(i) | uint64(s.gen)<<32}
-}
-
-// Withdraw implements rdmaeng.Engine.
-func (f *Fabric) Withdraw(i int) {
-	s := &f.slots[i]
-	s.buf = nil
-	s.gen++
-	f.free = append(f.free, int32(i))
-}
-
-// exposed returns the slot of a notify address if it still stands.
-func (f *Fabric) exposed(notify uint64) (int32, *slot) {
-	i := uint32(notify)
-	if int(i) >= len(f.slots) {
-		return 0, nil
-	}
-	s := &f.slots[i]
-	if s.buf == nil || s.gen != uint32(notify>>32) {
-		return 0, nil
-	}
-	return int32(i), s
-}
-
-// Notified implements rdmaeng.Engine.
-func (f *Fabric) Notified() (int, rdmaeng.Notification, bool) {
-	for f.taken < len(f.notified) {
-		i := f.notified[f.taken]
-		f.taken++
-		s := &f.slots[i]
-		if s.buf != nil && s.data[2] >= 0 {
-			n := s.data
-			s.data = rdmaeng.Pending
-			return int(i), n, true
-		}
-	}
-	f.notified, f.taken = f.notified[:0], 0
-	return 0, rdmaeng.Notification{}, false
-}
-
 // carryOut does what a record asks for.
 func (f *Fabric) carryOut(in *inbox, c *cell) {
 	kind := c.header[0] >> 32
@@ -131,8 +66,8 @@ func (f *Fabric) carryOut(in *inbox, c *cell) {
 		n := int(body.size)
 		bulk := in.bulkNext(&f.job.geo, n)
 		off := int(c.header[2])
-		if s != nil && off+n <= len(s.buf) {
-			copy(s.buf[off:], bulk)
+		if s != nil {
+			s.put(bulk, off)
 		}
 	}
 	if s != nil && kind != depositRecord {
@@ -144,15 +79,13 @@ func (f *Fabric) carryOut(in *inbox, c *cell) {
 // Start implements rdmaeng.Engine.
 func (f *Fabric) Start(t *rdmaeng.Transfer) {
 	t.Done = 0
-	switch {
-	case len(t.Src) == 0:
+	switch n := t.Size(); {
+	case n == 0:
 		t.Stage = stageNotify
-	case len(t.Src) <= ringLimit:
+	case n <= ringLimit || !f.reaches(t.To) || !f.aim(t):
 		t.Stage = stageRing
-	case f.reaches(t.To):
-		t.Stage = stageCopy
 	default:
-		t.Stage = stageRing
+		t.Stage = stageCopy
 	}
 }
 
@@ -173,52 +106,61 @@ func (f *Fabric) Test(t *rdmaeng.Transfer) (bool, error) {
 		if f.job.localRings != nil {
 			piece = localPiece
 		}
-		for t.Done < len(t.Src) {
-			n := min(piece, len(t.Src)-t.Done)
+		for size := t.Size(); t.Done < size; {
+			n := min(piece, size-t.Done)
 			kind := uint64(depositRecord)
-			if t.Done+n == len(t.Src) {
+			if t.Done+n == size {
 				kind = depositLast
 			}
-			if !f.record(r, t, kind, t.Src[t.Done:t.Done+n]) {
+			if !f.record(r, t, kind, n) {
 				return false, nil
 			}
 			t.Done += n
 		}
 		return true, nil
 	}
-	return f.record(r, t, notifyRecord, nil), nil
+	return f.record(r, t, notifyRecord, 0), nil
 }
 
 // copyPiece carries a direct copy on by one piece, and the transfer to its
 // next stage when all is copied or the copy is refused.
 func (f *Fabric) copyPiece(t *rdmaeng.Transfer) {
-	src := t.Src[t.Done:min(t.Done+copyPiece, len(t.Src))]
-	n, ok := f.store(t.To, t.Dst.Addr+uint64(t.Done), src)
-	t.Done += n
+	size := t.Size()
+	ok := true
+	for end := min(t.Done+copyPiece, size); ok && t.Done < end; {
+		var n int
+		n, ok = f.store(t, end)
+		t.Done += n
+	}
 	switch {
-	case t.Done == len(t.Src):
+	case t.Done == size:
 		t.Stage = stageNotify
 	case !ok:
 		t.Stage = stageRing
 	}
 }
 
-// record puts a record into the ring and reports whether there was room.
-func (f *Fabric) record(r ring, t *rdmaeng.Transfer, kind uint64, data []byte) bool {
+// record puts a record with the next n bytes of a transfer into the ring and
+// reports whether there was room.
+func (f *Fabric) record(r ring, t *rdmaeng.Transfer, kind uint64, n int) bool {
 	g := &f.job.geo
-	inline := len(data) == 0
-	c, bulk, bulkTail := r.room(g, inline, len(data))
+	inline := n == 0
+	c, bulk, bulkTail := r.room(g, inline, n)
 	if c == nil {
-		if c, bulk, bulkTail = f.starve(r, t.To, inline, len(data)); c == nil {
+		if c, bulk, bulkTail = f.starve(r, t.To, inline, n); c == nil {
 			return f.lost(t.To)
 		}
 	}
 	if !r.head.opened {
 		f.open(r, t.To)
 	}
-	copy(bulk, data)
+	if t.View.Type == nil {
+		copy(bulk, t.Src[t.Done:])
+	} else {
+		t.View.Pack(bulk, t.Done)
+	}
 	body := (*recordBody)(unsafe.Pointer(&c.payload))
-	body.size, body.notify = uint64(len(data)), t.Notify
+	body.size, body.notify = uint64(n), t.Notify
 	c.header[1], c.header[2] = t.Dst.Notify, uint64(t.Done)
 	r.publish(g, c, kind<<32, deviceLength, bulkTail, f.fenced)
 	f.ringBell(t.To)

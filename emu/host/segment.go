@@ -19,7 +19,7 @@ import (
 // It is a memory file, so a ring that nobody uses costs no memory, and nothing
 // is left of it when the last process of the job is gone.
 const (
-	segmentMagic = 0x3254454e41584521 // "!EXANET2": change it with the layout
+	segmentMagic = 0x3354454e41584521 // "!EXANET3": change it with the layout
 	headerSize   = 4096
 	pageSize     = 4096
 	sharedCells  = 128
@@ -74,7 +74,7 @@ type control struct {
 	pid        atomic.Uint32
 	cookieAddr atomic.Uint64 // where the process keeps cookie, for the probe
 	cookie     atomic.Uint64
-	_          [8]byte
+	layouts    atomic.Uint64    // where the process keeps its table of layouts, see layouts.go
 	profile    [4]atomic.Uint64 // text; written before state
 
 	opened atomic.Uint32 // rings opened towards this rank

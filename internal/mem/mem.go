@@ -46,11 +46,24 @@ func Addr(b []byte) uint64 {
 	return uint64(uintptr(unsafe.Pointer(unsafe.SliceData(b))))
 }
 
+// AddrOf returns the address that p holds. It does not keep p alive.
+func AddrOf(p unsafe.Pointer) uint64 { return uint64(uintptr(p)) }
+
+// Pointer returns the pointer to an address of this process that came from Addr
+// or AddrOf. The caller knows that its owner still holds what is there.
+func Pointer(addr uint64) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&addr)) }
+
+// Ref returns the address of an object, and Deref the object at an address of this
+// process that came from Ref. Its owner still holds it.
+func Ref[T any](p *T) uint64 { return AddrOf(unsafe.Pointer(p)) }
+
+// Deref is the inverse of Ref.
+func Deref[T any](addr uint64) *T { return (*T)(Pointer(addr)) }
+
 // At returns the n bytes at an address of this process that came from Addr.
 // The caller knows that its owner still holds them.
 func At(addr uint64, n int) []byte {
-	p := *(*unsafe.Pointer)(unsafe.Pointer(&addr))
-	return unsafe.Slice((*byte)(p), n)
+	return unsafe.Slice((*byte)(Pointer(addr)), n)
 }
 
 // U32 and U64 return the word at byte offset off of b, which must be aligned.

@@ -86,6 +86,15 @@ func Map(f *os.File) ([]byte, error) {
 // Unmap undoes Map.
 func Unmap(b []byte) error { return unix.Munmap(b) }
 
+// Iovec is a piece of memory of some process.
+type Iovec struct {
+	Addr uint64
+	Len  uint64
+}
+
+// MaxIovecs is how many pieces a call takes at either end.
+const MaxIovecs = 1024
+
 // VMWrite copies src to addr in process pid by cross-memory attach and returns
 // how many bytes arrived; fewer than len(src) without an error is possible.
 func VMWrite(pid int, addr uint64, src []byte) (int, error) {
@@ -102,13 +111,25 @@ func vmCopy(call uintptr, pid int, addr uint64, local []byte) (int, error) {
 	if len(local) == 0 {
 		return 0, nil
 	}
-	liov := unix.Iovec{Base: unsafe.SliceData(local), Len: uint64(len(local))}
-	riov := unix.RemoteIovec{Base: uintptr(addr), Len: len(local)}
+	n := uint64(len(local))
+	liov := unix.Iovec{Base: unsafe.SliceData(local), Len: n} // local may be on a stack
+	riov := Iovec{addr, n}
+	return vmCopyv(call, pid, unsafe.Pointer(&liov), 1, unsafe.Pointer(&riov), 1)
+}
+
+// VMWritev copies the local pieces to the remote ones, both of which it takes as
+// one stream, and returns how many bytes arrived; fewer than both have is possible
+// without an error. Neither list is empty. The caller keeps the local memory
+// alive, and in its place.
+func VMWritev(pid int, local, remote []Iovec) (int, error) {
+	return vmCopyv(unix.SYS_PROCESS_VM_WRITEV, pid, unsafe.Pointer(&local[0]), len(local), unsafe.Pointer(&remote[0]), len(remote))
+}
+
+func vmCopyv(call uintptr, pid int, local unsafe.Pointer, locals int, remote unsafe.Pointer, remotes int) (int, error) {
 	for {
 		// RawSyscall: a copy is not a wait. Callers bound its size, so it
 		// holds up a collection for some hundred microseconds at most.
-		n, _, e := syscall.RawSyscall6(call, uintptr(pid),
-			uintptr(unsafe.Pointer(&liov)), 1, uintptr(unsafe.Pointer(&riov)), 1, 0)
+		n, _, e := syscall.RawSyscall6(call, uintptr(pid), uintptr(local), uintptr(locals), uintptr(remote), uintptr(remotes), 0)
 		if e == 0 {
 			return int(n), nil
 		}

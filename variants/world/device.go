@@ -1,6 +1,7 @@
 package world
 
 import (
+	"github.com/exanet-mpi/exanet/datatype"
 	"github.com/exanet-mpi/exanet/packetizer"
 	"github.com/exanet-mpi/exanet/rdmaeng"
 )
@@ -63,6 +64,13 @@ func (d *device) Expose(buf []byte) (int, rdmaeng.Window) {
 		}
 	}
 	return i, rdmaeng.Window{Addr: uint64(d.rank.id)<<32 | uint64(i), Notify: uint64(i) | uint64(s.gen)<<32}
+}
+
+// ExposeView implements rdmaeng.Engine. The programs of a world have contiguous
+// buffers: to a protocol a layout makes no difference.
+func (d *device) ExposeView(datatype.View) (int, rdmaeng.Window) {
+	d.w.fail(d.rank.id, "a buffer with gaps")
+	return 0, rdmaeng.Window{}
 }
 
 // Withdraw implements rdmaeng.Engine.
@@ -134,6 +142,9 @@ func (d *device) Notified() (int, rdmaeng.Notification, bool) {
 
 // Offer implements rdmaeng.Reader.
 func (d *device) Offer(buf []byte) (int, rdmaeng.Window) { return d.Expose(buf) }
+
+// OfferView implements rdmaeng.Reader.
+func (d *device) OfferView(v datatype.View) (int, rdmaeng.Window) { return d.ExposeView(v) }
 
 // Fetch implements rdmaeng.Reader. The agent's write is this rank's, with
 // another rank's memory as its source. Its mailbox is never full.

@@ -1,0 +1,189 @@
+package host
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/exanet-mpi/exanet/datatype"
+	"github.com/exanet-mpi/exanet/internal/randtype"
+	"github.com/exanet-mpi/exanet/rdmaeng"
+)
+
+// couple is two fabrics that a test polls, and how data get from one to the
+// other.
+type couple struct {
+	a, b *Fabric
+	name string
+}
+
+// couples makes a couple of every kind: both within this process, one
+// reaching the other by cross-memory attach, and not reaching it.
+func couples(t require.TestingT) []couple {
+	fabs := attachAll(t, 2)
+	cs := []couple{{fabs[0], fabs[1], "one process"}}
+	for _, attach := range []uint8{attachUnknown, attachRefused} {
+		j, err := NewJob(2)
+		require.NoError(t, err)
+		var f [2]*Fabric
+		for i := range f {
+			m, err := j.join(i, "")
+			require.NoError(t, err)
+			f[i] = NewFabric(m, 0)
+		}
+		j.ringOf(0, 1).head.attach = attach
+		cs = append(cs, couple{f[0], f[1], fmt.Sprintf("attach %d", attach)})
+	}
+	return cs
+}
+
+// finish polls until a transfer is complete and returns what the receiver is
+// told.
+func (c couple) finish(t require.TestingT, x *rdmaeng.Transfer) (slot int, n rdmaeng.Notification) {
+	sent := false
+	for range 1 << 20 {
+		if x != nil && !sent {
+			done, err := c.a.Test(x)
+			require.NoError(t, err)
+			sent = done
+		}
+		c.a.Next() // the agent
+		_, _, ok := c.b.Next()
+		require.False(t, ok)
+		if slot, n, ok := c.b.Notified(); ok {
+			require.True(t, sent || x == nil)
+			return slot, n
+		}
+	}
+	require.Fail(t, "a transfer does not end")
+	return
+}
+
+// Whatever the layouts at both ends: the data arrive, nothing beside them is
+// written, and what is not sent neither.
+func TestAnyLayoutToAnyOther(t *testing.T) {
+	paths := map[string]int{}
+	for _, c := range couples(t) {
+		t.Run(c.name, func(t *testing.T) { anyLayouts(t, c, paths) })
+	}
+	if testing.Short() {
+		return // too few of them to be sure of every path
+	}
+	for _, p := range []string{"agent", "one process stage 1", "one process stage 2", "attach 0 stage 1", "attach 0 stage 2", "attach 2 stage 1"} {
+		require.NotZero(t, paths[p], p)
+	}
+}
+
+func anyLayouts(t *testing.T, c couple, paths map[string]int) {
+	rapid.Check(t, func(t *rapid.T) {
+		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 7))
+		block := rapid.SampledFrom([]int{1, 8, 100, 5000}).Draw(t, "block")
+		kinds := []*datatype.Type{datatype.Byte, datatype.Int32, datatype.Float64}
+		elem := rapid.SampledFrom(kinds).Draw(t, "element")
+		x, y := randtype.Draw(r, elem, r.IntN(3), block), randtype.Draw(r, elem, r.IntN(3), block)
+		most := rapid.SampledFrom([]int{4 << 10, 200 << 10}).Draw(t, "most")
+		out := randtype.New(1+r.IntN(1+most/x.Size()), x, r.Uint64())
+		size := out.View.Size()
+		in := randtype.New((size+y.Size()-1)/y.Size()+r.IntN(2), y, r.Uint64())
+		note := rdmaeng.Notification{int32(size), 5, int32(r.IntN(2)), 0}
+
+		slot, w := c.b.ExposeView(in.View)
+		tr := &rdmaeng.Transfer{To: 1, View: out.View, Dst: w, Notify: note}
+		if b, ok := out.View.Contiguous(); ok && r.IntN(2) == 0 {
+			tr.View, tr.Src = datatype.View{}, b
+		}
+		data := out.Data(size)
+		if r.IntN(4) == 0 {
+			paths["agent"]++
+			from, src := c.a.OfferView(out.View)
+			require.True(t, c.b.Fetch(0, src, w, size, note))
+			tr = nil
+			defer c.a.Withdraw(from)
+		} else {
+			c.a.Start(tr)
+			paths[fmt.Sprint(c.name, " stage ", tr.Stage)]++
+		}
+		got, n := c.finish(t, tr)
+		require.Equal(t, slot, got)
+		require.Equal(t, note, n)
+		require.NoError(t, in.Check(data))
+		require.NoError(t, out.Check(data))
+		c.b.Withdraw(slot)
+	})
+}
+
+// wide makes a type of blocks that are written directly, different for every i.
+func wide(t require.TestingT, i int) *datatype.Type {
+	w, err := datatype.Hvector(8, directBlock, 2*directBlock+8*i, datatype.Byte)
+	require.NoError(t, err)
+	return w
+}
+
+// A layout travels once. Equal ones share a number; numbers are never used
+// again, and what has been overwritten in the table is not taken for another.
+func TestLayoutsTravelOnce(t *testing.T) {
+	c := couples(t)[1]
+	send := func(i int) (number uint64, stage uint8) {
+		in, out := randtype.New(1, wide(t, i), 1), randtype.New(1, wide(t, i+1), 2)
+		slot, w := c.b.ExposeView(in.View)
+		x := &rdmaeng.Transfer{To: 1, View: out.View, Dst: w, Notify: rdmaeng.Notification{1, 1, 1, 0}}
+		c.a.Start(x)
+		stage = x.Stage
+		c.finish(t, x)
+		require.NoError(t, in.Check(out.Data(out.View.Size())))
+		c.b.Withdraw(slot)
+		return w.Layout, stage
+	}
+	first, stage := send(0)
+	require.Equal(t, stageCopy, stage)
+	again, _ := send(0)
+	require.Equal(t, first, again)
+	require.Len(t, c.a.layouts.known, 1)
+
+	numbers := map[uint64]bool{first: true}
+	for i := 1; i < layoutSlots+10; i++ {
+		n, stage := send(i)
+		require.Equal(t, stageCopy, stage)
+		require.False(t, numbers[n], "number %d is used again", n)
+		numbers[n] = true
+	}
+	again, stage = send(0)
+	require.Equal(t, stageCopy, stage)
+	require.NotEqual(t, first, again, "its place in the table has been taken")
+
+	// What the table does not have (any more) goes through the ring.
+	clear(c.a.layouts.known)
+	in, out := randtype.New(1, wide(t, 1), 1), randtype.New(1, wide(t, 1), 2)
+	for _, number := range []uint64{first, 1 << 40, layoutFirst + layoutSlots + 300} {
+		slot, w := c.b.ExposeView(in.View)
+		w.Layout = number
+		x := &rdmaeng.Transfer{To: 1, View: out.View, Dst: w, Notify: rdmaeng.Notification{1, 1, 1, 0}}
+		c.a.Start(x)
+		require.Equal(t, stageRing, x.Stage)
+		c.finish(t, x)
+		require.NoError(t, in.Check(out.Data(out.View.Size())))
+		c.b.Withdraw(slot)
+	}
+
+	// So does what has been overwritten while it was read.
+	_, w := c.b.ExposeView(in.View)
+	c.b.layouts.encoded[w.Layout%layoutSlots][3]++
+	require.Nil(t, c.a.layoutOf(1, w.Layout))
+}
+
+// Programs that make types for ever do not make the tables grow.
+func TestLayoutTablesAreBounded(t *testing.T) {
+	c := couples(t)[1]
+	for i := range 5 * layoutsKnown {
+		_, w := c.b.ExposeView(datatype.View{Count: 1, Type: wide(t, i)})
+		require.NotNil(t, c.a.layoutOf(1, w.Layout))
+		slot, _ := c.b.exposed(w.Notify)
+		c.b.Withdraw(int(slot))
+	}
+	for _, n := range []int{len(c.a.layouts.known), len(c.b.layouts.numbers), len(c.b.layouts.bySum)} {
+		require.LessOrEqual(t, n, layoutsKnown)
+	}
+}
