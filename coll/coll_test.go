@@ -173,7 +173,8 @@ func TestBuildingAgainAllocatesNothing(t *testing.T) {
 				for me := range q.calls {
 					c := &q.calls[me]
 					build := func() {
-						s.Build(c, pick(c))
+						s.Call = *c
+						s.Build(pick(c))
 						s.Release()
 					}
 					build()

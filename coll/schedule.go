@@ -36,9 +36,9 @@ type Schedule struct {
 	staged []byte // see stage
 }
 
-// Build makes the schedule of a call by an algorithm, see Selection.Pick.
-func (s *Schedule) Build(c *Call, a *Algorithm) {
-	s.Call = *c
+// Build makes the schedule of the call that is in s by an algorithm, see
+// Selection.Pick.
+func (s *Schedule) Build(a *Algorithm) {
 	s.Steps = s.Steps[:0]
 	s.at, s.used = 0, 0
 	a.build(s)

@@ -29,3 +29,33 @@ func BenchmarkShortMessageToSelf(b *testing.B) {
 		})
 	}
 }
+
+// What a collective call costs besides its messages.
+func BenchmarkBarrierOfOne(b *testing.B) {
+	err := mpi.Run(1, func(c *mpi.Comm) error {
+		for b.Loop() {
+			if err := c.Barrier(); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+}
+
+func BenchmarkAllreduceOfTwo(b *testing.B) {
+	err := mpi.Run(2, func(c *mpi.Comm) error {
+		v := make([]float64, 1)
+		for range b.N {
+			if err := mpi.Allreduce(c, nil, v, mpi.Sum); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+}

@@ -47,6 +47,8 @@ type Comm struct {
 	freed    atomic.Bool
 	spoiled  bool // some members may not have opened it
 
+	turns turns
+
 	mu      sync.Mutex // of what follows
 	name    string
 	handler *Errhandler

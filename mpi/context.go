@@ -130,7 +130,7 @@ func (k *rank) shut(c *Comm) {
 func (k *rank) reap() {
 	keep := k.closing[:0]
 	for _, c := range k.closing {
-		if c.p2p.Active+c.coll.Active > 0 {
+		if c.p2p.Active+c.coll.Active+c.turns.underWay > 0 {
 			keep = append(keep, c)
 			continue
 		}

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/exanet-mpi/exanet/coll"
 	"github.com/exanet-mpi/exanet/emu/host"
 	"github.com/exanet-mpi/exanet/rdmaeng"
 )
@@ -23,6 +24,7 @@ const (
 	envDevice  = "EXANET_DEVICE"
 	envPages   = "EXANET_REGISTERS" // file descriptor of the software device's pages
 	envStats   = "EXANET_STATS"
+	envColl    = "EXANET_COLL"
 )
 
 // ThreadLevel says which goroutines make calls (thesis 2.1).
@@ -41,6 +43,9 @@ type settings struct {
 	level   ThreadLevel
 	variant string
 	device  string
+
+	collectives string // algorithms that are forced
+	algorithms  *coll.Selection
 }
 
 // Option is an option of Init and Run.
@@ -83,8 +88,19 @@ func WithDevice(name string) Option {
 	}
 }
 
+// WithCollectives forces algorithms on collectives: a comma-separated list of
+// collective:algorithm, as "allreduce:ring,bcast:binomial"; "exanet info
+// --collectives" shows what there is. All ranks must give the same. The default is
+// EXANET_COLL.
+func WithCollectives(list string) Option {
+	return func(s *settings) error {
+		s.collectives = list
+		return nil
+	}
+}
+
 func options(opts []Option) (*settings, error) {
-	s := &settings{level: ThreadMultiple, variant: os.Getenv(envVariant), device: os.Getenv(envDevice)}
+	s := &settings{level: ThreadMultiple, variant: os.Getenv(envVariant), device: os.Getenv(envDevice), collectives: os.Getenv(envColl)}
 	for _, o := range opts {
 		if o == nil {
 			continue
@@ -104,6 +120,10 @@ func options(opts []Option) (*settings, error) {
 	}
 	if err := oneOf("device", s.device, Devices(), deviceTag); err != nil {
 		return nil, err
+	}
+	var err error
+	if s.algorithms, err = coll.NewSelection(s.collectives); err != nil {
+		return nil, initError(fmt.Errorf("%s: %w", envColl, err), "see exanet info --collectives")
 	}
 	return s, nil
 }
@@ -157,6 +177,9 @@ func (s *settings) profile() string {
 	p := s.variant + " on " + s.device
 	if s.variant == "envless" && s.level == ThreadMultiple {
 		p += ", multiple"
+	}
+	if s.collectives != "" {
+		p += ", " + s.collectives
 	}
 	return p
 }
@@ -243,7 +266,7 @@ func (k *rank) finalize(world *Comm) error {
 	k.mu.Lock()
 	k.waitUntil(k.drained)
 	k.mu.Unlock()
-	if err := world.barrier("Finalize"); err != nil {
+	if err := block(world.invoke("Finalize", coll.Barrier)); err != nil {
 		return err
 	}
 	k.mu.Lock()

@@ -2,7 +2,9 @@ package mpi
 
 import (
 	"reflect"
+	"unsafe"
 
+	"github.com/exanet-mpi/exanet/datatype"
 	"github.com/exanet-mpi/exanet/internal/mem"
 )
 
@@ -10,8 +12,10 @@ import (
 type Op struct {
 	name    string
 	kind    opKind
-	user    any // func(in, inout []T)
 	commute bool
+	elem    reflect.Type // of NewOp
+	user    combiner     // of NewOp
+	raw     OpFunc       // of NewOpFunc
 }
 
 type opKind uint8
@@ -24,223 +28,125 @@ const (
 	opMin
 	opLand
 	opLor
+	opLxor
 	opBand
 	opBor
 	opBxor
+	opMinLoc
+	opMaxLoc
+	opReplace
+	opNoOp
 	opKinds
 )
 
 // The predefined operators. Sum, Prod, Max and Min take numbers (Sum and Prod
 // also complex ones), the logical ones numbers and booleans, the bitwise ones
-// integers.
+// integers and bytes. MinLoc and MaxLoc take pairs of a value and an index, see
+// Located. Replace and NoOp take everything: they set the result to the one with
+// the highest rank, or the lowest.
 var (
-	Sum  = Op{name: "Sum", kind: opSum, commute: true}
-	Prod = Op{name: "Prod", kind: opProd, commute: true}
-	Max  = Op{name: "Max", kind: opMax, commute: true}
-	Min  = Op{name: "Min", kind: opMin, commute: true}
-	Land = Op{name: "Land", kind: opLand, commute: true}
-	Lor  = Op{name: "Lor", kind: opLor, commute: true}
-	Band = Op{name: "Band", kind: opBand, commute: true}
-	Bor  = Op{name: "Bor", kind: opBor, commute: true}
-	Bxor = Op{name: "Bxor", kind: opBxor, commute: true}
+	Sum     = Op{name: "Sum", kind: opSum, commute: true}
+	Prod    = Op{name: "Prod", kind: opProd, commute: true}
+	Max     = Op{name: "Max", kind: opMax, commute: true}
+	Min     = Op{name: "Min", kind: opMin, commute: true}
+	Land    = Op{name: "Land", kind: opLand, commute: true}
+	Lor     = Op{name: "Lor", kind: opLor, commute: true}
+	Lxor    = Op{name: "Lxor", kind: opLxor, commute: true}
+	Band    = Op{name: "Band", kind: opBand, commute: true}
+	Bor     = Op{name: "Bor", kind: opBor, commute: true}
+	Bxor    = Op{name: "Bxor", kind: opBxor, commute: true}
+	MinLoc  = Op{name: "MinLoc", kind: opMinLoc, commute: true}
+	MaxLoc  = Op{name: "MaxLoc", kind: opMaxLoc, commute: true}
+	Replace = Op{name: "Replace", kind: opReplace}
+	NoOp    = Op{name: "NoOp", kind: opNoOp}
 )
+
+// Located is a value with an index, for MinLoc and MaxLoc: of the smallest or
+// largest values they keep the one with the lowest index. Any struct of two
+// numbers, the second an integer, serves as well.
+type Located[T any] struct {
+	Value T
+	Index int32
+}
 
 // NewOp makes an operator of a function that sets inout[i] to the combination
 // of in[i] and inout[i], where in comes from lower ranks (MPI_Op_create). It
-// must be associative; commute says that the order of ranks does not matter.
+// must be associative; commute says that the order of ranks does not matter. The
+// function may be called with any part of a vector, from any goroutine, and must
+// make no MPI calls.
 func NewOp[T Element](f func(in, inout []T), commute bool) Op {
-	return Op{name: "user operator on " + reflect.TypeFor[T]().String(), user: f, commute: commute}
+	return Op{
+		name: "user operator on " + reflect.TypeFor[T]().String(), commute: commute,
+		elem: reflect.TypeFor[T](), user: onBytes(f),
+	}
 }
 
-// combiner returns the function that applies op to slices of T, nil if op is
-// not defined for T.
-func combiner[T Element](op Op) func(in, inout []T) {
-	if op.kind == opUser { // also the zero Op
-		f, _ := op.user.(func(in, inout []T))
-		return f
-	}
-	k := reflect.TypeFor[T]().Kind()
-	if k > reflect.Complex128 {
+// OpFunc is a user operator on count elements of any type: it sets inout to the
+// combination of in and inout.
+type OpFunc func(in, inout unsafe.Pointer, count int, t *datatype.Type)
+
+// NewOpFunc is NewOp for operators that look at the datatype themselves.
+func NewOpFunc(f OpFunc, commute bool) Op {
+	return Op{name: "user operator", commute: commute, raw: f}
+}
+
+// Commutes reports whether the order of ranks does not matter
+// (MPI_Op_commutative).
+func (o Op) Commutes() bool { return o.commute }
+
+func (o Op) String() string { return o.name }
+
+// combiner combines elements: inout = in op inout, where in is of lower ranks.
+// Both are of equal length, a whole number of elements.
+type combiner func(in, inout []byte)
+
+// onBytes turns a function on elements into one on their memory.
+func onBytes[T any](f func(in, inout []T)) combiner {
+	if f == nil {
 		return nil
 	}
-	f := combiners[op.kind][k]
-	if g, ok := f.(func(in, inout []T)); ok || f == nil {
-		return g
+	return func(in, inout []byte) { f(mem.Slice[T](in), mem.Slice[T](inout)) }
+}
+
+// reducer is an operator as applied to the elements of a call.
+type reducer struct {
+	apply combiner
+	raw   OpFunc // instead of apply
+	t     *datatype.Type
+	elem  int // its extent
+}
+
+func (r *reducer) combine(in, inout []byte) {
+	if r.apply != nil {
+		r.apply(in, inout)
+		return
 	}
-	return retype[T](k, f)
+	r.raw(unsafe.Pointer(unsafe.SliceData(in)), unsafe.Pointer(unsafe.SliceData(inout)), len(inout)/r.elem, r.t)
 }
 
-// combiners holds, by operator and kind of element, the func(in, inout []U)
-// for the predeclared type U of that kind, nil where there is none.
-var combiners [opKinds][reflect.Complex128 + 1]any
-
-func init() {
-	for op := opSum; op < opKinds; op++ {
-		for k, f := range map[reflect.Kind]any{
-			reflect.Int: integer[int](op), reflect.Int8: integer[int8](op), reflect.Int16: integer[int16](op),
-			reflect.Int32: integer[int32](op), reflect.Int64: integer[int64](op),
-			reflect.Uint: integer[uint](op), reflect.Uint8: integer[uint8](op), reflect.Uint16: integer[uint16](op),
-			reflect.Uint32: integer[uint32](op), reflect.Uint64: integer[uint64](op), reflect.Uintptr: integer[uintptr](op),
-			reflect.Float32: real[float32](op), reflect.Float64: real[float64](op),
-			reflect.Complex64: field[complex64](op), reflect.Complex128: field[complex128](op),
-			reflect.Bool: logical(op),
-		} {
-			if !reflect.ValueOf(f).IsNil() {
-				combiners[op][k] = f
-			}
-		}
+// reducerOf returns the reducer of op for elements of T; ok is false if op is
+// not defined for them.
+func reducerOf[T Element](op Op) (r reducer, ok bool) {
+	switch {
+	case op.raw != nil:
+		t, err := datatype.Of[T]()
+		return reducer{raw: op.raw, t: t, elem: mem.Size[T]()}, err == nil
+	case op.kind == opUser: // also the zero Op
+		return reducer{apply: op.user}, op.user != nil && op.elem == reflect.TypeFor[T]()
 	}
+	r.apply = opOn(op.kind, kindOf[T]())
+	return r, r.apply != nil
 }
 
-// retype lets a function on the predeclared type of a kind work on a named
-// type T of that kind.
-func retype[T any](k reflect.Kind, f any) func(in, inout []T) {
-	switch k {
-	case reflect.Int:
-		return as[T, int](f)
-	case reflect.Int8:
-		return as[T, int8](f)
-	case reflect.Int16:
-		return as[T, int16](f)
-	case reflect.Int32:
-		return as[T, int32](f)
-	case reflect.Int64:
-		return as[T, int64](f)
-	case reflect.Uint:
-		return as[T, uint](f)
-	case reflect.Uint8:
-		return as[T, uint8](f)
-	case reflect.Uint16:
-		return as[T, uint16](f)
-	case reflect.Uint32:
-		return as[T, uint32](f)
-	case reflect.Uint64:
-		return as[T, uint64](f)
-	case reflect.Uintptr:
-		return as[T, uintptr](f)
-	case reflect.Float32:
-		return as[T, float32](f)
-	case reflect.Float64:
-		return as[T, float64](f)
-	case reflect.Complex64:
-		return as[T, complex64](f)
-	case reflect.Complex128:
-		return as[T, complex128](f)
-	default:
-		return as[T, bool](f)
+// reducerOn is reducerOf for a datatype whose elements follow each other.
+func reducerOn(op Op, t *datatype.Type) (r reducer, ok bool) {
+	switch {
+	case op.raw != nil:
+		_, extent := t.Extent()
+		return reducer{raw: op.raw, t: t, elem: extent}, true
+	case op.kind == opUser:
+		return r, false
 	}
-}
-
-func as[T, U any](f any) func(in, inout []T) {
-	g := f.(func(in, inout []U))
-	return func(in, inout []T) { g(mem.As[U](in), mem.As[U](inout)) }
-}
-
-type integers interface {
-	~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~uintptr
-}
-
-type reals interface {
-	integers | ~float32 | ~float64
-}
-
-type fields interface {
-	reals | ~complex64 | ~complex128
-}
-
-func integer[T integers](k opKind) func(in, inout []T) {
-	switch k {
-	case opBand:
-		return func(in, inout []T) {
-			for i, v := range in {
-				inout[i] &= v
-			}
-		}
-	case opBor:
-		return func(in, inout []T) {
-			for i, v := range in {
-				inout[i] |= v
-			}
-		}
-	case opBxor:
-		return func(in, inout []T) {
-			for i, v := range in {
-				inout[i] ^= v
-			}
-		}
-	}
-	return real[T](k)
-}
-
-func real[T reals](k opKind) func(in, inout []T) {
-	switch k {
-	case opMax:
-		return func(in, inout []T) {
-			for i, v := range in {
-				inout[i] = max(v, inout[i])
-			}
-		}
-	case opMin:
-		return func(in, inout []T) {
-			for i, v := range in {
-				inout[i] = min(v, inout[i])
-			}
-		}
-	case opLand:
-		return func(in, inout []T) {
-			for i, v := range in {
-				inout[i] = truth[T](v != 0 && inout[i] != 0)
-			}
-		}
-	case opLor:
-		return func(in, inout []T) {
-			for i, v := range in {
-				inout[i] = truth[T](v != 0 || inout[i] != 0)
-			}
-		}
-	}
-	return field[T](k)
-}
-
-func field[T fields](k opKind) func(in, inout []T) {
-	switch k {
-	case opSum:
-		return func(in, inout []T) {
-			for i, v := range in {
-				inout[i] = v + inout[i]
-			}
-		}
-	case opProd:
-		return func(in, inout []T) {
-			for i, v := range in {
-				inout[i] = v * inout[i]
-			}
-		}
-	}
-	return nil
-}
-
-func logical(k opKind) func(in, inout []bool) {
-	switch k {
-	case opLand:
-		return func(in, inout []bool) {
-			for i, v := range in {
-				inout[i] = v && inout[i]
-			}
-		}
-	case opLor:
-		return func(in, inout []bool) {
-			for i, v := range in {
-				inout[i] = v || inout[i]
-			}
-		}
-	}
-	return nil
-}
-
-func truth[T reals](b bool) T {
-	if b {
-		return 1
-	}
-	return 0
+	r.apply = opOn(op.kind, t.Kind())
+	return r, r.apply != nil
 }

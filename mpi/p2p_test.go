@@ -110,61 +110,6 @@ func TestSelfAndNull(t *testing.T) {
 	}))
 }
 
-func TestCollectivesAgainstSerial(t *testing.T) {
-	for n := 1; n <= 9; n++ {
-		require.NoError(t, mpi.Run(n, func(c *mpi.Comm) error {
-			for root := range n {
-				v := []int{0, 0}
-				if c.Rank() == root {
-					v = []int{42, root}
-				}
-				if err := mpi.Bcast(c, v, root); err != nil {
-					return err
-				}
-				if v[0] != 42 || v[1] != root {
-					return fmt.Errorf("bcast from %d: %v", root, v)
-				}
-				sum := make([]float64, 1)
-				if err := mpi.Reduce(c, []float64{float64(c.Rank() + 1)}, sum, mpi.Sum, root); err != nil {
-					return err
-				}
-				if c.Rank() == root && sum[0] != float64(n*(n+1)/2) {
-					return fmt.Errorf("reduce at %d: %v", root, sum)
-				}
-				// Composition of affine maps does not commute.
-				compose := mpi.NewOp(func(in, inout [][2]int) {
-					for i := range in {
-						inout[i] = [2]int{in[i][0] * inout[i][0] % 1009, (in[i][0]*inout[i][1] + in[i][1]) % 1009}
-					}
-				}, false)
-				want := [2]int{1, 0}
-				for r := range n {
-					m := [2]int{r + 2, 3*r + 1}
-					want = [2]int{want[0] * m[0] % 1009, (want[0]*m[1] + want[1]) % 1009}
-				}
-				mine := [][2]int{{c.Rank() + 2, 3*c.Rank() + 1}}
-				got := make([][2]int, 1)
-				if err := mpi.Reduce(c, mine, got, compose, root); err != nil {
-					return err
-				}
-				if c.Rank() == root && got[0] != want {
-					return fmt.Errorf("ordered reduce at %d of %d: %v, want %v", root, n, got[0], want)
-				}
-				if err := mpi.Allreduce(c, mine, got, compose); err != nil {
-					return err
-				}
-				if got[0] != want {
-					return fmt.Errorf("ordered allreduce of %d: %v, want %v", n, got[0], want)
-				}
-				if err := c.Barrier(); err != nil {
-					return err
-				}
-			}
-			return nil
-		}))
-	}
-}
-
 func TestBuffersSurviveStackGrowthAndCollection(t *testing.T) {
 	require.NoError(t, mpi.Run(2, func(c *mpi.Comm) error {
 		var local [20000]byte

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/exanet-mpi/exanet/coll"
 	"github.com/exanet-mpi/exanet/variants"
 )
 
@@ -33,17 +34,20 @@ type rank struct {
 	deaths    uint32
 
 	spare       *pooled
-	underWay    int            // schedules that have not ended, see schedule.go
-	ready       variants.Ready // those of them that have something to do
-	lastFound   int            // index at which WaitAny and the like have stopped
-	lastPending int            // TestAll
-	codes       ownCodes       // of errors
-	leavings    leavings       // sends under way that no call waits for
-	scratch     [][]byte       // for reductions
-	probes      *probe         // calls of Probe that wait
-	stats       *callStats     // nil: not wanted
-	idents      supply         // of communicators that this rank leads
-	closing     []*Comm        // freed, but requests are pending on them
+	underWay    int             // schedules that have not ended, see schedule.go
+	ready       variants.Ready  // those of them that have something to do
+	algorithms  *coll.Selection // of collectives
+	idle        *collective     // for reuse
+	idles       int
+	lastFound   int        // index at which WaitAny and the like have stopped
+	lastPending int        // TestAll
+	codes       ownCodes   // of errors
+	leavings    leavings   // sends under way that no call waits for
+	scratch     [][]byte   // for reductions
+	probes      *probe     // calls of Probe that wait
+	stats       *callStats // nil: not wanted
+	idents      supply     // of communicators that this rank leads
+	closing     []*Comm    // freed, but requests are pending on them
 	selfOnce    sync.Once
 	self        *Comm         // see Comm.Self
 	done        chan struct{} // closed when the background goroutine has ended
@@ -54,7 +58,7 @@ func newRank(f fabric, o *settings) (*rank, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &rank{fab: f, proto: proto, count: proto.Counters(), level: o.level, stats: newCallStats(o.variant), idents: newSupply(f.Rank()), done: make(chan struct{})}
+	k := &rank{fab: f, proto: proto, count: proto.Counters(), level: o.level, stats: newCallStats(o.variant), algorithms: o.algorithms, idents: newSupply(f.Rank()), done: make(chan struct{})}
 	k.doubter, _ = any(proto).(doubter)
 	k.cond.L = &k.mu
 	go k.background(f.MarkBackground())

@@ -31,9 +31,10 @@ func Slice[T any](b []byte) []T {
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(b))), len(b)/int(unsafe.Sizeof(t)))
 }
 
-// As returns s as a slice of another element type of the same size and kind.
-func As[To, From any](s []From) []To {
-	return unsafe.Slice((*To)(unsafe.Pointer(unsafe.SliceData(s))), len(s))
+// Size is the size of a T in bytes.
+func Size[T any]() int {
+	var t T
+	return int(unsafe.Sizeof(t))
 }
 
 // Addr returns the address of the first byte of b, 0 if b is empty. It does

@@ -1,0 +1,150 @@
+package mpi_test
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/exanet-mpi/exanet/mpi"
+)
+
+func TestMistakesInCollectives(t *testing.T) {
+	require.NoError(t, mpi.Run(3, func(c *mpi.Comm) error {
+		v, long := []int{1}, make([]int, 6)
+		three := []int{1, 1, 1}
+		for name, check := range map[string]struct {
+			err  error
+			want error
+			text string
+		}{
+			"negative root":         {mpi.Bcast(c, v, -1), mpi.ErrRoot, "0 to 2"},
+			"large root":            {mpi.Reduce(c, v, nil, mpi.Sum, 3), mpi.ErrRoot, "0 to 2"},
+			"no communicator":       {mpi.Allgather(nil, v, long), mpi.ErrComm, "Init"},
+			"pointers":              {mpi.Bcast(c, []*int{nil}, 0), mpi.ErrType, "*int"},
+			"not for all":           {mpi.Allgather(c, v, make([]int, 4)), mpi.ErrCount, "each of the 3 ranks"},
+			"not their sum":         {mpi.Allgather(c, v, long), mpi.ErrCount, "as long as"},
+			"too few counts":        {mpi.Allgatherv(c, v, long, []int{1, 1}, nil), mpi.ErrCount, "each of the 3 blocks"},
+			"too many displs":       {mpi.Allgatherv(c, v, long, three, []int{0, 1, 2, 3}), mpi.ErrCount, "displacement"},
+			"negative count":        {mpi.Allgatherv(c, v, long, []int{1, -1, 1}, nil), mpi.ErrCount, "block 1, of -1"},
+			"outside":               {mpi.Allgatherv(c, v, long, three, []int{0, 6, 2}), mpi.ErrCount, "not within recv, of 6"},
+			"before the beginning":  {mpi.Allgatherv(c, v, long, three, []int{0, -1, 2}), mpi.ErrCount, "from -1"},
+			"own block":             {mpi.Alltoallv(c, three, three, nil, long, []int{2, 2, 2}, nil), mpi.ErrCount, "to itself"},
+			"scattered counts":      {mpi.ReduceScatter(c, v, v, three, mpi.Sum), mpi.ErrCount, "as counts tell"},
+			"negative scatter":      {mpi.ReduceScatter(c, v, v, []int{-1, 1, 1}, mpi.Sum), mpi.ErrCount, "negative"},
+			"scattered blocks":      {mpi.ReduceScatterBlock(c, long, v, mpi.Sum), mpi.ErrCount, "receive buffers of all"},
+			"lengths":               {mpi.Scan(c, v, long, mpi.Sum), mpi.ErrCount, "as long as send"},
+			"no operator":           {mpi.Allreduce(c, v, v, mpi.Op{}), mpi.ErrOp, "does not take"},
+			"no location":           {mpi.Allreduce(c, v, v, mpi.MinLoc), mpi.ErrOp, "MinLoc"},
+			"local lengths":         {mpi.ReduceLocal(v, long, mpi.Sum), mpi.ErrCount, "as long as in"},
+			"local operator":        {mpi.ReduceLocal([]bool{true}, []bool{true}, mpi.Sum), mpi.ErrOp, "Sum"},
+			"neighbours of nothing": {mpi.NeighbourAllgather(c, v, long), mpi.ErrTopology, "Cart"},
+		} {
+			if !errors.Is(check.err, check.want) {
+				return fmt.Errorf("%s: %v", name, check.err)
+			}
+			require.ErrorContains(t, check.err, check.text, name)
+		}
+		if _, err := mpi.Igather(c, v, v, 7); !errors.Is(err, mpi.ErrRoot) {
+			return err
+		}
+		if _, err := mpi.GatherInit(c, v, v, 7); !errors.Is(err, mpi.ErrRoot) {
+			return err
+		}
+		q, err := c.Ibarrier()
+		if err != nil {
+			return err
+		}
+		if err := q.Cancel(); !errors.Is(err, mpi.ErrRequest) {
+			return fmt.Errorf("a cancelled barrier: %v", err)
+		}
+		_, err = q.Wait()
+		return err
+	}))
+}
+
+// Ranks that pass different counts: those that can know get an error, nobody
+// hangs, nothing beyond a buffer is written.
+func TestMismatchedCounts(t *testing.T) {
+	for _, variant := range mpi.Variants() {
+		t.Run(variant, func(t *testing.T) {
+			for _, n := range []int{1, 4, 5, 6, 1000, 5000} {
+				for _, odd := range []int{n - 1, n + 1} {
+					errs := make([]error, 4)
+					require.NoError(t, mpi.Run(4, func(c *mpi.Comm) error {
+						buf := make([]uint64, n+2)
+						for i := range buf {
+							buf[i] = 77
+						}
+						mine := n
+						if c.Rank() == 2 { // its child in the tree is rank 3
+							mine = odd
+						}
+						errs[c.Rank()] = mpi.Bcast(c, buf[:mine], 0)
+						if buf[n+1] != 77 || mine < n && buf[n] != 77 {
+							return errors.New("memory beyond the buffer was written")
+						}
+						return nil
+					}, mpi.WithVariant(variant)))
+					require.NoError(t, errs[0])
+					require.NoError(t, errs[1])
+					if odd < n {
+						require.ErrorIs(t, errs[2], mpi.ErrTruncate)
+					} else {
+						require.ErrorIs(t, errs[2], mpi.ErrCount)
+					}
+					require.Error(t, errs[3], "its parent could not go on")
+					require.ErrorContains(t, errs[3], "peer 2")
+				}
+			}
+		})
+	}
+}
+
+// A rank dies: all whose result depends on it get an error, also those that
+// exchange no message with it, while the others live on.
+func TestADeadRankEndsCollectives(t *testing.T) {
+	const p, dead = 6, 2
+	failure := errors.New("rank 2 has had enough")
+	for _, variant := range protocols {
+		if !available(t, variant) {
+			continue
+		}
+		for _, n := range []int{1, 5, 5000} {
+			for name, call := range map[string]func(c *mpi.Comm, v, w []int) (*mpi.Request, error){
+				"Iallreduce": func(c *mpi.Comm, v, w []int) (*mpi.Request, error) { return mpi.Iallreduce(c, v, w[:n], mpi.Sum) },
+				"Iallgather": func(c *mpi.Comm, v, w []int) (*mpi.Request, error) { return mpi.Iallgather(c, v, w) },
+				"Ialltoall": func(c *mpi.Comm, v, w []int) (*mpi.Request, error) {
+					return mpi.Ialltoall(c, make([]int, n*p), w)
+				},
+				"Ibarrier": func(c *mpi.Comm, v, w []int) (*mpi.Request, error) { return c.Ibarrier() },
+				"Allreduce": func(c *mpi.Comm, v, w []int) (*mpi.Request, error) {
+					return nil, mpi.Allreduce(c, v, w[:n], mpi.Sum)
+				},
+				"Barrier": func(c *mpi.Comm, v, w []int) (*mpi.Request, error) { return nil, c.Barrier() },
+			} {
+				var survivors sync.WaitGroup
+				survivors.Add(p - 1)
+				err := mpi.Run(p, func(c *mpi.Comm) error {
+					if c.Rank() == dead {
+						return failure
+					}
+					q, err := call(c, make([]int, n), make([]int, n*p))
+					if err == nil && q != nil {
+						_, err = q.Wait()
+					}
+					survivors.Done()
+					survivors.Wait() // nobody leaves before all have heard of it
+					if !errors.Is(err, mpi.ErrProcFailed) {
+						return fmt.Errorf("%s of %d: rank %d: %v", name, n, c.Rank(), err)
+					}
+					return err
+				}, mpi.WithVariant(variant))
+				require.ErrorIs(t, err, failure)
+				require.NotContains(t, err.Error(), name)
+			}
+		}
+	}
+}

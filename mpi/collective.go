@@ -1,0 +1,281 @@
+package mpi
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/exanet-mpi/exanet/coll"
+	"github.com/exanet-mpi/exanet/variants"
+)
+
+// collective is a collective call under way at this rank: it performs a
+// schedule (package coll) with messages in the communicator's context for
+// collectives. A blocking call performs its own; the others are schedules of the
+// progress engine (schedule.go), which performs them whenever the messages that
+// they wait for have ended, also while the program computes.
+//
+// A rank that can not go on as it should, since a message had the wrong size or
+// another rank has died, performs the rest of its schedule all the same, so that
+// nobody waits for it in vain. What it sends from then on is spoilt: see
+// spoilt. So an error reaches every rank whose result depends on it.
+type collective struct {
+	coll.Schedule
+	reducer
+	c     *Comm
+	name  string // of the call
+	tag   int32
+	at    int       // the step to perform next
+	part  int       // bytes of it that are done
+	wait  []*pooled // messages of the steps performed that have not been looked at
+	batch variants.Batch
+	err   error // the first
+
+	line *line // of a non-blocking call
+	next *collective
+}
+
+// Local steps longer than this give others a chance in between: a blocking call
+// releases the rank's lock, the progress engine performs a part at a time.
+const longStep = 64 << 10
+
+// mostIdle bounds the collectives that a rank keeps for reuse, with the scratch
+// memory that their largest call needed.
+const mostIdle = 4
+
+func (k *rank) takeCollective() *collective {
+	s := k.idle
+	if s == nil {
+		return new(collective)
+	}
+	k.idle, s.next = s.next, nil
+	k.idles--
+	return s
+}
+
+func (k *rank) putCollective(s *collective) {
+	s.Release()
+	s.reducer, s.c, s.line, s.err, s.batch.Owner = reducer{}, nil, nil, nil, nil
+	if k.idles < mostIdle {
+		s.next = k.idle
+		k.idle = s
+		k.idles++
+	}
+}
+
+// prepare makes the schedule of a call whose description is complete.
+func (s *collective) prepare(tag int32) {
+	s.tag = tag
+	s.Build(s.c.rank.algorithms.Pick(&s.Call))
+	s.rewind()
+}
+
+func (s *collective) rewind() { s.at, s.part, s.err = 0, 0, nil }
+
+// perform carries the schedule on as far as it goes without waiting and reports
+// whether it has ended. It is called with the rank's lock held; alone says that
+// the caller performs its own call, so that the lock may be released meanwhile.
+func (s *collective) perform(alone bool) (over bool) {
+	for s.at < len(s.Steps) {
+		st := &s.Steps[s.at]
+		switch st.Kind {
+		case coll.Send:
+			s.send(st.Peer, st.From, alone)
+		case coll.Recv:
+			m := s.message(st.Peer, st.To)
+			m.Recv = true
+			s.c.rank.proto.PostRecv(&m.Request)
+		case coll.Wait:
+			if !s.settled(alone) {
+				return false
+			}
+		default:
+			if !s.work(st, alone) {
+				return false
+			}
+		}
+		s.at++
+	}
+	return s.settled(alone)
+}
+
+// message makes a request of the protocol for a step.
+func (s *collective) message(peer int32, b []byte) *pooled {
+	m := s.c.rank.take()
+	m.Ctx, m.Peer, m.Tag, m.Buf, m.Batch = s.c.coll, peer, s.tag, b, &s.batch
+	s.batch.Open++
+	s.wait = append(s.wait, m)
+	return m
+}
+
+func (s *collective) send(peer int32, b []byte, alone bool) {
+	k := s.c.rank
+	if s.err != nil {
+		b = spoil(b, k.fab.Limit(), s.err)
+	}
+	if k.proto.TrySend(s.c.coll, peer, s.tag, b) || alone && k.squeeze(s.c.coll, peer, s.tag, b) {
+		return
+	}
+	k.proto.PostSend(&s.message(peer, b).Request)
+}
+
+// settled reports whether all messages so far have ended, and looks at them
+// then.
+func (s *collective) settled(alone bool) bool {
+	k := s.c.rank
+	if s.batch.Open > 0 {
+		if !alone {
+			s.batch.Await(&k.ready)
+		}
+		return false
+	}
+	for _, m := range s.wait {
+		if s.err == nil {
+			s.err = s.check(&m.Request)
+		}
+		k.put(m)
+	}
+	clear(s.wait)
+	s.wait = s.wait[:0]
+	return true
+}
+
+// work performs a step that needs no message, and reports whether it is done.
+func (s *collective) work(st *coll.Step, alone bool) bool {
+	if s.err != nil {
+		return true // there is nothing to be computed
+	}
+	n := len(st.To)
+	if n <= longStep {
+		s.compute(st, 0, n)
+		return true
+	}
+	k := s.c.rank
+	if alone {
+		k.mu.Unlock()
+		s.compute(st, 0, n)
+		k.mu.Lock()
+		return true
+	}
+	piece := longStep
+	if st.Kind == coll.Combine {
+		piece = max(longStep/s.Elem, 1) * s.Elem
+	}
+	end := min(s.part+piece, n)
+	s.compute(st, s.part, end)
+	if s.part = end; end < n {
+		k.ready.Push(&s.batch)
+		return false
+	}
+	s.part = 0
+	return true
+}
+
+func (s *collective) compute(st *coll.Step, from, to int) {
+	if st.Kind == coll.Copy {
+		copy(st.To[from:to], st.From[from:to])
+	} else {
+		s.combine(st.From[from:to], st.To[from:to])
+	}
+}
+
+// begin, advance, outcome and requests implement schedule.
+func (s *collective) begin() {
+	s.rewind()
+	s.c.turns.underWay++
+	if s.line != nil {
+		s.line.join(s)
+	}
+}
+
+func (s *collective) advance() bool {
+	if s.line != nil && s.line.head != s || !s.perform(false) {
+		return false
+	}
+	if s.line != nil {
+		s.line.leave(s.c.rank)
+	}
+	s.c.turns.underWay--
+	return true
+}
+
+func (s *collective) requests() *variants.Batch { return &s.batch }
+
+func (s *collective) outcome() (Status, error) {
+	err := s.err
+	if s.line != nil {
+		s.c.rank.putCollective(s)
+	}
+	return emptyStatus, err
+}
+
+// Spoilt messages tell by their size that their sender can not go on, and why.
+// It is a size that the receiver does not expect, but on the same side of the
+// protocol's limit: a short message needs nobody's consent, and a long one is what
+// the protocol optimistic wants for a long receive.
+const (
+	spoiltDied = 37 + iota
+	spoiltOther
+	spoiltSizes = spoiltOther - spoiltDied + 1
+)
+
+// spoiltSize is the size that tells code of messages of another size.
+func spoiltSize(expected, limit, code int) int {
+	switch {
+	case expected-spoiltOther > limit:
+		return expected - code
+	case expected > limit:
+		return expected + code
+	case expected >= spoiltDied && expected <= spoiltOther:
+		return code - spoiltSizes
+	}
+	return code
+}
+
+// spoil returns what to send instead of b.
+func spoil(b []byte, limit int, err error) []byte {
+	code := spoiltOther
+	if errors.Is(err, ErrProcFailed) {
+		code = spoiltDied
+	}
+	if n := spoiltSize(len(b), limit, code); n > len(b) {
+		return make([]byte, n)
+	} else {
+		return b[:n]
+	}
+}
+
+// spoilt returns the reason that a size tells, nil for the size of another
+// message.
+func spoilt(expected, limit, size int) error {
+	switch size {
+	case spoiltSize(expected, limit, spoiltDied):
+		return ErrProcFailed
+	case spoiltSize(expected, limit, spoiltOther):
+		return ErrCount
+	}
+	return nil
+}
+
+// check returns what is wrong with a message that has ended.
+func (s *collective) check(r *variants.Request) error {
+	expected := len(r.Buf)
+	if r.Err == nil && (!r.Recv || r.Status.Size == expected) {
+		return nil
+	}
+	err, do := r.Err, ""
+	received := r.Recv && (err == nil || errors.Is(err, ErrTruncate))
+	switch {
+	case errors.Is(err, ErrProcFailed):
+		do = "see what the launcher says about it"
+	case received:
+		if why := spoilt(expected, s.c.rank.fab.Limit(), r.Status.Size); why != nil {
+			err, do = fmt.Errorf("%w: that rank could not go on", why), "see the error of that rank"
+			break
+		}
+		if err == nil {
+			err = ErrCount
+		}
+		err, do = fmt.Errorf("%w: that rank passed %d bytes", err, r.Status.Size), "all ranks must pass matching counts"
+	}
+	return s.c.fail(s.name, int(r.Peer), noValue, expected, err, do)
+}
