@@ -127,6 +127,7 @@ func (q *Request) start(op string) error {
 		k.proto.PostRecv(&m.Request)
 	} else {
 		k.proto.PostSend(&m.Request)
+		k.began(m)
 	}
 	return nil
 }

@@ -29,6 +29,7 @@ type rank struct {
 	followers int       // others that wait
 	cond      sync.Cond // on mu, for followers
 	armed     bool      // the background bell is up
+	stuck     bool      // what Busy tells of waits for room at peers that ring; see leave
 	closed    bool
 	ended     atomic.Bool // Finalize has returned: calls are errors
 	deaths    uint32
@@ -117,8 +118,11 @@ func (k *rank) pollUntil(done func() bool) (moved bool) {
 		k.reap()
 	}
 	k.hurry()
-	if moved && k.followers > 0 {
-		k.cond.Broadcast()
+	if moved {
+		k.stuck = false
+		if k.followers > 0 {
+			k.cond.Broadcast()
+		}
 	}
 	return moved
 }
@@ -230,7 +234,10 @@ func (k *rank) sleep(mark uint32) (doubtful bool) {
 }
 
 // leave is called with the lock held at the end of every call that may have
-// changed what is pending.
+// changed what is pending. If there is something to do that no arrival
+// announces, it wakes the background, once: when that can not go on either, it
+// waits for a peer to make room and ring. A window of sends into a full ring
+// would cost a system call each otherwise.
 func (k *rank) leave() {
 	if !k.proto.Restless() && k.underWay == 0 {
 		return
@@ -250,7 +257,8 @@ func (k *rank) leave() {
 		for k.fab.ArmBackground() && k.poll() {
 		}
 	}
-	if k.busy() {
+	if k.ready.Len() > 0 || k.proto.Busy() && !k.stuck {
+		k.stuck = true // the background will see to it
 		k.fab.WakeBackground(k.fab.Rank())
 	}
 }
@@ -291,7 +299,7 @@ func (k *rank) background(mark uint32) {
 			if !k.pending() || k.armed {
 				break
 			}
-			if k.proto.Busy() {
+			if k.stuck = k.proto.Busy(); k.stuck {
 				k.proto.Stuck(k.fab.WakeBackground)
 			}
 			k.armed = true

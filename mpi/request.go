@@ -49,7 +49,7 @@ func (k *rank) take() *pooled {
 
 func (k *rank) put(m *pooled) {
 	m.Buf = nil
-	m.Transfer.Src = nil
+	m.Transfer.Src, m.Transfer.Done = nil, 0
 	m.next = k.spare
 	k.spare = m
 }
@@ -104,6 +104,7 @@ func (c *Comm) postSend(op string, mode variants.Mode, b []byte, dest, tag int) 
 		q.m = k.take()
 		q.m.Ctx, q.m.Mode, q.m.Peer, q.m.Tag, q.m.Buf = c.p2p, mode, int32(dest), int32(tag), b
 		k.proto.PostSend(&q.m.Request)
+		k.began(q.m)
 		k.leave()
 	}
 	k.mu.Unlock()
@@ -127,6 +128,14 @@ func (c *Comm) postRecv(op string, b []byte, source, tag int) *Request {
 	k.leave()
 	k.mu.Unlock()
 	return q
+}
+
+// began notes that a send was posted: what it has written a part of goes on
+// without anybody's making room.
+func (k *rank) began(m *pooled) {
+	if m.Transfer.Done > 0 && !m.Done {
+		k.stuck = false
+	}
 }
 
 // idle reports whether there is nothing to wait for.
