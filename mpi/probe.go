@@ -1,6 +1,7 @@
 package mpi
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -8,38 +9,127 @@ import (
 	"github.com/exanet-mpi/exanet/variants"
 )
 
+// Probing (thesis 3.12), and with matched.go MPI's matched probes.
+
 // Probe waits for a message that a Recv with these arguments would take and
 // describes it (MPI_Probe, thesis 3.12).
 func (c *Comm) Probe(source, tag int) (Status, error) {
-	if err := c.checkProbe("Probe", source, tag); err != nil {
-		return Status{}, err
+	_, st, err := c.await(context.Background(), "Probe", source, tag, false)
+	return st, err
+}
+
+// ProbeContext is Probe that can be abandoned: then the error wraps that of ctx.
+func (c *Comm) ProbeContext(ctx context.Context, source, tag int) (Status, error) {
+	_, st, err := c.await(ctx, "ProbeContext", source, tag, false)
+	return st, err
+}
+
+// Iprobe is Probe without waiting (MPI_Iprobe).
+func (c *Comm) Iprobe(source, tag int) (found bool, st Status, err error) {
+	_, found, st, err = c.glance("Iprobe", source, tag, false)
+	return found, st, err
+}
+
+// look is a search for a message that has arrived.
+type look struct {
+	c           *Comm
+	source, tag int
+	extract     bool // take the message out of matching
+	over        bool // found, or none can be relied upon to come
+	m           *variants.Message
+	st          Status
+	err         error
+}
+
+// done looks unless it is over, with the lock held.
+func (l *look) done() bool {
+	if l.over {
+		return true
+	}
+	ctx, src, tag := l.c.p2p, int32(l.source), int32(l.tag)
+	if l.extract {
+		l.m, l.over, l.err = l.c.rank.proto.Extract(ctx, src, tag)
+		if l.over {
+			l.st = Status{Source: int(l.m.Src), Tag: int(l.m.Tag), bytes: l.m.Size}
+		}
+	} else {
+		var st variants.Status
+		st, l.over, l.err = l.c.rank.proto.Probe(ctx, src, tag)
+		l.st = fromProtocol(st)
+	}
+	l.over = l.over || l.err != nil
+	return l.over
+}
+
+func (l *look) outcome(op string) error {
+	if l.err == nil {
+		return nil
+	}
+	do := ""
+	if errors.Is(l.err, ErrProcFailed) {
+		do = "see what the launcher says about it"
+	}
+	return l.c.fail(op, l.source, l.tag, noValue, l.err, do)
+}
+
+// await waits for a message. It returns none for ProcNull.
+func (c *Comm) await(ctx context.Context, op string, source, tag int, extract bool) (*variants.Message, Status, error) {
+	if err := c.checkProbe(op, source, tag); err != nil {
+		return nil, Status{}, err
 	}
 	if source == ProcNull {
-		return nullStatus, nil
+		return nil, nullStatus, nil
 	}
 	k := c.rank
 	if s := k.stats; s != nil {
-		defer s.record("Probe", 0, time.Now())
+		defer s.record(op, 0, time.Now())
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	var st variants.Status
-	var found bool
-	var err error
+	l := look{c: c, source: source, tag: tag, extract: extract}
 	p := &probe{source: source, tag: tag, next: k.probes}
 	k.probes = p
-	k.waitUntil(func() bool {
-		st, found, err = k.proto.Probe(c.p2p, int32(source), int32(tag))
-		return found || err != nil
-	})
-	k.probes = k.probes.without(p)
-	if err != nil {
-		return Status{}, c.probeError("Probe", source, tag, err)
+	if ctx.Done() == nil {
+		k.waitUntil(l.done)
+	} else {
+		k.waitContext(ctx, l.done, func() {
+			if !l.done() {
+				l.over, l.err = true, context.Cause(ctx)
+			}
+		})
 	}
-	return fromProtocol(st), nil
+	k.probes = k.probes.without(p)
+	if err := l.outcome(op); err != nil {
+		return nil, Status{}, err
+	}
+	return l.m, l.st, nil
 }
 
-// probe is a call of Probe that waits, for those who ask.
+// glance is await without waiting.
+func (c *Comm) glance(op string, source, tag int, extract bool) (m *variants.Message, found bool, st Status, err error) {
+	if err := c.checkProbe(op, source, tag); err != nil {
+		return nil, false, Status{}, err
+	}
+	if source == ProcNull {
+		return nil, true, nullStatus, nil
+	}
+	k := c.rank
+	if s := k.stats; s != nil {
+		defer s.record(op, 0, time.Now())
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	l := look{c: c, source: source, tag: tag, extract: extract}
+	if !k.testUntil(l.done) {
+		return nil, false, Status{}, nil
+	}
+	if err := l.outcome(op); err != nil {
+		return nil, false, Status{}, err
+	}
+	return l.m, true, l.st, nil
+}
+
+// probe is a call that waits for a message, for those who ask.
 type probe struct {
 	source, tag int
 	next        *probe
@@ -62,44 +152,6 @@ func (l *probe) String() string {
 		tag = "any tag"
 	}
 	return fmt.Sprintf("probe %s, %s: no message has arrived", where, tag)
-}
-
-// Iprobe is Probe without waiting (MPI_Iprobe).
-func (c *Comm) Iprobe(source, tag int) (found bool, st Status, err error) {
-	if err := c.checkProbe("Iprobe", source, tag); err != nil {
-		return false, Status{}, err
-	}
-	if source == ProcNull {
-		return true, nullStatus, nil
-	}
-	k := c.rank
-	if s := k.stats; s != nil {
-		defer s.record("Iprobe", 0, time.Now())
-	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	s, found, perr := k.proto.Probe(c.p2p, int32(source), int32(tag))
-	if !found {
-		k.tryPoll()
-		s, found, perr = k.proto.Probe(c.p2p, int32(source), int32(tag))
-	}
-	k.leave()
-	if perr != nil {
-		return false, Status{}, c.probeError("Iprobe", source, tag, perr)
-	}
-	if !found {
-		k.relaxIdle()
-		return false, Status{}, nil
-	}
-	return true, fromProtocol(s), nil
-}
-
-func (c *Comm) probeError(op string, source, tag int, err error) error {
-	do := ""
-	if errors.Is(err, ErrProcFailed) {
-		do = "see what the launcher says about it"
-	}
-	return c.fail(op, source, tag, noValue, err, do)
 }
 
 func (c *Comm) checkProbe(op string, source, tag int) error {

@@ -125,10 +125,10 @@ func (k *rank) testUntil(done func() bool) bool {
 		return false
 	}
 	k.tryPoll()
+	k.leave()
 	if done() {
 		return true
 	}
-	k.leave()
 	k.relaxIdle()
 	return false
 }

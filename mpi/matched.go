@@ -1,0 +1,96 @@
+package mpi
+
+import (
+	"context"
+	"time"
+
+	"github.com/exanet-mpi/exanet/internal/mem"
+	"github.com/exanet-mpi/exanet/variants"
+)
+
+// Matched probes. Between a Probe and the Recv for it another goroutine may
+// receive the message; one that Mprobe has found only Mrecv or Imrecv of that
+// Message receives.
+
+// Message is a message that Mprobe or Improbe has found and nobody has received
+// (MPI_Message). It must be received, once.
+type Message struct {
+	c  *Comm
+	m  *variants.Message // nil: from ProcNull
+	st Status
+}
+
+// Status describes the message.
+func (m *Message) Status() Status { return m.st }
+
+// Mprobe waits for a message that a Recv with these arguments would take, and
+// takes it out of matching (MPI_Mprobe). Later messages match as if it had been
+// received.
+func (c *Comm) Mprobe(source, tag int) (*Message, Status, error) {
+	return c.MprobeContext(context.Background(), source, tag)
+}
+
+// MprobeContext is Mprobe that can be abandoned: then the error wraps that of
+// ctx, and no message has been taken.
+func (c *Comm) MprobeContext(ctx context.Context, source, tag int) (*Message, Status, error) {
+	m, st, err := c.await(ctx, "Mprobe", source, tag, true)
+	if err != nil {
+		return nil, Status{}, err
+	}
+	return &Message{c, m, st}, st, nil
+}
+
+// Improbe is Mprobe without waiting (MPI_Improbe). The message is nil if none
+// has arrived.
+func (c *Comm) Improbe(source, tag int) (*Message, Status, error) {
+	m, found, st, err := c.glance("Improbe", source, tag, true)
+	if err != nil || !found {
+		return nil, Status{}, err
+	}
+	return &Message{c, m, st}, st, nil
+}
+
+// Mrecv receives a message that was found (MPI_Mrecv). If it is longer than buf,
+// buf is unchanged and the error wraps ErrTruncate.
+func Mrecv[T Element](m *Message, buf []T) (Status, error) {
+	q, err := imrecv(m, "Mrecv", buf)
+	if err != nil {
+		return Status{}, err
+	}
+	return q.Wait()
+}
+
+// Imrecv begins to receive a message that was found (MPI_Imrecv).
+func Imrecv[T Element](m *Message, buf []T) (*Request, error) { return imrecv(m, "Imrecv", buf) }
+
+func imrecv[T Element](m *Message, op string, buf []T) (*Request, error) {
+	if m == nil || m.c == nil {
+		return nil, (*Request)(nil).misuse(op, "the message was received before, or is none that Mprobe has returned")
+	}
+	c := m.c
+	if _, err := valid(c, op, buf, ProcNull, 0, true); err != nil {
+		return nil, err
+	}
+	return m.post(op, mem.Bytes(buf)), nil
+}
+
+func (m *Message) post(op string, b []byte) *Request {
+	c := m.c
+	m.c = nil
+	q := &Request{c: c, op: op, active: true, null: m.m == nil}
+	if q.null {
+		return q
+	}
+	k := c.rank
+	if s := k.stats; s != nil {
+		defer s.record(op, len(b), time.Now())
+	}
+	k.mu.Lock()
+	q.m = k.take()
+	q.m.Recv, q.m.Ctx, q.m.Buf = true, c.p2p, b
+	k.proto.PostMatched(&q.m.Request, m.m)
+	k.leave()
+	k.mu.Unlock()
+	m.m = nil
+	return q
+}
