@@ -64,6 +64,12 @@ func newRankError(rank, pid int, end sys.End) *RankError {
 	return &RankError{Rank: rank, Pid: pid, Signal: end.Signal, Core: end.Core, Code: end.Code}
 }
 
+// brokenPipe reports whether the rank ended because nobody read what it wrote:
+// it, or the program that a shell ran for it.
+func (e *RankError) brokenPipe() bool {
+	return e.Signal == syscall.SIGPIPE || e.Signal == 0 && e.Code == 128+int(syscall.SIGPIPE)
+}
+
 func (e *RankError) Error() string {
 	return fmt.Sprintf("rank %d (pid %d) %s", e.Rank, e.Pid, e.Cause())
 }

@@ -111,15 +111,17 @@ func TestStrangersDoNotHoldTheJob(t *testing.T) {
 }
 
 func TestOutputThatNobodyReads(t *testing.T) {
-	t.Run("closed", func(t *testing.T) {
-		l := pipeline(t, 2, "yes")
-		b := make([]byte, 4)
-		_, err := io.ReadFull(l.reader, b)
-		require.NoError(t, err)
-		require.NoError(t, l.reader.Close())
-		require.Equal(t, 141, l.wait(t)) // SIGPIPE, as in any pipeline
-		require.Empty(t, l.err.String())
-	})
+	for name, command := range map[string][]string{"closed": {"yes"}, "closed, below a shell": {"sh", "-c", "yes; exit $?"}} {
+		t.Run(name, func(t *testing.T) {
+			l := pipeline(t, 2, command[0], command[1:]...)
+			b := make([]byte, 4)
+			_, err := io.ReadFull(l.reader, b)
+			require.NoError(t, err)
+			require.NoError(t, l.reader.Close())
+			require.Equal(t, 141, l.wait(t)) // SIGPIPE, as in any pipeline
+			require.Empty(t, l.err.String())
+		})
+	}
 	t.Run("stuck", func(t *testing.T) {
 		l := pipeline(t, 2, "sh", "-c", "[ $EXANET_RANK = 1 ] && { sleep 0.3; exit 5; }; exec yes")
 		require.Equal(t, 5, l.wait(t))

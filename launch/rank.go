@@ -131,7 +131,9 @@ func findProgram(prog string) (string, error) {
 		case errors.Is(err, fs.ErrPermission):
 			return refuse(codeNotExecutable, "permission denied: is it executable?")
 		}
-		if st, err := os.Stat(prog); err == nil && !st.IsDir() {
+		if st, err := os.Stat(prog); err == nil && st.IsDir() {
+			return refuse(codeNotFound, "not found in PATH (there is a directory of this name here)")
+		} else if err == nil {
 			return refuse(codeNotFound, "not found in PATH (there is one in this directory: name it ."+string(filepath.Separator)+prog+")")
 		}
 		return refuse(codeNotFound, "not found in PATH")

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"runtime"
 	"slices"
@@ -78,7 +79,7 @@ func (j *Job) run(ctx context.Context, path string, started chan<- error) {
 		started <- err
 	case ctx.Err() != nil && j.interrupted:
 		j.err = fmt.Errorf("job ended early: %w", context.Cause(ctx))
-	case j.failure != nil && j.failure.Signal != syscall.SIGPIPE:
+	case j.failure != nil && !j.failure.brokenPipe():
 		j.err = j.failure
 	default:
 		// A rank that SIGPIPE has ended was told so by us.
@@ -103,13 +104,13 @@ func (j *Job) startAll(ctx context.Context, path string) (err error) {
 	}
 	input, feed, err := openInput(j.cfg.Stdin)
 	if err != nil {
-		return j.startError(0, err)
+		return j.inputError(err)
 	}
 	defer input.Close()
 	j.feed = feed
 	empty, err := os.Open(os.DevNull)
 	if err != nil {
-		return j.startError(0, err)
+		return j.inputError(err)
 	}
 	defer empty.Close()
 
@@ -139,6 +140,15 @@ func (j *Job) startAll(ctx context.Context, path string) (err error) {
 		go j.feed.run()
 	}
 	return nil
+}
+
+// inputError explains why the ranks cannot be given an input. A file that is
+// missing here is not the program.
+func (j *Job) inputError(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return &StartError{What: j.what(), Err: fmt.Errorf("their input: %w", err), code: codeNotExecutable}
+	}
+	return j.startError(0, err)
 }
 
 func (j *Job) what() string { return fmt.Sprintf("%d ranks", j.cfg.Ranks) }
@@ -238,7 +248,7 @@ func (j *Job) onFailure(r *rank) {
 	if j.interrupted {
 		return // as wanted
 	}
-	if r.end.Signal != syscall.SIGPIPE || !j.stdout.broken.Load() {
+	if !j.failure.brokenPipe() || !j.stdout.broken.Load() {
 		line := "exanet: " + j.failure.Error()
 		if j.running > 0 {
 			line += "; the other ranks are ended"
