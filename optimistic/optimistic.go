@@ -45,10 +45,14 @@ type comm struct {
 	*variants.Context
 	variants.Matching                   // eager receives and messages
 	peers             map[int32]*remote // by rank
+
+	last  *remote // looked up last
+	eager uint64  // Head of EnvDs at known positions
 }
 
 // remote is the state towards one other rank of a communicator.
 type remote struct {
+	rank   int32
 	peer   *variants.Peer
 	posted variants.Queue // long sends that wait for an RTR
 	synced variants.Queue // eager synchronous sends that wait for an Ack
@@ -57,10 +61,13 @@ type remote struct {
 	// loose: positions no longer tell which send belongs to which receive,
 	// since a receive of any tag was posted or a request cancelled.
 	loose bool
+
+	last *lane // looked up last
 }
 
 // lane is a tag of a remote: it counts, so that wrong matches are noticed.
 type lane struct {
+	tag                  int32
 	sent, received       uint32 // operations posted here
 	askedSend, askedRecv question
 }
@@ -80,7 +87,9 @@ func New(me int, dev variants.Device) *Protocol {
 
 // Open implements variants.Protocol.
 func (p *Protocol) Open(ctx *variants.Context) {
-	for _, m := range p.comms.Open(ctx, &comm{Context: ctx, peers: make(map[int32]*remote)}) {
+	c := &comm{Context: ctx, peers: make(map[int32]*remote)}
+	c.eager = c.envelope(variants.EnvD, 0, position{known: true}).Head()
+	for _, m := range p.comms.Open(ctx, c) {
 		p.Deliver(m.Header, m.Payload)
 	}
 }
@@ -92,20 +101,28 @@ func (p *Protocol) Close(ctx *variants.Context) {
 }
 
 func (p *Protocol) remote(c *comm, rank int32) *remote {
+	if r := c.last; r != nil && r.rank == rank {
+		return r
+	}
 	r := c.peers[rank]
 	if r == nil {
-		r = &remote{peer: p.Out.Peer(c.World(rank)), lanes: make(map[int32]*lane)}
+		r = &remote{rank: rank, peer: p.Out.Peer(c.World(rank)), lanes: make(map[int32]*lane)}
 		c.peers[rank] = r
 	}
+	c.last = r
 	return r
 }
 
 func (r *remote) lane(tag int32) *lane {
+	if l := r.last; l != nil && l.tag == tag {
+		return l
+	}
 	l := r.lanes[tag]
 	if l == nil {
-		l = new(lane)
+		l = &lane{tag: tag}
 		r.lanes[tag] = l
 	}
+	r.last = l
 	return l
 }
 
@@ -125,6 +142,9 @@ func (c *comm) envelope(k variants.Kind, tag int32, at position) variants.Envelo
 
 // Deliver implements variants.Protocol.
 func (p *Protocol) Deliver(h packetizer.Header, payload []byte) {
+	if p.deliverShort(h, payload) {
+		return
+	}
 	c, e := p.comms.Route(p.Core, h, payload)
 	if c == nil {
 		return
