@@ -160,5 +160,5 @@ func (c *Comm) outcome(op string, r *variants.Request) error {
 			err = fmt.Errorf("%w: a rank that could have sent has died", err)
 		}
 	}
-	return c.fail(op, peer, tag, len(r.Buf), err, do)
+	return c.fail(op, peer, tag, r.Len(), err, do)
 }

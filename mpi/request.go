@@ -3,6 +3,8 @@ package mpi
 import (
 	"time"
 
+	"github.com/exanet-mpi/exanet/datatype"
+	"github.com/exanet-mpi/exanet/rdmaeng"
 	"github.com/exanet-mpi/exanet/variants"
 )
 
@@ -50,6 +52,9 @@ func (k *rank) take() *pooled {
 func (k *rank) put(m *pooled) {
 	m.Buf = nil
 	m.Transfer.Src, m.Transfer.Done = nil, 0
+	if m.View.Type != nil {
+		m.View, m.Transfer = datatype.View{}, rdmaeng.Transfer{}
+	}
 	m.next = k.spare
 	k.spare = m
 }

@@ -24,7 +24,7 @@ func (p *Protocol) PostRecv(r *variants.Request) {
 		p.place(r, m.at(l.received))
 		l.received++
 	}
-	if len(r.Buf) > p.Limit() {
+	if r.Len() > p.Limit() {
 		p.advertise(c, m, r)
 		return
 	}
@@ -62,7 +62,7 @@ func (p *Protocol) advertise(c *comm, m *remote, r *variants.Request) {
 	r.Advertised = true
 	r.Status.Source = r.Peer
 	p.Out.Control(m.peer, c.envelope(variants.RTR, r.Tag, placeOf(r)),
-		w.Addr, w.Notify, uint64(len(r.Buf)), uint64(r.Ticket))
+		w.Addr, w.Notify, uint64(r.Len()), w.Layout, uint64(r.Ticket))
 }
 
 // deliverShort is the shortest way of the most frequent message: an EnvD from

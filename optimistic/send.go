@@ -37,7 +37,7 @@ func (p *Protocol) PostSend(r *variants.Request) {
 	r.Ticket = p.next()
 	p.place(r, m.at(l.sent))
 	l.sent++
-	if len(r.Buf) <= p.Limit() {
+	if r.Len() <= p.Limit() {
 		if r.Mode == variants.Synchronous {
 			p.Out.Insist(m.peer, c.envelope(variants.EnvDS, r.Tag, placeOf(r)), r.Buf)
 			r.Delivered = true
@@ -76,7 +76,7 @@ func (m *remote) take(tag int32) (rtr, bool) {
 // that it takes, or for one to come.
 func (p *Protocol) onRTR(c *comm, e variants.Envelope, payload []byte) {
 	m := p.remote(c, e.Src)
-	a := rtr{Room: variants.RoomOf(payload), number: uint32(variants.Word(payload, 3)), tag: e.Tag, position: positionOf(e)}
+	a := rtr{Room: variants.RoomOf(payload), number: uint32(variants.Word(payload, 4)), tag: e.Tag, position: positionOf(e)}
 	for r := m.posted.Head(); r != nil; r = r.Next() {
 		if a.tag == r.Tag || a.tag == variants.AnyTag {
 			m.posted.Remove(r)

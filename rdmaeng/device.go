@@ -30,7 +30,7 @@ type descriptor struct {
 	submit mmio.Reg
 	done   mmio.Reg
 	err    mmio.Reg
-	// The hardware reads t.Packed by its address; here the collector sees it.
+	// The hardware reads t's source by its address; here the collector sees it.
 	t *Transfer
 }
 
@@ -112,7 +112,6 @@ func (d *Device) Notified() (slot int, n Notification, ok bool) {
 // descriptors are in use, Test tries again.
 func (d *Device) Start(t *Transfer) {
 	t.Done, t.Stage, t.Slot = 0, waiting, -1
-	t.Packed = t.Src
 	if t.View.Type != nil {
 		t.Packed = make([]byte, t.View.Size())
 		t.View.Pack(t.Packed, 0)
@@ -129,10 +128,13 @@ func (d *Device) submit(t *Transfer) {
 			continue // still busy for a former owner of the channel
 		}
 		c.t = t
-		w := c.words
-		w[mmio.DescSrc/8] = mem.Addr(t.Packed)
+		w, src := c.words, t.Src
+		if t.View.Type != nil {
+			src = t.Packed
+		}
+		w[mmio.DescSrc/8] = mem.Addr(src)
 		w[mmio.DescDst/8] = t.Dst.Addr
-		w[mmio.DescBytes/8] = uint64(len(t.Packed))
+		w[mmio.DescBytes/8] = uint64(len(src))
 		w[mmio.DescNotif/8] = t.Dst.Notify
 		w[mmio.DescData/8] = uint64(uint32(t.Notify[0])) | uint64(uint32(t.Notify[1]))<<32
 		w[mmio.DescData/8+1] = uint64(uint32(t.Notify[2])) | uint64(uint32(t.Notify[3]))<<32
@@ -164,7 +166,7 @@ func (d *Device) Test(t *Transfer) (done bool, err error) {
 	if code != mmio.OK {
 		return true, transferError(t, code)
 	}
-	t.Done = len(t.Packed)
+	t.Done = t.Size()
 	return true, nil
 }
 

@@ -39,7 +39,7 @@ func (c *Core) Counters() *Counters { return c.Count }
 // needsUs reports whether a posted request may need this rank to act when a
 // message arrives: to write, or to grant. Eager receives do not: their messages
 // can wait in the mailbox.
-func (c *Core) needsUs(r *Request) bool { return !r.Recv || len(r.Buf) > c.limit }
+func (c *Core) needsUs(r *Request) bool { return !r.Recv || r.Len() > c.limit }
 
 // Begin notes a request that has been posted.
 func (c *Core) Begin(r *Request) {
@@ -91,7 +91,13 @@ func (c *Core) Complete(r *Request, err error) {
 
 // Expose makes the buffer of a receive writable for its sender.
 func (c *Core) Expose(r *Request) rdmaeng.Window {
-	slot, w := c.Dev.Expose(r.Buf)
+	var slot int
+	var w rdmaeng.Window
+	if r.View.Type == nil {
+		slot, w = c.Dev.Expose(r.Buf)
+	} else {
+		slot, w = c.Dev.ExposeView(r.View)
+	}
 	c.Hold(r, slot)
 	return w
 }

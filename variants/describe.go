@@ -12,13 +12,13 @@ func Describe(r *Request) string {
 		}
 	}
 	if r.Tag >= 0 && int(r.Tag) < len(r.Ctx.Tags) {
-		return fmt.Sprintf("%s: %s %s, %d bytes", r.Ctx.Tags[r.Tag], kind, where, len(r.Buf))
+		return fmt.Sprintf("%s: %s %s, %d bytes", r.Ctx.Tags[r.Tag], kind, where, r.Len())
 	}
 	tag := fmt.Sprintf("tag %d", r.Tag)
 	if r.Tag == AnyTag {
 		tag = "any tag"
 	}
-	return fmt.Sprintf("%s %s, %s, %d bytes", kind, where, tag, len(r.Buf))
+	return fmt.Sprintf("%s %s, %s, %d bytes", kind, where, tag, r.Len())
 }
 
 // Unqueued calls f with a line for everything under way that is in none of the

@@ -124,8 +124,3 @@ func Notice(size int, tag int32, rtsSent bool) rdmaeng.Notification {
 	}
 	return n
 }
-
-// NoticeSize is the size that a notification tells.
-func NoticeSize(n rdmaeng.Notification) int {
-	return int(uint64(uint32(n[0])) | uint64(uint32(n[3]))<<32)
-}

@@ -13,6 +13,7 @@ import (
 	"errors"
 	"iter"
 
+	"github.com/exanet-mpi/exanet/datatype"
 	"github.com/exanet-mpi/exanet/group"
 	"github.com/exanet-mpi/exanet/rdmaeng"
 )
@@ -83,6 +84,7 @@ type Request struct {
 	Peer int32 // rank in Ctx, or AnySource
 	Tag  int32 // or AnyTag
 	Buf  []byte
+	View datatype.View // instead of Buf if the memory has gaps; a send of such is no eager one
 
 	Batch *Batch // that it belongs to, or nil
 
@@ -114,6 +116,17 @@ func (r *Request) Reset() {
 	r.Done, r.Err, r.Status = false, nil, Status{}
 	r.Ticketed, r.Queued, r.Advertised, r.Delivered, r.Announced, r.Landed, r.Cancelling = false, false, false, false, false, false, false
 	r.Slot = -1
+	if r.View.Type != nil {
+		r.View = datatype.View{}
+	}
+}
+
+// Len is the size of the message that is sent, or that fits, in bytes.
+func (r *Request) Len() int {
+	if r.View.Type != nil {
+		return r.View.Size()
+	}
+	return len(r.Buf)
 }
 
 // Next is the request behind r in its queue.

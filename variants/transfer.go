@@ -1,6 +1,9 @@
 package variants
 
-import "github.com/exanet-mpi/exanet/rdmaeng"
+import (
+	"github.com/exanet-mpi/exanet/datatype"
+	"github.com/exanet-mpi/exanet/rdmaeng"
+)
 
 // The steps of a message that are the same in every protocol.
 
@@ -12,7 +15,7 @@ type Room struct {
 
 // RoomOf reads the payload of a CTS or RTR.
 func RoomOf(payload []byte) Room {
-	return Room{rdmaeng.Window{Addr: Word(payload, 0), Notify: Word(payload, 1)}, int(Word(payload, 2))}
+	return Room{rdmaeng.Window{Addr: Word(payload, 0), Notify: Word(payload, 1), Layout: Word(payload, 3)}, int(Word(payload, 2))}
 }
 
 // Advertise sends the RTR of a posted receive. Only a long one is exposed: an
@@ -20,11 +23,11 @@ func RoomOf(payload []byte) Room {
 // of it.
 func (c *Core) Advertise(p *Peer, e Envelope, r *Request) {
 	var w rdmaeng.Window
-	if len(r.Buf) > c.limit {
+	if r.Len() > c.limit {
 		w = c.Expose(r)
 	}
 	r.Advertised = true
-	c.Out.Control(p, e, w.Addr, w.Notify, uint64(len(r.Buf)))
+	c.Out.Control(p, e, w.Addr, w.Notify, uint64(r.Len()), w.Layout)
 }
 
 // Clear sends the CTS for a receive that an RTS of size bytes has matched. A
@@ -36,11 +39,11 @@ func (c *Core) Clear(p *Peer, e Envelope, r *Request, size int) {
 		return
 	}
 	var w rdmaeng.Window
-	if size <= len(r.Buf) {
+	if size <= r.Len() {
 		w = c.Expose(r)
 	}
-	c.Out.Control(p, e, w.Addr, w.Notify, uint64(len(r.Buf)))
-	if size > len(r.Buf) {
+	c.Out.Control(p, e, w.Addr, w.Notify, uint64(r.Len()), w.Layout)
+	if size > r.Len() {
 		c.Complete(r, ErrTruncate)
 	}
 }
@@ -48,7 +51,7 @@ func (c *Core) Clear(p *Peer, e Envelope, r *Request, size int) {
 // Cleared carries on a send whose RTS has been answered, by a CTS or by an RTR
 // that crossed it.
 func (c *Core) Cleared(p *Peer, r *Request, to Room) {
-	if len(r.Buf) > to.Capacity {
+	if r.Len() > to.Capacity {
 		c.Complete(r, nil) // the receiver knows from the RTS that it is too long
 		return
 	}
@@ -57,18 +60,22 @@ func (c *Core) Cleared(p *Peer, r *Request, to Room) {
 
 // Fill ends a receive with the data of an eager message.
 func (c *Core) Fill(r *Request, payload []byte) {
-	if len(payload) > len(r.Buf) {
+	if len(payload) > r.Len() {
 		c.Complete(r, ErrTruncate)
 		return
 	}
-	copy(r.Buf, payload)
+	if r.View.Type == nil {
+		copy(r.Buf, payload)
+	} else {
+		r.View.Unpack(payload, 0)
+	}
 	c.Complete(r, nil)
 }
 
 // Written ends a receive whose write has completed.
 func (c *Core) Written(r *Request, n rdmaeng.Notification) {
-	r.Status.Tag, r.Status.Size = n[1], NoticeSize(n)
-	if r.Status.Size > len(r.Buf) {
+	r.Status.Tag, r.Status.Size = n[1], n.Size()
+	if r.Status.Size > r.Len() {
 		c.Complete(r, ErrTruncate)
 		return
 	}
@@ -79,9 +86,9 @@ func (c *Core) Written(r *Request, n rdmaeng.Notification) {
 // long is not written: the notification alone tells its size.
 func (c *Core) Write(p *Peer, r *Request, to Room, rtsSent bool) {
 	t := &r.Transfer
-	*t = rdmaeng.Transfer{To: int(p.World), Src: r.Buf, Dst: to.Window, Notify: Notice(len(r.Buf), r.Tag, rtsSent)}
-	if to.Capacity < len(r.Buf) {
-		t.Src = nil
+	*t = rdmaeng.Transfer{To: int(p.World), Src: r.Buf, View: r.View, Dst: to.Window, Notify: Notice(r.Len(), r.Tag, rtsSent)}
+	if to.Capacity < r.Len() {
+		t.Src, t.View = nil, datatype.View{}
 	}
 	c.Count.Writes++
 	c.Dev.Start(t)

@@ -92,22 +92,30 @@ func (p *Protocol) PostSend(r *variants.Request) {
 		p.Complete(r, variants.ErrPeerDied)
 		return
 	}
-	if r.Mode == variants.Standard && p.eager(r.Ctx, r.Peer, r.Tag, r.Buf, true) {
+	if r.Mode == variants.Standard && r.Len() <= p.Limit() && p.eager(r.Ctx, r.Peer, r.Tag, r.Buf, true) {
 		p.Complete(r, nil)
 		return
 	}
 	p.number++
 	r.Ticket = p.number
 	c.sends.Push(r)
-	if len(r.Buf) <= p.Limit() {
+	if r.Len() <= p.Limit() {
 		if r.Mode == variants.Synchronous && p.Out.Eager(peer, c.envelope(variants.EnvDS, r.Tag, r.Ticket), r.Buf, true) {
 			return
 		}
 		p.Count.NoCredit++
 	}
-	slot, w := p.dev.Offer(r.Buf)
+	slot, w := p.offer(r)
 	p.Hold(r, slot)
-	p.Out.Control(peer, c.envelope(variants.RTS, r.Tag, r.Ticket), uint64(len(r.Buf)), w.Addr, w.Notify)
+	p.Out.Control(peer, c.envelope(variants.RTS, r.Tag, r.Ticket), uint64(r.Len()), w.Addr, w.Notify)
+}
+
+// offer lets the agent read what r sends.
+func (p *Protocol) offer(r *variants.Request) (slot int, w rdmaeng.Window) {
+	if r.View.Type == nil {
+		return p.dev.Offer(r.Buf)
+	}
+	return p.dev.OfferView(r.View)
 }
 
 // PostRecv implements variants.Protocol.
@@ -175,7 +183,7 @@ func (p *Protocol) receive(c *comm, r *variants.Request, e variants.Envelope, si
 	switch {
 	case peer.Failed:
 		p.Complete(r, variants.ErrPeerDied)
-	case size > len(r.Buf):
+	case size > r.Len():
 		p.Out.Control(peer, c.envelope(variants.Ack, e.Tag, e.Ticket)) // nothing to read
 		p.Complete(r, variants.ErrTruncate)
 	default:

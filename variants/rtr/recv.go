@@ -92,7 +92,7 @@ func (p *Protocol) receive(c *comm, r *variants.Request, e variants.Envelope, si
 // completes when the write has landed too, or at once if there will be none.
 func (p *Protocol) announced(r *variants.Request) {
 	r.Announced = true
-	if r.Status.Size > len(r.Buf) {
+	if r.Status.Size > r.Len() {
 		p.Complete(r, variants.ErrTruncate)
 	} else if r.Landed {
 		p.Complete(r, nil)

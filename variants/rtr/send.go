@@ -73,7 +73,7 @@ func (p *Protocol) PostSend(r *variants.Request) {
 		p.Complete(r, variants.ErrPeerDied)
 		return
 	}
-	if r.Mode == variants.Standard && p.eager(r.Ctx, r.Peer, r.Tag, r.Buf, true) {
+	if r.Mode == variants.Standard && r.Len() <= p.Limit() && p.eager(r.Ctx, r.Peer, r.Tag, r.Buf, true) {
 		p.Complete(r, nil)
 		return
 	}
@@ -85,32 +85,32 @@ func (p *Protocol) PostSend(r *variants.Request) {
 	}
 	s := &send{tag: r.Tag, number: r.Ticket, r: r}
 	d.push(s)
-	if len(r.Buf) <= p.Limit() {
+	if r.Len() <= p.Limit() {
 		if r.Mode == variants.Synchronous && p.Out.Eager(d.peer, c.envelope(variants.EnvD, r.Tag, r.Ticket), r.Buf, true) {
 			return
 		}
 		p.Count.NoCredit++
 	}
 	s.long = true
-	p.Out.Control(d.peer, c.envelope(variants.RTS, r.Tag, r.Ticket), uint64(len(r.Buf)))
+	p.Out.Control(d.peer, c.envelope(variants.RTS, r.Tag, r.Ticket), uint64(r.Len()))
 }
 
 // fast sends to a receive that was advertised before the send was posted.
 func (p *Protocol) fast(c *comm, peer *variants.Peer, r *variants.Request, a rtr) {
 	switch {
-	case len(r.Buf) <= p.Limit():
+	case r.Len() <= p.Limit():
 		p.Out.Insist(peer, c.envelope(variants.EnvD, r.Tag, r.Ticket), r.Buf)
 		p.Complete(r, nil)
-	case len(r.Buf) > a.Capacity:
+	case r.Len() > a.Capacity:
 		// The Env alone tells the receiver that the message is too long.
-		p.Out.Control(peer, c.envelope(variants.Env, r.Tag, a.number), uint64(len(r.Buf)))
+		p.Out.Control(peer, c.envelope(variants.Env, r.Tag, a.number), uint64(r.Len()))
 		p.Complete(r, nil)
 	case p.elide:
 		// The notification is the envelope. Until it is delivered no later
 		// message may leave, or it could match this receive (thesis fig. 3.20).
 		p.WriteAlone(peer, r, a.Room)
 	default:
-		p.Out.Control(peer, c.envelope(variants.Env, r.Tag, a.number), uint64(len(r.Buf)))
+		p.Out.Control(peer, c.envelope(variants.Env, r.Tag, a.number), uint64(r.Len()))
 		p.Write(peer, r, a.Room, false)
 	}
 }

@@ -40,7 +40,6 @@ import (
 	"strings"
 
 	"github.com/exanet-mpi/exanet/chart"
-	"github.com/exanet-mpi/exanet/variants"
 	"github.com/exanet-mpi/exanet/variants/world"
 )
 
@@ -216,7 +215,7 @@ func (s *Player) note(e world.Event) {
 		s.landed[e.ID] = len(s.Chart.Rows) - 1
 		return
 	case world.Noticed:
-		label := fmt.Sprintf("[%d, %s, rts_sent %d]", variants.NoticeSize(e.Notice), tag(e.Notice[1]), e.Notice[2])
+		label := fmt.Sprintf("[%d, %s, rts_sent %d]", e.Notice.Size(), tag(e.Notice[1]), e.Notice[2])
 		s.Chart.Arrows = append(s.Chart.Arrows, chart.Arrow{Kind: chart.Notice, From: e.Peer, To: e.Rank,
 			FromRow: s.landed[e.ID], ToRow: -1})
 		s.Chart.Arrive(s.takeTime(), len(s.Chart.Arrows)-1, label)

@@ -46,7 +46,7 @@ func (p *Protocol) PostRecv(r *variants.Request) {
 func (p *Protocol) assign(c *comm, l *inLane, r *variants.Request) {
 	r.Ticket, r.Ticketed = l.next, true
 	l.pass(l.next)
-	if len(r.Buf) > p.Limit() {
+	if r.Len() > p.Limit() {
 		p.Advertise(l.peer, c.envelope(variants.RTR, l.tag, r.Ticket), r)
 	}
 }

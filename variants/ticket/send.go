@@ -45,7 +45,7 @@ func (p *Protocol) PostSend(r *variants.Request) {
 		p.Complete(r, variants.ErrPeerDied)
 		return
 	}
-	if r.Mode == variants.Standard && p.eager(r.Ctx, r.Peer, r.Tag, r.Buf, true) {
+	if r.Mode == variants.Standard && r.Len() <= p.Limit() && p.eager(r.Ctx, r.Peer, r.Tag, r.Buf, true) {
 		p.Complete(r, nil)
 		return
 	}
@@ -57,7 +57,7 @@ func (p *Protocol) PostSend(r *variants.Request) {
 		p.fast(c, l, r, a)
 		return
 	}
-	if len(r.Buf) <= p.Limit() {
+	if r.Len() <= p.Limit() {
 		if r.Mode == variants.Synchronous && p.Out.Eager(l.peer, c.envelope(variants.EnvDS, r.Tag, r.Ticket), r.Buf, true) {
 			r.Delivered = true
 			l.posted.Push(r)
@@ -65,13 +65,13 @@ func (p *Protocol) PostSend(r *variants.Request) {
 		}
 		p.Count.NoCredit++
 	}
-	p.Out.Control(l.peer, c.envelope(variants.RTS, r.Tag, r.Ticket), uint64(len(r.Buf)))
+	p.Out.Control(l.peer, c.envelope(variants.RTS, r.Tag, r.Ticket), uint64(r.Len()))
 	l.posted.Push(r)
 }
 
 // fast sends to a receive that was advertised before the send was posted.
 func (p *Protocol) fast(c *comm, l *outLane, r *variants.Request, a rtr) {
-	if len(r.Buf) <= p.Limit() && p.Out.Eager(l.peer, c.envelope(variants.EnvD, r.Tag, r.Ticket), r.Buf, true) {
+	if r.Len() <= p.Limit() && p.Out.Eager(l.peer, c.envelope(variants.EnvD, r.Tag, r.Ticket), r.Buf, true) {
 		p.Complete(r, nil) // a synchronous send: the receive is known to be posted
 		return
 	}

@@ -92,7 +92,7 @@ var volatile = map[string]map[string]bool{
 	"variants.Outbox":  {"body": true},
 	"variants.Core":    {"spare": true, "spares": true},
 	"variants.Comms":   {"last": true},
-	"variants.Request": {"Ctx": true, "Buf": true, "Transfer": true, "Status": true, "Err": true, "inQueue": true},
+	"variants.Request": {"Ctx": true, "Buf": true, "View": true, "Transfer": true, "Status": true, "Err": true, "inQueue": true},
 	"ticket.comm":      {"lastIn": true, "lastOut": true},
 }
 
