@@ -2,9 +2,11 @@ package explore
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,15 +18,17 @@ import (
 
 // mutant is a fault that can be put into a source file.
 type mutant struct {
-	name, protocol, file string
-	was, is              []string
+	number          int // from one
+	name, protocols string
+	file            string
+	was, is         []string
 }
 
-func mutants(t *testing.T) (list []mutant) {
+func mutants(t *testing.T) (list []*mutant) {
 	text, err := os.ReadFile("testdata/mutants")
 	require.NoError(t, err)
 	for _, block := range strings.Split(string(text), "\n\n") {
-		var m mutant
+		m := &mutant{number: len(list) + 1}
 		for _, l := range strings.Split(strings.TrimSpace(block), "\n") {
 			switch {
 			case strings.HasPrefix(l, "< "):
@@ -34,61 +38,151 @@ func mutants(t *testing.T) (list []mutant) {
 			case l != "" && !strings.HasPrefix(l, "#"):
 				f := strings.Split(l, " | ")
 				require.Len(t, f, 3, l)
-				m.name, m.protocol, m.file = f[0], f[1], f[2]
+				m.name, m.protocols, m.file = f[0], f[1], f[2]
 			}
 		}
 		if m.name != "" {
+			require.Equal(t, len(m.was), len(m.is), m.name)
 			list = append(list, m)
 		}
 	}
 	return list
 }
 
-// huntVariable names the protocol that TestHunt explores. Only the mutants'
-// processes set it.
-const huntVariable = "EXANET_HUNT"
+// huntVariable names the protocol that TestHunt explores, and mutantVariable the
+// fault that is switched on in it. Only the mutants' processes set them.
+const (
+	huntVariable   = "EXANET_HUNT"
+	mutantVariable = "EXANET_MUTANT"
+)
 
 // found begins the line in which TestHunt says what it has found.
 const found = "violation: "
 
-// TestMutants puts each fault into the source, with go test -overlay, and shows
-// that the explorer finds it.
+// TestMutants puts all faults into the source at once, each with a switch, and
+// shows that the explorer finds each. The files are changed with go build's
+// -overlay, so the sources need no hooks.
 func TestMutants(t *testing.T) {
 	if testing.Short() {
-		t.Skip("builds the package once for each mutant")
+		t.Skip("explores every protocol with each fault")
 	}
 	root, err := filepath.Abs("../..")
 	require.NoError(t, err)
-	for _, m := range mutants(t) {
-		t.Run(m.name, func(t *testing.T) {
-			t.Parallel()
-			dir := t.TempDir()
-			path := filepath.Join(root, m.file)
-			source, err := os.ReadFile(path)
-			require.NoError(t, err)
-			text := string(source)
-			require.Equal(t, len(m.was), len(m.is))
-			for i := range m.was {
-				require.Contains(t, text, m.was[i]+"\n", "the mutant must be brought up to date with %s", m.file)
-				text = strings.Replace(text, m.was[i]+"\n", m.is[i]+"\n", 1)
-			}
-			changed := filepath.Join(dir, "mutant.go")
-			require.NoError(t, os.WriteFile(changed, []byte(text), 0o600))
-			overlay, err := json.Marshal(map[string]map[string]string{"Replace": {path: changed}})
-			require.NoError(t, err)
-			file := filepath.Join(dir, "overlay.json")
-			require.NoError(t, os.WriteFile(file, overlay, 0o600))
-			cmd := exec.Command("go", "test", "-vet=off", "-overlay", file, "-count=1", "-timeout", "120s", "-run", "^TestHunt$", "-v", ".")
-			cmd.Env = append(os.Environ(), huntVariable+"="+m.protocol)
-			begun := time.Now()
-			out, err := cmd.CombinedOutput()
-			require.Error(t, err, "the fault has not been found")
-			_, what, ok := strings.Cut(string(out), found)
-			require.True(t, ok, "%s", out)
-			what, _, _ = strings.Cut(what, "\n")
-			t.Logf("%4.1f s: %s", time.Since(begun).Seconds(), what)
-		})
+	dir := t.TempDir()
+	list := mutants(t)
+	binary := filepath.Join(dir, "hunt")
+	cmd := exec.Command("go", "test", "-c", "-vet=off", "-overlay", overlay(t, root, dir, list), "-o", binary, ".")
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	for _, m := range list {
+		for _, protocol := range strings.Split(m.protocols, ",") {
+			t.Run(protocol+"/"+m.name, func(t *testing.T) {
+				t.Parallel()
+				cmd := exec.Command(binary, "-test.run", "^TestHunt$", "-test.v", "-test.timeout", "120s", "-test.cpu", "1")
+				cmd.Env = append(os.Environ(), huntVariable+"="+protocol, fmt.Sprintf("%s=%d", mutantVariable, m.number))
+				begun := time.Now()
+				out, err := cmd.CombinedOutput()
+				require.Error(t, err, "the fault has not been found")
+				_, what, ok := strings.Cut(string(out), found)
+				require.True(t, ok, "%s", out)
+				what, _, _ = strings.Cut(what, "\n")
+				t.Logf("%4.1f s: %s", time.Since(begun).Seconds(), what)
+			})
+		}
 	}
+}
+
+// overlay writes the changed files and returns the name of the file that go
+// build's -overlay wants.
+func overlay(t *testing.T, root, dir string, list []*mutant) string {
+	changed := map[string][]string{} // lines, by file
+	for _, m := range list {
+		if changed[m.file] == nil {
+			text, err := os.ReadFile(filepath.Join(root, m.file))
+			require.NoError(t, err)
+			changed[m.file] = strings.Split(string(text), "\n")
+		}
+	}
+	originals := map[string][]string{}
+	for file, lines := range changed {
+		originals[file] = slices.Clone(lines)
+	}
+	for _, m := range list {
+		for i, was := range m.was {
+			at := slices.Index(originals[m.file], was)
+			require.GreaterOrEqual(t, at, 0, "%s must be brought up to date with %s: %q", m.name, m.file, was)
+			changed[m.file][at] = switched(t, changed[m.file][at], was, m.is[i], m.number)
+		}
+	}
+	replace := map[string]string{}
+	write := func(path, text string) {
+		name := filepath.Join(dir, fmt.Sprintf("%d.go", len(replace)))
+		require.NoError(t, os.WriteFile(name, []byte(text), 0o600))
+		replace[path] = name
+	}
+	for file, lines := range changed {
+		write(filepath.Join(root, file), strings.Join(lines, "\n"))
+		pkg := filepath.Dir(file)
+		if s := filepath.Join(root, pkg, "mutant.go"); replace[s] == "" {
+			write(s, fmt.Sprintf(switchFile, filepath.Base(pkg), mutantVariable))
+		}
+	}
+	text, err := json.Marshal(map[string]map[string]string{"Replace": replace})
+	require.NoError(t, err)
+	name := filepath.Join(dir, "overlay.json")
+	require.NoError(t, os.WriteFile(name, text, 0o600))
+	return name
+}
+
+// switchFile is added to each changed package.
+const switchFile = `package %s
+
+import (
+	"os"
+	"strconv"
+)
+
+var mutantNumber, _ = strconv.Atoi(os.Getenv(%q))
+
+func mutant(n int) bool { return mutantNumber == n }
+`
+
+// switched returns a line, which may have been switched for other mutants, that
+// does what the mutant's does if it is on. Lines that begin a block change their
+// condition.
+func switched(t *testing.T, line, was, is string, n int) string {
+	for _, k := range [][2]string{{"if ", " {"}, {"} else if ", " {"}, {"for ", " {"}, {"case ", ":"}} {
+		old, ok := condition(line, k)
+		if !ok {
+			continue
+		}
+		cond, ok := condition(is, k)
+		if strings.TrimSpace(is) == "default:" {
+			cond, ok = "true", true
+		}
+		require.True(t, ok, "%q for %q", is, was)
+		before, old := clause(old)
+		_, cond = clause(cond)
+		return k[0] + before + fmt.Sprintf("mutant(%d) && (%s) || !mutant(%d) && (%s)", n, cond, n, old) + k[1]
+	}
+	return fmt.Sprintf("if mutant(%d) { %s\n} else { %s\n}", n, is, line)
+}
+
+// condition returns what is between the keyword and the end of a line.
+func condition(line string, k [2]string) (string, bool) {
+	s, ok := strings.CutPrefix(strings.TrimSpace(line), k[0])
+	if !ok {
+		return "", false
+	}
+	return strings.CutSuffix(s, k[1])
+}
+
+// clause splits the condition of an if from the statement before it.
+func clause(s string) (before, cond string) {
+	if i := strings.Index(s, "; "); i >= 0 {
+		return s[:i+2], s[i+2:]
+	}
+	return "", s
 }
 
 // TestHunt explores the short plan for the protocol that a mutant is of.
