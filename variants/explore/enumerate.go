@@ -34,8 +34,7 @@ type head struct {
 	first     int
 }
 
-// heads returns the lists of a rank of at most n operations that make sense: a
-// Cancel has a request before it, and that one is cancelled once.
+// heads returns the lists of a rank of at most n operations that make sense.
 func (a Alphabet) heads(rank, n int) (all []head) {
 	lists := 0
 	longest := [][]world.Op{nil}
@@ -45,10 +44,10 @@ func (a Alphabet) heads(rank, n int) (all []head) {
 			h := head{ops: ops, first: lists}
 			lists++
 			for _, o := range a.Ranks[rank] {
+				if !follows(o, ops) {
+					continue
+				}
 				if o.Kind == world.Cancel {
-					if len(ops) == 0 || ops[len(ops)-1].Kind == world.Cancel || ops[len(ops)-1].Kind == world.Probe {
-						continue
-					}
 					o.Req = requests(ops) - 1
 				}
 				if length < n-1 {
@@ -63,6 +62,27 @@ func (a Alphabet) heads(rank, n int) (all []head) {
 		longest = longer
 	}
 	return all
+}
+
+// follows reports whether it makes sense that an operation comes after others: a
+// Cancel comes after the request that it is for, a Take after its Extract.
+func follows(o world.Op, ops []world.Op) bool {
+	switch o.Kind {
+	case world.Cancel:
+		return len(ops) > 0 && ops[len(ops)-1].Kind <= world.Recv
+	case world.Take:
+		extracted := 0
+		for _, p := range ops {
+			switch p.Kind {
+			case world.Extract:
+				extracted++
+			case world.Take:
+				extracted--
+			}
+		}
+		return extracted > 0
+	}
+	return true
 }
 
 // requests is the number of requests that operations post.
@@ -129,15 +149,15 @@ func each(heads []head, f func(n int, ops []world.Op)) {
 func spell(ops []world.Op, ranks, tags bool) string {
 	var b []byte
 	for _, o := range ops {
-		if ranks && o.Peer >= 0 && o.Kind != world.Cancel {
+		if ranks && o.Peer >= 0 && o.Kind != world.Cancel && o.Kind != world.Free && o.Kind != world.Take {
 			o.Peer = 1 - o.Peer
 		}
 		if tags && o.Tag > 0 {
 			o.Tag = 3 - o.Tag
 		}
-		b = append(b, byte(o.Kind), byte(o.Peer), byte(o.Tag), byte(o.Size), byte(o.Req), 0)
+		b = append(b, byte(o.Kind), byte(o.Peer), byte(o.Tag), byte(o.Size), byte(o.Req), byte(o.Comm)<<1)
 		if o.Sync {
-			b[len(b)-1] = 1
+			b[len(b)-1]++
 		}
 	}
 	return string(b)

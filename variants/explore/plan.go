@@ -14,11 +14,16 @@ type Part struct {
 	Pieces   int // in which writes land
 	Capacity int // of the mailboxes; 0: no limit
 	Exact    bool
+	Doubts   bool // who waits may ask at any moment (package optimistic)
+	Mortal   int  // ranks of which one dies
+	Broken   bool // programs that break the assumption of package optimistic
 	Programs iter.Seq[Family]
 }
 
 func (p Part) configure(cfg world.Config) world.Config {
 	cfg.Ranks, cfg.Pieces, cfg.Capacity = p.Ranks, p.Pieces, p.Capacity
+	cfg.Mortal, cfg.Broken = p.Mortal, p.Broken
+	cfg.Doubts = p.Doubts
 	return cfg
 }
 
@@ -26,7 +31,7 @@ func (p Part) configure(cfg world.Config) world.Config {
 // furthest, then everything small.
 func Plan(p world.Protocol, short, deep bool) []Part {
 	cfg := p.Config(2)
-	reduced, full, mixed := Reduced.Without(cfg), Full.Without(cfg), Mixed.Without(cfg)
+	reduced, full, mixed, two := Reduced.Without(cfg), Full.Without(cfg), Mixed.Without(cfg), TwoComms.Without(cfg)
 	sample := func(a Alphabet, n, count int, seed uint64) iter.Seq[Family] {
 		return Singles(Allowed(cfg, a.Sample(n, count, seed)))
 	}
@@ -47,6 +52,22 @@ func Plan(p world.Protocol, short, deep bool) []Part {
 		{Name: "sample of 4, full, mailboxes of 2", Ranks: 2, Pieces: 1, Capacity: 2, Programs: sample(full, 4, 20*many, 2)},
 		{Name: "sample of 2, 3 ranks", Ranks: 3, Pieces: 1, Programs: sample(mixed, 2, 500*times, 3)},
 		{Name: "sample of 3, 3 ranks", Ranks: 3, Pieces: 1, Programs: sample(mixed, 3, 20*times, 4)},
+	}
+	parts = append(parts,
+		Part{Name: "all of 2, two communicators", Ranks: 2, Pieces: 1, Programs: two.Programs(cfg, 2)},
+		Part{Name: "all of 3, communicators freed and reopened", Ranks: 2, Pieces: 1, Programs: Reused.Without(cfg).Programs(cfg, 3)},
+		Part{Name: "all of 1, full, either rank dies", Ranks: 2, Pieces: 2, Mortal: 2, Programs: full.Programs(cfg, 1)},
+		Part{Name: "all of 2, reduced, either rank dies", Ranks: 2, Pieces: 1, Mortal: 2, Programs: reduced.Programs(cfg, 2)},
+		Part{Name: "sample of 2, 3 ranks, one dies", Ranks: 3, Pieces: 1, Mortal: 1, Programs: sample(mixed, 2, 200*times, 7)})
+	if cfg.SizesMatch {
+		all := cfg
+		all.SizesMatch = false
+		sized := Sized
+		parts = append(parts,
+			Part{Name: "all of 2, reduced, who waits asks", Ranks: 2, Pieces: 1, Doubts: true, Programs: reduced.Programs(cfg, 2)},
+			Part{Name: "sample of 2, full, who waits asks", Ranks: 2, Pieces: 1, Doubts: true, Programs: sample(full, 2, 100*many, 8)},
+			Part{Name: "all of 3, one short and one long", Ranks: 2, Pieces: 1, Doubts: true, Broken: true, Programs: sized.Programs(all, 3)},
+			Part{Name: "all of 2, one short and one long, 2 pieces", Ranks: 2, Pieces: 2, Doubts: true, Broken: true, Programs: sized.Programs(all, 2)})
 	}
 	if !short {
 		parts = append(parts,

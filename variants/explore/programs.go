@@ -49,7 +49,17 @@ func probe(peer int, tag int32) world.Op {
 	return world.Op{Kind: world.Probe, Peer: peer, Tag: tag}
 }
 
+func extract(peer int, tag int32, size int) world.Op {
+	return world.Op{Kind: world.Extract, Peer: peer, Tag: tag, Size: size}
+}
+
 var cancel = world.Op{Kind: world.Cancel, Req: newest}
+
+// in is an operation in another communicator.
+func in(comm int, o world.Op) world.Op {
+	o.Comm = comm
+	return o
+}
 
 // newest stands for the newest request before a Cancel.
 const newest = -1
@@ -62,6 +72,38 @@ var Reduced = Alphabet{
 	Ranks: [][]world.Op{
 		{send(1, 1, Eager), send(1, 1, Long), ssend(1, 1, Eager), cancel},
 		{recv(0, 1, Small), recv(0, 1, Large), recv(0, anyTag, Large), recv(anySource, 1, Large), cancel},
+	},
+}
+
+// TwoComms is the reduced alphabet over two communicators.
+var TwoComms = Alphabet{
+	Name:  "two communicators",
+	About: "the reduced alphabet over two communicators",
+	Ranks: [][]world.Op{
+		{send(1, 1, Eager), send(1, 1, Long), ssend(1, 1, Eager), in(1, send(1, 1, Eager)), in(1, send(1, 1, Long)), cancel},
+		{recv(0, 1, Small), recv(0, 1, Large), recv(0, anyTag, Large), recv(anySource, 1, Large),
+			in(1, recv(0, 1, Small)), in(1, recv(0, 1, Large)), in(1, recv(0, anyTag, Large)), in(1, recv(anySource, 1, Large)), cancel},
+	},
+}
+
+// Reused has communicators that are freed and opened again under their ids.
+var Reused = Alphabet{
+	Name:  "reused",
+	About: "one rank sends, the other receives, both free the communicator and open the next with its id",
+	Ranks: [][]world.Op{
+		{send(1, 1, Eager), send(1, 1, Long), {Kind: world.Free}},
+		{recv(0, 1, Large), cancel, {Kind: world.Free}},
+	},
+}
+
+// Sized has what package optimistic must recognise: one rank sends, the other
+// receives, short and long.
+var Sized = Alphabet{
+	Name:  "sized",
+	About: "one rank sends, the other receives: short, long and synchronous, two tags, no wildcards",
+	Ranks: [][]world.Op{
+		{send(1, 1, Eager), send(1, 1, Long), ssend(1, 1, Eager), ssend(1, 1, Long), send(1, 2, Long)},
+		{recv(0, 1, Small), recv(0, 1, Large), recv(0, 2, Small)},
 	},
 }
 
@@ -93,7 +135,8 @@ func full(peer int) (ops []world.Op) {
 			}
 		}
 	}
-	return append(ops, recv(peer, 2, Small), recv(peer, 2, Large), probe(peer, 1), probe(anySource, anyTag), cancel)
+	return append(ops, recv(peer, 2, Small), recv(peer, 2, Large), probe(peer, 1), probe(anySource, anyTag),
+		extract(peer, 1, Large), extract(anySource, anyTag, Small), world.Op{Kind: world.Take}, cancel)
 }
 
 func mixed() (ops []world.Op) {
@@ -110,7 +153,8 @@ func (a Alphabet) Without(cfg world.Config) Alphabet {
 	for _, ops := range a.Ranks {
 		var keep []world.Op
 		for _, o := range ops {
-			if o.Kind == world.Probe && cfg.NoProbe || o.Peer == anySource && cfg.NoAnySource {
+			probes := o.Kind == world.Probe || o.Kind == world.Extract || o.Kind == world.Take
+			if probes && cfg.NoProbe || o.Peer == anySource && cfg.NoAnySource {
 				continue
 			}
 			keep = append(keep, o)
@@ -153,7 +197,7 @@ func sizesMatch(p world.Program) bool {
 // matches reports whether s, of rank from, is a send that a receive r of rank to
 // can take.
 func matches(s world.Op, from int, r world.Op, to int) bool {
-	return s.Kind == world.Send && r.Kind == world.Recv && s.Peer == to &&
+	return s.Kind == world.Send && r.Kind == world.Recv && s.Peer == to && s.Comm == r.Comm &&
 		(r.Peer == anySource || r.Peer == from) && (r.Tag == anyTag || r.Tag == s.Tag)
 }
 
@@ -165,7 +209,7 @@ func talks(p world.Program) bool {
 			if r.Kind == world.Cancel {
 				return true
 			}
-			if r.Kind == world.Probe {
+			if r.Kind == world.Probe || r.Kind == world.Extract {
 				r.Kind = world.Recv
 			}
 			for from, others := range p {

@@ -68,13 +68,13 @@ func (s *Player) move(verb, where string, nth int, half bool) error {
 		return fmt.Errorf("no rank %q (there are %s)", where, strings.Join(s.Chart.Names, ", "))
 	}
 	kinds := map[string]world.ActionKind{"deliver": world.Deliver, "write": world.Land, "notify": world.Notice,
-		"done": world.Finish, "flush": world.Flush}
+		"done": world.Finish, "flush": world.Flush, "doubt": world.Doubt, "die": world.Die, "tell": world.Tell}
 	kind, ok := kinds[verb]
 	if !ok {
 		return fmt.Errorf("unknown verb %q", verb)
 	}
-	if pair := kind == world.Deliver || kind == world.Land; pair != (to >= 0) {
-		return fmt.Errorf("%s takes a rank for done, notify and flush, and a pair as S->R otherwise", verb)
+	if pair := kind == world.Deliver || kind == world.Land || kind == world.Tell; pair != (to >= 0) {
+		return fmt.Errorf("%s takes a pair as S->R for deliver, write and tell, and a rank otherwise", verb)
 	}
 	could := func() (acts []world.Action) {
 		for _, a := range s.w.Enabled(nil) {
@@ -199,6 +199,10 @@ func (s *Player) parse(verb string, args []string) (o world.Op, err error) {
 		case "size":
 			if o.Size, err = strconv.Atoi(v); err != nil || o.Size < 0 || o.Size > 1<<20 {
 				return o, fmt.Errorf("size %q is not a number of bytes up to 1 MiB", v)
+			}
+		case "comm":
+			if o.Comm, err = strconv.Atoi(v); err != nil || o.Comm < 0 || o.Comm > 1 {
+				return o, fmt.Errorf("communicator %q is none (0, 1)", v)
 			}
 		case "as":
 			s.pending = v

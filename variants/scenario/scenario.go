@@ -102,7 +102,7 @@ func (s *Player) begin(args []string) error {
 	*s = Player{names: map[*world.Request]string{}, byName: map[string]*world.Request{},
 		blocked: map[int]*world.Request{}, arrows: map[int]int{}, landed: map[int]int{}}
 	p := world.Protocols[0]
-	var limit, capacity, pieces int
+	var limit, capacity, pieces, mortal, doubts, broken int
 	for _, a := range args {
 		k, v, has := strings.Cut(a, "=")
 		var err error
@@ -117,6 +117,12 @@ func (s *Player) begin(args []string) error {
 			capacity, err = strconv.Atoi(v)
 		case k == "pieces":
 			pieces, err = strconv.Atoi(v)
+		case k == "mortal":
+			mortal, err = strconv.Atoi(v)
+		case k == "doubts":
+			doubts, err = strconv.Atoi(v)
+		case k == "broken":
+			broken, err = strconv.Atoi(v)
 		default:
 			err = fmt.Errorf("unknown argument %q", a)
 		}
@@ -135,6 +141,7 @@ func (s *Player) begin(args []string) error {
 	}
 	cfg := p.Config(len(s.Chart.Names))
 	cfg.Limit, cfg.Capacity, cfg.Pieces = limit, capacity, pieces
+	cfg.Mortal, cfg.Doubts, cfg.Broken = min(max(mortal, 0), cfg.Ranks), doubts != 0, broken != 0
 	s.w = world.New(cfg, nil)
 	s.w.Log = s.note
 	return nil
@@ -180,6 +187,19 @@ func (s *Player) takeTime() string {
 func (s *Player) note(e world.Event) {
 	row := chart.Row{Rank: e.Rank}
 	switch e.Kind {
+	case world.Began:
+		switch a := e.Action; {
+		case e.Closing:
+			return
+		case a.Kind == world.Die:
+			row.Rank, row.Text = int(a.From), "dies"
+		case a.Kind == world.Tell:
+			row.Rank, row.Text = int(a.To), fmt.Sprintf("is told that %s has died", s.rankName(int(a.From)))
+		case a.Kind == world.Doubt:
+			row.Rank, row.Text = int(a.From), "has waited for long"
+		default:
+			return
+		}
 	case world.Posted:
 		row.Text = s.call(e.Request)
 	case world.Asked:

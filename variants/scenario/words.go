@@ -58,7 +58,7 @@ func (s *Player) outcome(e world.Event) string {
 	switch {
 	case e.Status.Cancelled:
 		return name + " cancelled"
-	case e.Request.Op.Kind == world.Send:
+	case e.Request.Op.Kind == world.Send && e.Err == nil:
 		return name + " complete"
 	case e.Err != nil && !errors.Is(e.Err, variants.ErrTruncate):
 		return fmt.Sprintf("%s fails: %v", name, e.Err)

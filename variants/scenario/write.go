@@ -22,6 +22,15 @@ func Write(about, protocol string, cfg world.Config, program world.Program, acts
 	if cfg.Capacity > 0 {
 		fmt.Fprintf(&b, " capacity=%d", cfg.Capacity)
 	}
+	if cfg.Mortal > 0 {
+		fmt.Fprintf(&b, " mortal=%d", cfg.Mortal)
+	}
+	if cfg.Doubts {
+		b.WriteString(" doubts=1")
+	}
+	if cfg.Broken {
+		b.WriteString(" broken=1")
+	}
 	if cfg.Pieces > 1 {
 		fmt.Fprintf(&b, " pieces=%d", cfg.Pieces)
 	}
@@ -48,11 +57,29 @@ func action(w *world.World, a world.Action, program world.Program, next []int) s
 		if o.Kind != world.Probe || !o.Block {
 			next[a.From]++
 		}
+		switch o.Kind {
+		case world.Free:
+			return from + " free\n" + from + " open"
+		case world.Take:
+			reqs := w.Requests(int(a.From))
+			for i := len(reqs) - 1; i >= 0; i-- {
+				if reqs[i].Held() {
+					return fmt.Sprintf("%s mrecv %d", from, i+1)
+				}
+			}
+			return "# " + from + " has extracted nothing"
+		}
 		return from + " " + operation(o)
 	case world.Deliver:
 		return fmt.Sprintf("deliver %s->%s", from, to)
 	case world.Flush:
 		return "flush " + from
+	case world.Doubt:
+		return "doubt " + from
+	case world.Die:
+		return "die " + from
+	case world.Tell:
+		return fmt.Sprintf("tell %s->%s", from, to)
 	}
 	nth, pair := 0, -1
 	if a.Kind == world.Land {
@@ -83,6 +110,14 @@ func action(w *world.World, a world.Action, program world.Program, next []int) s
 
 // operation is the line of an operation.
 func operation(o world.Op) string {
+	s := words(o)
+	if o.Comm > 0 {
+		s += fmt.Sprintf(" comm=%d", o.Comm)
+	}
+	return s
+}
+
+func words(o world.Op) string {
 	any := func(v int, wild int, name string) string {
 		if v == wild {
 			return "any"
@@ -103,6 +138,8 @@ func operation(o world.Op) string {
 		return fmt.Sprintf("%ssend to=%s tag=%s size=%d", i, peer, tag, o.Size)
 	case world.Recv:
 		return fmt.Sprintf("%srecv from=%s tag=%s size=%d", i, peer, tag, o.Size)
+	case world.Extract:
+		return fmt.Sprintf("improbe from=%s tag=%s size=%d", peer, tag, o.Size)
 	case world.Probe:
 		return fmt.Sprintf("%sprobe from=%s tag=%s", i, peer, tag)
 	}

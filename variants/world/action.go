@@ -17,6 +17,9 @@ const (
 	Notice                    // rank To looks at the notification of write N from From
 	Finish                    // rank From learns that its write N is done
 	Flush                     // rank From, whose messages were refused, tries again
+	Doubt                     // rank From has waited for long and asks (package optimistic)
+	Die                       // rank From dies
+	Tell                      // rank To is told that rank From has died
 )
 
 // Action is one step of the world.
@@ -30,28 +33,40 @@ type Action struct {
 // Enabled appends the actions that can be chosen now.
 func (w *World) Enabled(acts []Action) []Action {
 	for _, r := range w.ranks {
+		if r.dead {
+			continue
+		}
 		if r.ready() {
 			acts = append(acts, Action{Kind: Step, From: uint8(r.id)})
 		}
 		if r.pc == len(r.program) && r.chosen == 0 {
-			for i := range r.choices {
+			for i, o := range r.choices {
+				if o.Kind == Free && !r.idle(o.Comm) {
+					continue
+				}
 				acts = append(acts, Action{Kind: Step, From: uint8(r.id), N: uint8(i + 1)})
 			}
 		}
 	}
-	return w.inFlight(acts)
+	return w.deaths(w.inFlight(acts))
 }
 
 // inFlight appends the actions that carry on what is under way.
 func (w *World) inFlight(acts []Action) []Action {
 	n := w.cfg.Ranks
 	for i := range w.queues {
-		if len(w.queues[i].msgs) > 0 {
+		if len(w.queues[i].msgs) > 0 && !w.ranks[i%n].dead {
 			acts = append(acts, Action{Kind: Deliver, From: uint8(i / n), To: uint8(i % n)})
 		}
 	}
 	for _, r := range w.ranks {
 		for i, v := range r.writes {
+			if w.interrupted(v) {
+				if v.to != r.id && !r.dead && !v.finished {
+					acts = append(acts, Action{Kind: Finish, From: uint8(v.from), To: uint8(v.to), N: uint8(i)})
+				}
+				continue
+			}
 			a := Action{From: uint8(v.from), To: uint8(v.to), N: uint8(i), Agent: v.agent}
 			if !v.all {
 				a.Kind = Land
@@ -62,10 +77,16 @@ func (w *World) inFlight(acts []Action) []Action {
 				a.Kind = Notice
 				acts = append(acts, a)
 			}
-			if !v.finished {
+			if !v.finished && !r.dead {
 				a.Kind = Finish
 				acts = append(acts, a)
 			}
+		}
+		if r.dead {
+			continue
+		}
+		if r.doubts() {
+			acts = append(acts, Action{Kind: Doubt, From: uint8(r.id)})
 		}
 		if w.cfg.Capacity > 0 && r.proto.Busy() {
 			for to := range n {
@@ -87,6 +108,8 @@ func (r *rank) ready() bool {
 	switch o := &r.program[r.pc]; o.Kind {
 	case Probe:
 		return !o.Block || r.tried != r.moment
+	case Free:
+		return r.idle(o.Comm)
 	case Wait:
 		return o.Req >= len(r.reqs) || r.reqs[o.Req].r.Done
 	}
@@ -130,7 +153,7 @@ func (w *World) write(a Action) *write {
 // actor is the rank that an action gives an input to.
 func (w *World) actor(a Action) *rank {
 	switch a.Kind {
-	case Deliver, Notice:
+	case Deliver, Notice, Tell:
 		return w.ranks[a.To]
 	}
 	return w.ranks[a.From]
@@ -250,6 +273,14 @@ func (w *World) Do(a Action) {
 			w.queue(r.id, to).refused = false
 		}
 		r.progress()
+	case Doubt:
+		r.doubted = r.moment
+		r.proto.(doubter).Doubt()
+	case Die:
+		w.die(r)
+		return
+	case Tell:
+		w.tell(r, int(a.From))
 	}
 	r.settle()
 }
@@ -351,11 +382,35 @@ func (r *rank) step() {
 		}
 	case Cancel:
 		r.pc++
-		if o.Req < len(r.reqs) {
+		if o.Req < len(r.reqs) && r.reqs[o.Req].held == nil {
 			r.cancel(r.reqs[o.Req])
 		}
+	case Extract:
+		r.pc++
+		r.extract(o)
+	case Take:
+		r.pc++
+		r.takeNewest()
+	case Free:
+		r.pc++
+		if r.w.Log != nil {
+			r.w.log(Event{Kind: Renewed, Rank: r.id, Op: o})
+		}
+		r.proto.Close(r.ctx[o.Comm])
+		r.renew(o.Comm)
 	case Wait:
 		r.pc++
+	}
+}
+
+// takeNewest receives the newest message that has been extracted, if there is
+// one.
+func (r *rank) takeNewest() {
+	for i := len(r.reqs) - 1; i >= 0; i-- {
+		if r.reqs[i].held != nil {
+			r.take(r.reqs[i])
+			return
+		}
 	}
 }
 
@@ -381,9 +436,9 @@ func (w *World) Post(rank int, o Op) *Request {
 			w.log(Event{Kind: Renewed, Rank: rank, Op: o})
 		}
 		if o.Kind == Free {
-			r.proto.Close(r.ctx)
+			r.proto.Close(r.ctx[o.Comm])
 		} else {
-			r.renew()
+			r.renew(o.Comm)
 		}
 	}
 	r.settle()
@@ -391,12 +446,12 @@ func (w *World) Post(rank int, o Op) *Request {
 }
 
 func (r *rank) probe(o Op) bool {
-	st, found, err := r.proto.Probe(r.ctx, int32(o.Peer), o.Tag)
-	if err != nil {
+	st, found, err := r.proto.Probe(r.ctx[o.Comm], int32(o.Peer), o.Tag)
+	if err != nil && !r.told {
 		r.w.fail(r.id, "a probe returns an error: %v", err)
 	}
 	if found {
-		r.probes = append(r.probes, probed{op: o, st: st, after: len(r.reqs)})
+		r.probes = append(r.probes, probed{op: o, st: st, gen: r.ctx[o.Comm].Gen, after: len(r.reqs)})
 	}
 	if r.w.Log != nil {
 		r.w.log(Event{Kind: Probed, Rank: r.id, Op: o, Found: found, Status: st})
@@ -421,5 +476,6 @@ func (r *rank) cancel(q *Request) {
 type probed struct {
 	op    Op
 	st    variants.Status
+	gen   uint32
 	after int // requests posted before
 }

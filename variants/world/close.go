@@ -22,13 +22,25 @@ func (w *World) Run() {
 // differently, or that has kept an advertisement which it should have dropped,
 // fails here at the latest.
 func (w *World) Close() {
-	for _, r := range w.ranks {
+	if w.cfg.Broken || !w.together() {
+		return
+	}
+	for _, r := range w.living() {
+		for _, q := range r.reqs {
+			if q.held != nil {
+				r.take(q)
+				r.settle()
+				w.Run()
+			}
+		}
+	}
+	for _, r := range w.living() {
 		for _, m := range w.untaken(r.id) {
-			w.then(r.id, Op{Kind: Recv, Peer: m.Rank, Tag: m.Op.Tag, Size: max(m.Op.Size, 1)})
+			w.then(r.id, Op{Kind: Recv, Comm: m.Op.Comm, Peer: m.Rank, Tag: m.Op.Tag, Size: max(m.Op.Size, 1)})
 		}
 	}
 	long := w.cfg.Limit + 4
-	for _, r := range w.ranks {
+	for _, r := range w.living() {
 		for i := 0; i < len(r.reqs); i++ {
 			tries := 0
 			for q := r.reqs[i]; !q.r.Done && q.Op.Kind == Recv && w.failure == nil; {
@@ -44,7 +56,7 @@ func (w *World) Close() {
 				if tries++; tries > len(r.reqs) {
 					w.fail(r.id, "%s does not get any of the messages sent to it", w.Name(q))
 				}
-				w.then(from, Op{Kind: Send, Peer: r.id, Tag: tag, Size: min(q.Op.Size, long)})
+				w.then(from, Op{Kind: Send, Comm: q.Op.Comm, Peer: r.id, Tag: tag, Size: min(q.Op.Size, long)})
 			}
 		}
 	}
@@ -54,35 +66,49 @@ func (w *World) Close() {
 	}
 }
 
+// together reports whether all ranks have the same generations of the
+// communicators open. Where they have not, some request of a freed one may wait
+// for ever.
+func (w *World) together() bool {
+	for _, r := range w.living() {
+		for i := range r.ctx {
+			if r.ctx[i].Gen != w.living()[0].ctx[i].Gen {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // exchange sends the two last messages of every pair and tag in use.
 func (w *World) exchange(size int) {
 	type lane struct {
-		from, to int
-		tag      int32
+		comm, from, to int
+		tag            int32
 	}
 	var lanes []lane
 	used := make(map[lane]bool)
-	for _, r := range w.ranks {
+	for _, r := range w.living() {
 		for _, q := range r.reqs {
-			l := lane{r.id, q.Op.Peer, q.Op.Tag}
+			l := lane{q.Op.Comm, r.id, q.Op.Peer, q.Op.Tag}
 			if q.Op.Kind == Recv {
 				l.from, l.to = l.to, l.from
 			}
-			if l.from >= 0 && l.tag != variants.AnyTag && !used[l] {
+			if q.Op.Peer >= 0 && !w.ranks[q.Op.Peer].dead && l.tag != variants.AnyTag && !used[l] {
 				used[l] = true
 				lanes = append(lanes, l)
 			}
 		}
 	}
 	for _, l := range lanes {
-		s, r := Op{Kind: Send, Peer: l.to, Tag: l.tag, Size: size}, Op{Kind: Recv, Peer: l.from, Tag: l.tag, Size: size}
+		s, r := Op{Kind: Send, Comm: l.comm, Peer: l.to, Tag: l.tag, Size: size}, Op{Kind: Recv, Comm: l.comm, Peer: l.from, Tag: l.tag, Size: size}
 		w.then(l.from, s)
 		w.then(l.to, r)
 		r.Size++
 		w.then(l.to, r)
 		w.then(l.from, s)
 	}
-	for _, r := range w.ranks {
+	for _, r := range w.living() {
 		for _, q := range r.reqs {
 			if !q.r.Done {
 				w.fail(r.id, "%s is still incomplete although everything has a counterpart", w.Name(q))

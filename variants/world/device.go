@@ -33,6 +33,9 @@ func (d *device) TrySend(to int, h packetizer.Header, payload []byte) bool {
 		d.w.fail(d.rank.id, "a message of %d B is given to the device, which takes %d", len(payload), d.w.cfg.Limit)
 	}
 	q := d.w.queue(d.rank.id, to)
+	if d.w.ranks[to].dead {
+		return true // lost
+	}
 	if !d.w.room(d.rank.id, to) {
 		q.refused = true
 		return false
@@ -117,6 +120,9 @@ func (d *device) Test(t *rdmaeng.Transfer) (bool, error) {
 		if v := d.rank.writes[i]; v.t == t {
 			if v.finished && v.pieces > 0 {
 				t.Done = len(t.Src)
+			}
+			if v.finished && d.w.ranks[v.to].dead && !v.all {
+				return true, rdmaeng.ErrPeer
 			}
 			return v.finished, nil
 		}

@@ -73,7 +73,7 @@ func (v *write) hash() uint64 {
 }
 
 func (o Op) hash() uint64 {
-	return mix(mix(uint64(o.Kind)<<2|bit(o.Sync)<<1|bit(o.Block)|uint64(uint32(o.Tag))<<32) ^ uint64(uint32(o.Peer)) ^ uint64(o.Size)<<40 ^ uint64(o.Req)<<32)
+	return mix(mix(uint64(o.Kind)<<2|bit(o.Sync)<<1|bit(o.Block)|uint64(uint32(o.Tag))<<32) ^ uint64(uint32(o.Peer)) ^ uint64(o.Size)<<40 ^ uint64(o.Req)<<32 ^ uint64(o.Comm)<<60)
 }
 
 // Digests returns the parts of Digest that belong to the ranks, for
@@ -102,9 +102,7 @@ func (r *rank) digest() uint64 {
 		d.requests[reflect.ValueOf(&q.r).Pointer()] = q
 	}
 	d.add(uint64(r.chosen)<<32 | uint64(r.pc))
-	if r.tried == r.moment {
-		d.add(1)
-	}
+	d.add(bit(r.tried == r.moment) | bit(r.doubted == r.moment)<<1 | bit(r.dead)<<2 | bit(r.told)<<3)
 	d.value(reflect.ValueOf(r.proto))
 	for _, q := range r.reqs {
 		d.request(q)
@@ -160,6 +158,10 @@ func (d *digester) request(q *Request) {
 	r := &q.r
 	d.add(uint64(q.ID)<<4 | bit(r.Done)<<3 | bit(r.Err != nil)<<2 | bit(r.Cancelling)<<1)
 	d.add(q.doneBefore<<1 | bit(q.CancelledAt != 0))
+	if q.held != nil {
+		d.add(uint64(q.held.Kind)<<56 | uint64(q.held.Size)<<32 | uint64(q.held.Ticket))
+	}
+	d.add(uint64(q.gen))
 	d.status(r.Status)
 	if q.Op.Kind == Recv {
 		d.add(checksum(q.memory))

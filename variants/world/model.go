@@ -21,29 +21,42 @@ import (
 // Settled checks a state in which nothing is in flight and no program can go
 // on.
 func (w *World) Settled() {
-	for _, r := range w.ranks {
+	if w.cfg.Broken {
+		w.broken()
+		return
+	}
+	for _, r := range w.living() {
 		if w.failure == nil {
 			w.match(r)
 		}
 	}
-	for _, r := range w.ranks {
+	for _, r := range w.living() {
 		if w.failure == nil {
 			w.leftover(r)
 		}
 	}
 }
 
-// messagesTo returns the sends to a rank that were not cancelled, by source and
-// in the order of posting.
+// messagesTo returns the sends to a rank that were not cancelled, of ranks that
+// are alive, by source and in the order of posting.
 func (w *World) messagesTo(to int) (msgs []*Request) {
-	for _, r := range w.ranks {
+	for _, r := range w.living() {
 		for _, s := range r.reqs {
-			if s.Op.Kind == Send && s.Op.Peer == to && s.gen == w.ranks[to].ctx.Gen && !s.Cancelled() {
+			if s.Op.Kind == Send && s.Op.Peer == to && !w.apart(s) && !s.Cancelled() {
 				msgs = append(msgs, s)
 			}
 		}
 	}
 	return msgs
+}
+
+// old reports whether a request is of a communicator that its rank has freed.
+func (w *World) old(q *Request) bool { return q.gen != w.ranks[q.Rank].ctx[q.Op.Comm].Gen }
+
+// apart reports whether the peer of a request has another generation of its
+// communicator open.
+func (w *World) apart(q *Request) bool {
+	return q.Op.Peer >= 0 && w.ranks[q.Op.Peer].ctx[q.Op.Comm].Gen != q.gen
 }
 
 // match applies the rule to the receives of a rank.
@@ -52,7 +65,7 @@ func (w *World) match(r *rank) {
 	taken := make(map[*Request]*Request)
 	first := func(o Op, source int) *Request {
 		for _, m := range msgs {
-			if (source < 0 || m.Rank == source) && fits(o, m.Rank, m.Op.Tag) && taken[m] == nil {
+			if (source < 0 || m.Rank == source) && fits(o, m.Op, m.Rank) && taken[m] == nil {
 				return m
 			}
 		}
@@ -66,7 +79,16 @@ func (w *World) match(r *rank) {
 	}
 	for i, q := range r.reqs {
 		probes(i)
-		if q.Op.Kind != Recv || q.gen != r.ctx.Gen || !q.r.Done || q.status.Cancelled {
+		if q.Op.Kind != Recv || w.old(q) || w.bereft(q) || q.held == nil && !q.r.Done || q.status.Cancelled {
+			continue
+		}
+		if q.held != nil {
+			q.got = first(q.Op, int(q.held.Src))
+			if q.got == nil || q.got.Op.Size != q.held.Size || q.got.Op.Tag != q.held.Tag {
+				w.fail(r.id, "%s has extracted a message that it should not", w.Name(q))
+				return
+			}
+			taken[q.got] = q
 			continue
 		}
 		m := first(q.Op, int(q.status.Source))
@@ -86,10 +108,16 @@ func (w *World) match(r *rank) {
 	}
 	probes(len(r.reqs))
 	for i, q := range r.reqs {
-		if q.Op.Kind != Recv || q.gen != r.ctx.Gen {
+		if !q.r.Done && q.held == nil && w.depends(q) {
+			w.fail(r.id, "%s is incomplete although a rank that it depends on has died", w.Name(q))
+		}
+		if q.Op.Kind != Recv || w.old(q) || q.held != nil {
 			continue
 		}
 		if !q.r.Done {
+			if q.CancelledAt != 0 && w.apart(q) {
+				continue // the question waits until the other rank has opened the communicator
+			}
 			if q.CancelledAt != 0 {
 				w.fail(r.id, "%s was to be cancelled, and never completes", w.Name(q))
 			} else if m := first(q.Op, -1); m != nil {
@@ -101,6 +129,7 @@ func (w *World) match(r *rank) {
 	}
 	for _, s := range msgs {
 		switch q := taken[s]; {
+		case q != nil && q.held != nil:
 		case q != nil && !s.r.Done:
 			w.fail(s.Rank, "%s got the message of %s, which never completes", w.Name(q), w.Name(s))
 		case q == nil && s.r.Done && s.Op.Sync:
@@ -120,9 +149,12 @@ func (w *World) match(r *rank) {
 // its place would get. A message that was cancelled later may have been there.
 func (w *World) checkProbe(r *rank, p *probed, first func(Op, int) *Request) {
 	for _, s := range w.ranks[p.st.Source].reqs {
-		if s.Cancelled() && s.Op.Peer == r.id && fits(p.op, s.Rank, s.Op.Tag) && s.Op.Tag == p.st.Tag && s.Op.Size == p.st.Size {
+		if s.Cancelled() && s.Op.Peer == r.id && fits(p.op, s.Op, s.Rank) && s.Op.Tag == p.st.Tag && s.Op.Size == p.st.Size {
 			return
 		}
+	}
+	if w.ranks[p.st.Source].dead || p.gen != r.ctx[p.op.Comm].Gen {
+		return
 	}
 	m := first(p.op, int(p.st.Source))
 	if m == nil || m.Op.Tag != p.st.Tag || m.Op.Size != p.st.Size {
@@ -136,7 +168,7 @@ func (w *World) checkProbe(r *rank, p *probed, first func(Op, int) *Request) {
 // for.
 func (w *World) passedOver(r *rank, q *Request, later []*Request) {
 	for _, l := range later {
-		if l.Op.Kind == Recv && l.got != nil && q.fits(l.got.Rank, l.got.Op.Tag) && q.doneBefore>>(l.ID&63)&1 != 0 {
+		if l.Op.Kind == Recv && l.got != nil && q.takes(l.got) && q.doneBefore>>(l.ID&63)&1 != 0 {
 			w.fail(r.id, "%s was cancelled after %s had got a message that it matches", w.Name(q), w.Name(l))
 		}
 	}
@@ -173,24 +205,30 @@ func (w *World) leftover(r *rank) {
 	if w.cfg.NoProbe {
 		return
 	}
-	left := w.untaken(r.id)
-	for source := range w.ranks {
-		st, found, _ := r.proto.Probe(r.ctx, int32(source), variants.AnyTag)
-		var want *Request
-		for _, m := range left {
-			if m.Rank == source {
-				want = m
-				break
-			}
+	for comm := range r.ctx {
+		for _, source := range w.living() {
+			w.kept(r, comm, source.id)
 		}
-		switch {
-		case found && want == nil:
-			w.fail(r.id, "a message from rank %d, tag %d, %d B is kept, which nobody sent or somebody got", source, st.Tag, st.Size)
-		case !found && want != nil:
-			w.fail(r.id, "%s has not been received, and a probe does not find it", w.Name(want))
-		case found && (st.Tag != want.Op.Tag || st.Size != want.Op.Size):
-			w.fail(r.id, "a probe finds tag %d, %d B instead of %s", st.Tag, st.Size, w.Name(want))
+	}
+}
+
+// kept checks what a rank has of messages from a source that nobody got.
+func (w *World) kept(r *rank, comm, source int) {
+	st, found, _ := r.proto.Probe(r.ctx[comm], int32(source), variants.AnyTag)
+	var want *Request
+	for _, m := range w.untaken(r.id) {
+		if m.Rank == source && m.Op.Comm == comm {
+			want = m
+			break
 		}
+	}
+	switch {
+	case found && want == nil:
+		w.fail(r.id, "a message from rank %d, tag %d, %d B is kept, which nobody sent or somebody got", source, st.Tag, st.Size)
+	case !found && want != nil:
+		w.fail(r.id, "%s has not been received, and a probe does not find it", w.Name(want))
+	case found && (st.Tag != want.Op.Tag || st.Size != want.Op.Size):
+		w.fail(r.id, "a probe finds tag %d, %d B instead of %s", st.Tag, st.Size, w.Name(want))
 	}
 }
 

@@ -17,9 +17,9 @@ const (
 	Cancel
 	Wait
 	Extract // a matched probe: what it finds is received by Take
-	Take
-	Free // close the communicator
-	Open // and open it in its next generation
+	Take    // of a program: what the newest Extract has found
+	Free    // close the communicator; a program opens the next generation at once
+	Open    // open the communicator in its next generation; not in programs
 )
 
 // Op is one operation of a rank.
@@ -31,6 +31,7 @@ type Op struct {
 	Peer    int   // rank, or variants.AnySource
 	Tag     int32 // or variants.AnyTag
 	Size    int   // bytes of the message or of the receive buffer
+	Comm    int   // communicator: 0 or 1
 	Req     int   // Cancel, Wait, Take: which request of the rank, in the order of posting
 }
 
@@ -53,6 +54,14 @@ func tagName(t int32) string {
 }
 
 func (o Op) String() string {
+	s := o.words()
+	if o.Comm > 0 {
+		s += fmt.Sprintf(", communicator %d", o.Comm)
+	}
+	return s
+}
+
+func (o Op) words() string {
 	switch o.Kind {
 	case Send:
 		name := "send"

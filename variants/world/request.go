@@ -38,6 +38,9 @@ type Request struct {
 // Done reports whether the request has completed.
 func (q *Request) Done() bool { return q.r.Done }
 
+// Held reports whether the message of a matched probe has not been received yet.
+func (q *Request) Held() bool { return q.held != nil }
+
 // Status returns what a completed receive tells, and its error.
 func (q *Request) Status() (variants.Status, error) { return q.r.Status, q.r.Err }
 
@@ -52,9 +55,9 @@ func (q *Request) pattern(i int) byte {
 
 // request makes a request of a rank, and the buffer if it is a receive.
 func (r *rank) request(o Op) *Request {
-	q := &Request{Op: o, Rank: r.id, ID: len(r.reqs), gen: r.ctx.Gen}
+	q := &Request{Op: o, Rank: r.id, ID: len(r.reqs), gen: r.ctx[o.Comm].Gen}
 	q.r.Reset()
-	q.r.Ctx, q.r.Peer, q.r.Tag = r.ctx, int32(o.Peer), o.Tag
+	q.r.Ctx, q.r.Peer, q.r.Tag = r.ctx[o.Comm], int32(o.Peer), o.Tag
 	r.reqs = append(r.reqs, q)
 	if o.Kind == Recv {
 		q.memory = make([]byte, o.Size+2*guardSize)
@@ -70,8 +73,8 @@ func (r *rank) request(o Op) *Request {
 // extract makes a request for the message that a matched probe finds. In MPI's
 // rule it is a receive that was posted now. It returns nil if there is none.
 func (r *rank) extract(o Op) *Request {
-	m, found, err := r.proto.Extract(r.ctx, int32(o.Peer), o.Tag)
-	if err != nil {
+	m, found, err := r.proto.Extract(r.ctx[o.Comm], int32(o.Peer), o.Tag)
+	if err != nil && !r.told {
 		r.w.fail(r.id, "a matched probe returns an error: %v", err)
 	}
 	if !found {
@@ -97,10 +100,22 @@ func (r *rank) take(q *Request) {
 	r.proto.PostMatched(&q.r, m)
 }
 
-// renew opens the next generation of the communicator.
-func (r *rank) renew() {
-	r.ctx = &variants.Context{ID: contextID, Gen: r.ctx.Gen + 1, Rank: r.ctx.Rank}
-	r.proto.Open(r.ctx)
+// renew opens the next generation of a communicator that has been closed.
+func (r *rank) renew(comm int) {
+	was := r.ctx[comm]
+	r.ctx[comm] = &variants.Context{ID: was.ID, Gen: was.Gen + 1, Rank: was.Rank}
+	r.proto.Open(r.ctx[comm])
+}
+
+// idle reports whether a rank has nothing left to do in a communicator, and can
+// free it.
+func (r *rank) idle(comm int) bool {
+	for _, q := range r.reqs {
+		if q.Op.Comm == comm && !q.r.Done {
+			return false
+		}
+	}
+	return true
 }
 
 // post posts a send or receive.
@@ -120,7 +135,7 @@ func (r *rank) post(o Op) *Request {
 	r.posted(q)
 	if o.Sync {
 		q.r.Mode = variants.Synchronous
-	} else if r.proto.TrySend(r.ctx, q.r.Peer, q.r.Tag, q.r.Buf) {
+	} else if r.proto.TrySend(r.ctx[o.Comm], q.r.Peer, q.r.Tag, q.r.Buf) {
 		q.r.Done = true
 		return q
 	}
@@ -170,7 +185,7 @@ func (r *rank) complete(q *Request) {
 		w.fail(r.id, "%s has the status cancelled, but nobody asked for that", w.Name(q))
 	}
 	if q.Op.Kind == Send {
-		if q.err != nil {
+		if q.err != nil && !w.excused(q) {
 			w.fail(r.id, "%s ends with an error: %v", w.Name(q), q.err)
 		}
 		// The program may now use the buffer for something else.
@@ -187,13 +202,15 @@ func (r *rank) complete(q *Request) {
 		}
 		return
 	}
-	r.received(q)
+	if q.err == nil || errors.Is(q.err, variants.ErrTruncate) || !w.excused(q) {
+		r.received(q)
+	}
 }
 
 // received checks the status and the contents of a receive.
 func (r *rank) received(q *Request) {
 	w, st := r.w, q.status
-	if !q.fits(int(st.Source), st.Tag) || st.Source < 0 || int(st.Source) >= w.cfg.Ranks {
+	if !fits(q.Op, Op{Comm: q.Op.Comm, Tag: st.Tag}, int(st.Source)) || st.Source < 0 || int(st.Source) >= w.cfg.Ranks {
 		w.fail(r.id, "%s completes with source %d and tag %d", w.Name(q), st.Source, st.Tag)
 		return
 	}
@@ -204,7 +221,7 @@ func (r *rank) received(q *Request) {
 	}
 	known := false
 	for _, s := range w.ranks[st.Source].reqs {
-		if s.Op.Kind != Send || s.gen != q.gen || s.Op.Peer != r.id || s.Op.Tag != st.Tag || s.Op.Size != st.Size {
+		if s.Op.Kind != Send || s.gen != q.gen || s.Op.Peer != r.id || s.Op.Comm != q.Op.Comm || s.Op.Tag != st.Tag || s.Op.Size != st.Size {
 			continue
 		}
 		known = true
@@ -268,11 +285,13 @@ func (r *rank) unchanged(q *Request) {
 	}
 }
 
-// fits reports whether a receive takes messages from a source with a tag.
-func (q *Request) fits(source int, tag int32) bool { return fits(q.Op, source, tag) }
+// takes reports whether a receive takes the message of a send.
+func (q *Request) takes(s *Request) bool { return q.gen == s.gen && fits(q.Op, s.Op, s.Rank) }
 
-func fits(o Op, source int, tag int32) bool {
-	return (o.Peer == int(variants.AnySource) || o.Peer == source) && (o.Tag == variants.AnyTag || o.Tag == tag)
+// fits reports whether a receive or probe takes the message of a send of a rank.
+func fits(o, send Op, source int) bool {
+	return o.Comm == send.Comm && (o.Peer == int(variants.AnySource) || o.Peer == source) &&
+		(o.Tag == variants.AnyTag || o.Tag == send.Tag)
 }
 
 func allGuard(b []byte) bool {
@@ -297,7 +316,7 @@ func checksum(b []byte) uint64 {
 func (w *World) synchronous() {
 	for _, r := range w.ranks {
 		for _, s := range r.reqs {
-			if s.Op.Sync && s.DoneAt != 0 && !s.status.Cancelled {
+			if s.Op.Sync && s.DoneAt != 0 && s.err == nil && !s.status.Cancelled {
 				w.assign(s.Op.Peer)
 			}
 		}
@@ -321,7 +340,7 @@ func (w *World) assign(to int) {
 	}
 	for _, r := range w.ranks {
 		for _, s := range r.reqs {
-			if s.Op.Kind == Send && s.Op.Peer == to && s.Op.Sync && s.DoneAt != 0 && !s.status.Cancelled && !taken[s] {
+			if s.Op.Kind == Send && s.Op.Peer == to && s.Op.Sync && s.DoneAt != 0 && s.err == nil && !s.status.Cancelled && !taken[s] {
 				sends = append(sends, s)
 			}
 		}
@@ -338,7 +357,7 @@ func (w *World) assign(to int) {
 // augment gives send s a receive, moving others to other receives if need be.
 func augment(s *Request, recvs []*Request, partner map[*Request]*Request, seen map[*Request]bool) bool {
 	for _, q := range recvs {
-		if seen[q] || !q.fits(s.Rank, s.Op.Tag) {
+		if seen[q] || !q.takes(s) {
 			continue
 		}
 		seen[q] = true

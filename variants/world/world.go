@@ -70,6 +70,14 @@ type Config struct {
 	NoProbe, NoAnySource bool
 	// Short sends match short receives only, and long ones long ones.
 	SizesMatch bool
+	// Broken says that the programs break this. Each send and receive that
+	// would match must then end, with the error that Doubt.go of the protocol
+	// promises, see assumptions.go.
+	Broken bool
+	// Doubts lets a rank that waits ask its peers at any moment.
+	Doubts bool
+	// Mortal is the number of ranks, the last ones, of which one dies.
+	Mortal int
 }
 
 // World is one state of the universe. It is not safe for concurrent use.
@@ -95,7 +103,7 @@ type World struct {
 type rank struct {
 	w       *World
 	id      int
-	ctx     *variants.Context
+	ctx     [comms]*variants.Context
 	proto   variants.Protocol
 	dev     *device
 	program []Op
@@ -111,6 +119,9 @@ type rank struct {
 	given   uint64 // like history, with the contents of what it has been given
 	touched uint64 // fingerprint of what has been done to its memory and its writes besides
 	tried   int    // moment of a blocking probe that found nothing
+	doubted int    // moment of the last doubt
+	dead    bool
+	told    bool // that somebody has died
 	writes  []*write
 }
 
@@ -150,8 +161,11 @@ type Violation struct {
 
 func (v *Violation) Error() string { return fmt.Sprintf("rank %d: %s", v.Rank, v.What) }
 
-// contextID of the one communicator there is.
-const contextID = 7
+// comms is the number of communicators; contextID the id of the first.
+const (
+	comms     = 2
+	contextID = 7
+)
 
 // New makes a world whose ranks execute a program, one list of operations for
 // each. Lists may be missing.
@@ -164,10 +178,13 @@ func New(cfg Config, program Program) *World {
 	}
 	w := &World{cfg: cfg, queues: make([]queue, cfg.Ranks*cfg.Ranks), digests: make([]uint64, cfg.Ranks)}
 	for i := range cfg.Ranks {
-		r := &rank{w: w, id: i, ctx: &variants.Context{ID: contextID, Rank: int32(i)}, tried: -1}
+		r := &rank{w: w, id: i, tried: -1}
 		r.dev = &device{w: w, rank: r}
 		r.proto = cfg.Make(i, r.dev)
-		r.proto.Open(r.ctx)
+		for j := range r.ctx {
+			r.ctx[j] = &variants.Context{ID: contextID + uint32(j), Rank: int32(i)}
+			r.proto.Open(r.ctx[j])
+		}
 		if i < len(program) {
 			r.program = program[i]
 		}
