@@ -110,6 +110,13 @@ func overlay(t *testing.T, root, dir string, list []*mutant) string {
 	for _, m := range list {
 		for i, was := range m.was {
 			at := slices.Index(originals[m.file], was)
+			for n := range i { // the same line again: where it occurs next
+				if m.was[n] == was && at >= 0 {
+					next := slices.Index(originals[m.file][at+1:], was)
+					require.GreaterOrEqual(t, next, 0, "%s: %q does not occur that often", m.name, was)
+					at += 1 + next
+				}
+			}
 			require.GreaterOrEqual(t, at, 0, "%s must be brought up to date with %s: %q", m.name, m.file, was)
 			changed[m.file][at] = switched(t, changed[m.file][at], was, m.is[i], m.number)
 		}
@@ -164,6 +171,9 @@ func switched(t *testing.T, line, was, is string, n int) string {
 		before, old := clause(old)
 		_, cond = clause(cond)
 		return k[0] + before + fmt.Sprintf("mutant(%d) && (%s) || !mutant(%d) && (%s)", n, cond, n, old) + k[1]
+	}
+	if name, _, ok := strings.Cut(is, " := "); ok { // the variable must outlive the switch
+		return line + fmt.Sprintf("\nif mutant(%d) { %s = %s }", n, name, is[len(name)+4:])
 	}
 	return fmt.Sprintf("if mutant(%d) { %s\n} else { %s\n}", n, is, line)
 }

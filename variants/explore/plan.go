@@ -60,14 +60,9 @@ func Plan(p world.Protocol, short, deep bool) []Part {
 		Part{Name: "all of 2, reduced, either rank dies", Ranks: 2, Pieces: 1, Mortal: 2, Programs: reduced.Programs(cfg, 2)},
 		Part{Name: "sample of 2, 3 ranks, one dies", Ranks: 3, Pieces: 1, Mortal: 1, Programs: sample(mixed, 2, 200*times, 7)})
 	if cfg.SizesMatch {
-		all := cfg
-		all.SizesMatch = false
-		sized := Sized
 		parts = append(parts,
 			Part{Name: "all of 2, reduced, who waits asks", Ranks: 2, Pieces: 1, Doubts: true, Programs: reduced.Programs(cfg, 2)},
-			Part{Name: "sample of 2, full, who waits asks", Ranks: 2, Pieces: 1, Doubts: true, Programs: sample(full, 2, 100*many, 8)},
-			Part{Name: "all of 3, one short and one long", Ranks: 2, Pieces: 1, Doubts: true, Broken: true, Programs: sized.Programs(all, 3)},
-			Part{Name: "all of 2, one short and one long, 2 pieces", Ranks: 2, Pieces: 2, Doubts: true, Broken: true, Programs: sized.Programs(all, 2)})
+			Part{Name: "sample of 2, full, who waits asks", Ranks: 2, Pieces: 1, Doubts: true, Programs: sample(full, 2, 100*many, 8)})
 	}
 	if !short {
 		parts = append(parts,
