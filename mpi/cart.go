@@ -36,22 +36,26 @@ func (c *Comm) Cart(dims []int, periods []bool, reorder bool) (*Comm, error) {
 
 // first makes a communicator of the first n ranks, with a topology.
 func (c *Comm) first(op string, n int, topology any) (*Comm, error) {
-	d, err := c.everybody(op, 0).agree()
-	if err != nil || c.Rank() >= n {
-		return nil, err
-	}
-	members := c.members
-	if n < c.size {
-		if members, err = members.RangeIncl([]group.Range{{First: 0, Last: n - 1, Stride: 1}}); err != nil {
+	var members *group.Group
+	var err error
+	switch {
+	case n == c.size:
+		members = c.members
+	case c.Rank() < n:
+		if members, err = c.members.RangeIncl([]group.Range{{First: 0, Last: n - 1, Stride: 1}}); err != nil {
 			return nil, c.fail(op, noValue, noValue, noValue, err, "")
 		}
 	}
-	out, err := c.found(op, d, members, c.Rank())
+	t := c.everybody(op, 0)
+	d, err := t.agree()
 	if err != nil {
 		return nil, err
 	}
-	out.topology = topology
-	return out, nil
+	out, err := t.found(d, members, c.Rank())
+	if out != nil {
+		out.topology = topology
+	}
+	return out, err
 }
 
 // grid returns the grid of a communicator that Cart or CartSub has made.

@@ -97,7 +97,7 @@ func (c *Comm) tooMany(op string) error {
 	return c.fail(op, noValue, noValue, noValue, ErrTooMany, "free communicators that are not needed")
 }
 
-// withdraw takes back a proposal that has not been accepted.
+// withdraw takes back a proposal that no rank has accepted.
 func (k *rank) withdraw(d ident) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

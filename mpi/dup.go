@@ -1,26 +1,36 @@
 package mpi
 
-import (
-	"github.com/exanet-mpi/exanet/group"
-)
+import "github.com/exanet-mpi/exanet/group"
 
 // found makes the communicator of a group, in which this process is rank me,
-// with an ident that its members agree upon. All members call it; it returns at
-// rank 0 when all have opened the communicator. The errors are those of op on c.
-func (c *Comm) found(op string, d ident, members *group.Group, me int) (*Comm, error) {
-	k := c.rank
-	n := &Comm{rank: k, id: d, members: members, size: members.Size(), handler: c.Errhandler()}
-	n.p2p, n.coll = k.open(d, members, me)
-	if _, err := n.everybody(op, 0).gather(nil, nil); err != nil {
+// with an ident that a team has agreed upon. The whole team calls it, with nil
+// if this process is not in the group. At the root, whose ident it is, it returns
+// when all have opened the communicator.
+func (t *team) found(d ident, members *group.Group, me int) (*Comm, error) {
+	var n *Comm
+	if members != nil {
+		n = t.c.derive(d, members, me)
+	}
+	if _, err := t.gather(nil, nil); err != nil {
 		n.abandon()
 		return nil, err
 	}
 	return n, nil
 }
 
+// derive makes and opens a communicator that inherits from c.
+func (c *Comm) derive(d ident, members *group.Group, me int) *Comm {
+	n := &Comm{rank: c.rank, id: d, members: members, size: members.Size(), handler: c.Errhandler()}
+	n.p2p, n.coll = c.rank.open(d, members, me)
+	return n
+}
+
 // abandon closes a communicator that not all members have opened. Others may
 // open it still, so its slot is never used again.
 func (c *Comm) abandon() {
+	if c == nil {
+		return
+	}
 	c.spoiled = true
 	c.freed.Store(true)
 	c.rank.shut(c)
@@ -51,6 +61,7 @@ func (c *Comm) Dup() (*Comm, error) {
 	}
 	d.topology = c.topology
 	if err := d.copyAttrs("Dup", c); err != nil {
+		_ = d.Free() // the others have theirs
 		return nil, err
 	}
 	return d, nil
@@ -63,11 +74,16 @@ func (c *Comm) dup(op string) (*Comm, error) {
 	if c.local != nil {
 		return c.dupInter(op)
 	}
-	d, err := c.everybody(op, 0).agree()
+	return c.everybody(op, 0).dup()
+}
+
+// dup duplicates the communicator of a team that is all of it.
+func (t *team) dup() (*Comm, error) {
+	d, err := t.agree()
 	if err != nil {
 		return nil, err
 	}
-	return c.found(op, d, c.members, c.Rank())
+	return t.found(d, t.c.members, t.c.Rank())
 }
 
 // Free gives the communicator up (MPI_Comm_free). All its ranks call it; it does

@@ -26,15 +26,15 @@ func (c *Comm) InterCreate(leader int, bridge *Comm, remote, tag int) (*Comm, er
 	if leader < 0 || leader >= c.size {
 		return nil, c.fail(op, leader, tag, noValue, ErrRank, "ranks of this communicator are 0 to "+itoa(c.size-1))
 	}
-	local, err := c.dup(op)
-	if err != nil {
+	t := c.everybody(op, leader)
+	local, err := t.dup()
+	if err != nil && t.me > 0 {
 		return nil, err
 	}
-	t := local.everybody(op, leader)
 	head := make([]int64, headWords)
 	var theirs []int64
 	if t.me == 0 {
-		head, theirs, err = local.greet(op, bridge, remote, tag)
+		theirs, err = c.greet(op, bridge, remote, tag, head, err)
 	}
 	if err = t.cast(head, err); err == nil {
 		if t.me > 0 {
@@ -43,50 +43,48 @@ func (c *Comm) InterCreate(leader int, bridge *Comm, remote, tag int) (*Comm, er
 		err = t.cast(theirs, nil)
 	}
 	if err != nil {
-		_ = local.Free()
+		if local != nil {
+			_ = local.Free()
+		}
 		return nil, err
 	}
 	worlds := make([]int32, len(theirs))
 	for i, w := range theirs {
 		worlds[i] = int32(w)
 	}
-	return local.face(op, identOf(head[headIdent]), group.Of(worlds), leader, int(head[headLeader]))
+	return local.face(t, identOf(head[headIdent]), group.Of(worlds), int(head[headLeader]))
 }
 
 // What a leader tells the other group of its own.
 const (
-	headSize   = iota // number of ranks
-	headLeader        // the leader's rank in its group
-	headWorld         // and in the job
-	headIdent         // proposed; of the two, that of the lower rank in the job is taken
+	headSize    = iota // number of ranks
+	headLeader         // the leader's rank in its group
+	headWorld          // and in the job
+	headIdent          // proposed; of the two, that of the lower rank in the job is taken
+	headVerdict        // whether the group can go on
 	headWords
 )
 
-// greet exchanges heads and groups with the leader of the other group.
-func (c *Comm) greet(op string, bridge *Comm, remote, tag int) (head, theirs []int64, err error) {
+// greet exchanges heads and groups with the leader of the other group. bad is
+// what this group has to say instead.
+func (c *Comm) greet(op string, bridge *Comm, remote, tag int, head []int64, bad error) (theirs []int64, err error) {
 	if err := bridge.usableWithin(op); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if remote < 0 || remote >= bridge.size || remote == bridge.Rank() {
-		return nil, nil, bridge.fail(op, remote, tag, noValue, ErrRank, "it is the rank of the other group's leader, from 0 to "+itoa(bridge.size-1))
+		return nil, bridge.fail(op, remote, tag, noValue, ErrRank, "it is the rank of the other group's leader, from 0 to "+itoa(bridge.size-1))
 	}
 	if tag < 0 || tag > MaxTag {
-		return nil, nil, bridge.fail(op, remote, tag, noValue, ErrTag, "tags are 0 to "+itoa(MaxTag))
+		return nil, bridge.fail(op, remote, tag, noValue, ErrTag, "tags are 0 to "+itoa(MaxTag))
 	}
-	k := c.rank
-	mine, err := c.propose(op)
-	if err != nil {
-		return nil, nil, err
+	p := c.offer(op, bad)
+	out := []int64{int64(c.size), int64(c.Rank()), int64(c.rank.fab.Rank()), p.ident.word(), int64(verdictOf(p.bad))}
+	err = bridge.swap(op, bridge.coll, remote, tagOf(tag), out, head)
+	taken := head[headWorld] > out[headWorld]
+	if err = p.decide(c, op, err, verdict(head[headVerdict]), taken); err != nil {
+		return nil, err
 	}
-	head = make([]int64, headWords)
-	out := []int64{int64(c.size), int64(c.Rank()), int64(k.fab.Rank()), mine.word()}
-	if err := bridge.swap(op, bridge.coll, remote, tagOf(tag), out, head); err != nil {
-		k.withdraw(mine)
-		return nil, nil, err
-	}
-	if head[headWorld] < out[headWorld] {
-		k.withdraw(mine)
-	} else {
+	if taken {
 		head[headIdent] = out[headIdent]
 	}
 	ours := make([]int64, 0, c.size)
@@ -95,14 +93,47 @@ func (c *Comm) greet(op string, bridge *Comm, remote, tag int) (head, theirs []i
 	}
 	theirs = make([]int64, head[headSize])
 	if err := bridge.swap(op, bridge.coll, remote, tagOf(tag), ours, theirs); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	for _, w := range theirs {
 		if c.members.Has(int32(w)) {
-			return nil, nil, c.fail(op, noValue, noValue, noValue, fmt.Errorf("%w: rank %d of the job is in both", ErrGroup, w), "give groups that have no member in common")
+			return nil, c.fail(op, noValue, noValue, noValue, fmt.Errorf("%w: rank %d of the job is in both", ErrGroup, w), "give groups that have no member in common")
 		}
 	}
-	return head, theirs, nil
+	return theirs, nil
+}
+
+// offer is what a leader brings to a meeting with another one: an ident, or why
+// its group can not go on.
+type offer struct {
+	ident ident
+	bad   error
+	full  bool // there is an ident
+}
+
+func (c *Comm) offer(op string, bad error) (p offer) {
+	if p.bad = bad; bad == nil {
+		p.ident, p.bad = c.propose(op)
+		p.full = p.bad == nil
+	}
+	return p
+}
+
+// decide ends the meeting: err says how it went, theirs what the other leader
+// has found, and taken whose ident they have taken if nothing is wrong. An
+// ident that is not taken is free again, unless the other leader has died: then
+// nobody knows whom it has told.
+func (p offer) decide(c *Comm, op string, err error, theirs verdict, taken bool) error {
+	if err == nil {
+		err = theirs.err(c.everybody(op, 0))
+		if p.full && (err != nil || !taken) {
+			c.rank.withdraw(p.ident)
+		}
+	}
+	if p.bad != nil {
+		return p.bad
+	}
+	return err
 }
 
 // swap sends words to a rank of a context and receives others from it.
@@ -113,25 +144,11 @@ func (c *Comm) swap(op string, ctx *variants.Context, with, tag int, out, in []i
 }
 
 // face makes the intercommunicator of c, the communicator of one group, which it
-// takes over, and the ranks of the other. All ranks of both call it; it returns
-// at the owner of the ident when all have opened it.
-func (c *Comm) face(op string, d ident, remote *group.Group, leader, remoteLeader int) (*Comm, error) {
-	k := c.rank
-	n := &Comm{rank: k, id: d, members: c.members, local: c, size: remote.Size(), handler: c.Errhandler()}
-	n.p2p, n.coll = k.open(d, remote, c.Rank())
-	_, err := c.everybody(op, leader).gather(nil, nil)
-	if c.Rank() == leader {
-		word := []int64{int64(verdictOf(err))}
-		t := &team{c: n, op: op, ctx: n.coll, tag: tagMaking, at: func(int) int { return remoteLeader }}
-		if d.leader() != k.fab.Rank() {
-			t.send(word, 0)
-		} else if e := t.recv(word, 0); err == nil && e != nil {
-			err = e
-		} else if err == nil {
-			err = verdict(word[0]).err(t)
-		}
-	}
-	if err != nil {
+// takes over, and the ranks of the other. The teams of both groups call it.
+func (c *Comm) face(t *team, d ident, remote *group.Group, remoteLeader int) (*Comm, error) {
+	n := &Comm{rank: c.rank, id: d, members: c.members, local: c, size: remote.Size(), handler: c.Errhandler()}
+	n.p2p, n.coll = c.rank.open(d, remote, c.Rank())
+	if err := n.concur(t, d, remoteLeader); err != nil {
 		n.abandon()
 		_ = c.Free()
 		return nil, err
@@ -139,28 +156,55 @@ func (c *Comm) face(op string, d ident, remote *group.Group, leader, remoteLeade
 	return n, nil
 }
 
+// concur returns, at the owner of an ident, when the ranks of both groups have
+// opened what it stands for. Both have agreed on the ident in teams whose roots
+// speak with each other on the intercommunicator c.
+func (c *Comm) concur(t *team, d ident, remoteRoot int) error {
+	_, err := t.gather(nil, nil)
+	if t.me > 0 {
+		return err
+	}
+	word := []int64{int64(verdictOf(err))}
+	roots := &team{c: c, op: t.op, ctx: c.coll, tag: tagMaking, at: func(int) int { return remoteRoot }}
+	if d.leader() != c.rank.fab.Rank() {
+		roots.send(word, 0)
+		return err
+	}
+	e := roots.recv(word, 0)
+	if e == nil {
+		e = verdict(word[0]).err(t)
+	}
+	if err == nil {
+		err = e
+	}
+	return err
+}
+
 // dupInter duplicates an intercommunicator. Its ranks 0 lead.
 func (c *Comm) dupInter(op string) (*Comm, error) {
-	local, err := c.local.dup(op)
-	if err != nil {
+	t := c.local.everybody(op, 0)
+	local, err := t.dup()
+	if err != nil && t.me > 0 {
 		return nil, err
 	}
-	d, _, err := c.settle(op, false)
+	d, _, err := c.settle(t, false, err)
 	if err != nil {
-		_ = local.Free()
+		if local != nil {
+			_ = local.Free()
+		}
 		return nil, err
 	}
-	return local.face(op, d, c.remoteGroup().set, 0, 0)
+	return local.face(t, d, c.p2p.Group, 0)
 }
 
 // settle lets the two groups agree which of them comes first, and takes the
 // ident that the leader of that one, its rank 0, proposes. A group that is high
 // comes behind one that is not; else the ranks of the leaders in the job decide.
-func (c *Comm) settle(op string, high bool) (d ident, first bool, err error) {
-	t := c.local.everybody(op, 0)
+// err is what the leader has to say instead.
+func (c *Comm) settle(t *team, high bool, err error) (d ident, first bool, _ error) {
 	outcome := make([]int64, 2)
 	if t.me == 0 {
-		outcome, err = c.confer(op, high)
+		outcome, err = c.confer(t, high, err)
 	}
 	if err := t.cast(outcome, err); err != nil {
 		return d, false, err
@@ -169,24 +213,20 @@ func (c *Comm) settle(op string, high bool) (d ident, first bool, err error) {
 }
 
 // confer is the leaders' part of settle.
-func (c *Comm) confer(op string, high bool) ([]int64, error) {
-	k := c.rank
-	mine, err := c.propose(op)
-	if err != nil {
-		return nil, err
-	}
-	out, in := []int64{0, int64(k.fab.Rank()), mine.word()}, make([]int64, 3)
+func (c *Comm) confer(t *team, high bool, bad error) ([]int64, error) {
+	p := c.local.offer(t.op, bad)
+	out, in := []int64{0, int64(c.rank.fab.Rank()), p.ident.word(), int64(verdictOf(p.bad))}, make([]int64, 4)
 	if high {
 		out[0] = 1
 	}
-	if err := c.swap(op, c.coll, 0, tagMaking, out, in); err != nil {
-		k.withdraw(mine)
-		return nil, err
+	err := c.swap(t.op, c.coll, 0, tagMaking, out, in)
+	first := out[0] < in[0] || out[0] == in[0] && out[1] < in[1]
+	if err = p.decide(c.local, t.op, err, verdict(in[3]), first); err != nil {
+		return make([]int64, 2), err
 	}
-	if out[0] < in[0] || out[0] == in[0] && out[1] < in[1] {
+	if first {
 		return []int64{out[2], 1}, nil
 	}
-	k.withdraw(mine)
 	return []int64{in[2], 0}, nil
 }
 
@@ -201,14 +241,21 @@ func (c *Comm) Merge(high bool) (*Comm, error) {
 	if c.local == nil {
 		return nil, c.fail(op, noValue, noValue, noValue, fmt.Errorf("%w: it is no intercommunicator", ErrComm), "use Dup")
 	}
-	d, first, err := c.settle(op, high)
+	t := c.local.everybody(op, 0)
+	d, first, err := c.settle(t, high, nil)
 	if err != nil {
 		return nil, err
 	}
-	if first {
-		return c.found(op, d, group.Union(c.members, c.p2p.Group), c.Rank())
+	members, me := group.Union(c.members, c.p2p.Group), c.Rank()
+	if !first {
+		members, me = group.Union(c.p2p.Group, c.members), c.size+c.Rank()
 	}
-	return c.found(op, d, group.Union(c.p2p.Group, c.members), c.size+c.Rank())
+	n := c.derive(d, members, me)
+	if err := c.concur(t, d, 0); err != nil {
+		n.abandon()
+		return nil, err
+	}
+	return n, nil
 }
 
 // IsInter reports whether c is an intercommunicator (MPI_Comm_test_inter).

@@ -2,6 +2,7 @@ package mpi
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -52,39 +53,50 @@ func (c *Comm) split(op string, color, key int) (*Comm, error) {
 		err = c.fail(op, noValue, noValue, noValue, fmt.Errorf("%w: colour or kind %d", ErrArg, color), "pass 0 or more, or Undefined")
 	}
 	proposed := err == nil
-	all, err := c.everybody(op, 0).everyone([]int64{int64(color), int64(key), mine.word()}, err)
-	var team []vote
+	t := c.everybody(op, 0)
+	all, err := t.everyone([]int64{int64(color), int64(key), mine.word()}, err)
+	var part []vote
 	if err == nil && color != Undefined {
-		team = sameColor(all, int64(color))
+		part = sameColor(all, int64(color))
 	}
-	leads := len(team) > 0 && team[0].rank == int64(c.Rank())
-	if proposed && !leads {
+	leads := len(part) > 0 && part[0].rank == int64(c.Rank())
+	if proposed && !leads && !errors.Is(err, ErrProcFailed) { // else others may have taken it
 		k.withdraw(mine)
 	}
-	if err != nil || color == Undefined {
+	if err != nil {
 		return nil, err
 	}
-	ranks := make([]int, len(team))
-	for i, v := range team {
-		ranks[i] = int(v.rank)
+	var n *Comm
+	if len(part) > 0 {
+		ranks := make([]int, len(part))
+		for i, v := range part {
+			ranks[i] = int(v.rank)
+		}
+		members, err := c.members.Incl(ranks)
+		if err != nil {
+			return nil, c.fail(op, noValue, noValue, noValue, err, "")
+		}
+		n = c.derive(identOf(part[0].ident), members, slices.Index(ranks, c.Rank()))
 	}
-	members, err := c.members.Incl(ranks)
-	if err != nil {
-		return nil, c.fail(op, noValue, noValue, noValue, err, "")
+	// All of c confirm, not each part by itself: the idents have come down this
+	// tree, and a rank that they have not reached is missed only here.
+	if _, err := t.everyone(nil, nil); err != nil {
+		n.abandon()
+		return nil, err
 	}
-	return c.found(op, identOf(team[0].ident), members, slices.Index(ranks, c.Rank()))
+	return n, nil
 }
 
 // sameColor returns the votes of a colour in the order of the communicator that
 // they make.
-func sameColor(all []int64, color int64) (team []vote) {
+func sameColor(all []int64, color int64) (part []vote) {
 	for i := 0; i < len(all); i += voteWords {
 		if all[i] == color {
-			team = append(team, vote{all[i], all[i+1], all[i+2], int64(i / voteWords)})
+			part = append(part, vote{all[i], all[i+1], all[i+2], int64(i / voteWords)})
 		}
 	}
-	slices.SortStableFunc(team, func(a, b vote) int { return cmp.Compare(a.key, b.key) })
-	return team
+	slices.SortStableFunc(part, func(a, b vote) int { return cmp.Compare(a.key, b.key) })
+	return part
 }
 
 // Create makes a communicator of the group g of ranks of c (MPI_Comm_create).
@@ -128,5 +140,5 @@ func (c *Comm) create(op string, g *Group, tag int) (*Comm, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.found(op, d, g.set, me)
+	return t.found(d, g.set, me)
 }

@@ -18,10 +18,12 @@ import (
 //     now. Two kinds get an answer: an eager message gives its credit back, and a
 //     question about cancelling is answered with yes.
 //
-// What stays of a closed communicator is one number for each id.
+// A rank opens the generations of an id in rising order, but it may open one while
+// requests are pending in an earlier one. What stays of a closed communicator is
+// one number for each id.
 type Comms[C any] struct {
-	open  map[uint32]*opened[C] // by id
-	ended map[uint32]uint32     // by id: the generation after the last closed one
+	open  map[uint64]*opened[C] // by id and generation
+	ended map[uint32]uint32     // by id: the generation after the highest closed one
 	early map[uint64][]Early    // by id and generation
 	last  *opened[C]            // what was looked up last
 }
@@ -40,7 +42,7 @@ type Early struct {
 
 // NewComms makes an empty one.
 func NewComms[C any]() Comms[C] {
-	return Comms[C]{open: make(map[uint32]*opened[C]), ended: make(map[uint32]uint32), early: make(map[uint64][]Early)}
+	return Comms[C]{open: make(map[uint64]*opened[C]), ended: make(map[uint32]uint32), early: make(map[uint64][]Early)}
 }
 
 func place(id, gen uint32) uint64 { return uint64(gen)<<32 | uint64(id) }
@@ -54,21 +56,24 @@ func (s *Comms[C]) isOver(id, gen uint32) bool {
 // Open adds a communicator and returns the messages that have waited for it, to
 // be delivered now.
 func (s *Comms[C]) Open(ctx *Context, state *C) []Early {
-	if _, is := s.open[ctx.ID]; is || s.isOver(ctx.ID, ctx.Gen) {
-		panic(fmt.Sprintf("variants: communicator %d is opened in generation %d, which is over or follows one that is open", ctx.ID, ctx.Gen))
+	at := place(ctx.ID, ctx.Gen)
+	if s.open[at] != nil || s.isOver(ctx.ID, ctx.Gen) {
+		panic(fmt.Sprintf("variants: communicator %d is opened in generation %d, which is open or over", ctx.ID, ctx.Gen))
 	}
-	s.open[ctx.ID] = &opened[C]{ctx: ctx, state: state}
-	waiting := s.early[place(ctx.ID, ctx.Gen)]
-	delete(s.early, place(ctx.ID, ctx.Gen))
+	s.open[at] = &opened[C]{ctx: ctx, state: state}
+	waiting := s.early[at]
+	delete(s.early, at)
 	return waiting
 }
 
 // Close removes a communicator. The protocol has returned the credit of its
 // unexpected messages, see Core.Abandon.
 func (s *Comms[C]) Close(ctx *Context) {
-	delete(s.open, ctx.ID)
-	s.ended[ctx.ID] = (ctx.Gen + 1) & genMask
+	delete(s.open, place(ctx.ID, ctx.Gen))
 	s.last = nil
+	if !s.isOver(ctx.ID, ctx.Gen) {
+		s.ended[ctx.ID] = (ctx.Gen + 1) & genMask
+	}
 }
 
 // Abandon begins the Close of a communicator: it drops the unexpected messages,
@@ -110,7 +115,7 @@ func (s *Comms[C]) find(id, gen uint32) *opened[C] {
 	if o := s.last; o != nil && o.ctx.ID == id && o.ctx.Gen == gen {
 		return o
 	}
-	if o := s.open[id]; o != nil && o.ctx.Gen == gen {
+	if o := s.open[place(id, gen)]; o != nil {
 		s.last = o
 		return o
 	}

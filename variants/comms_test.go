@@ -175,3 +175,31 @@ func heap() uint64 {
 	runtime.ReadMemStats(&m)
 	return m.HeapAlloc
 }
+
+// A rank may have requests pending in one generation when it opens the next.
+func TestTwoGenerationsAtATime(t *testing.T) {
+	everyProtocol(t, limit, func(t *testing.T, p pair) {
+		in := make([]byte, long)
+		late := p.Recv(1, 3, in)
+		old := [2]*variants.Context{p.World[0], p.World[1]}
+		for range 3 {
+			for i := range p.World {
+				if p.World[i] != old[i] {
+					p.Close(i)
+				}
+				p.Open(i, (p.World[i].Gen+1)&(1<<24-1))
+			}
+			p.exchange(t, 8)
+			p.exchange(t, long)
+		}
+		now := p.World
+		p.World = old
+		s := p.Send(0, 3, in[:long])
+		require.True(t, p.Settle(s, late))
+		require.NoError(t, late.Err)
+		p.Close(0)
+		p.Close(1)
+		p.World = now
+		p.exchange(t, long)
+	})
+}
