@@ -106,3 +106,49 @@ func TestNonBlockingCallsAllocateTheirRequest(t *testing.T) {
 	})
 	require.LessOrEqual(t, n, 4.0) // two on each rank
 }
+
+func TestStartedAgainNothingIsAllocated(t *testing.T) {
+	for name, n := range map[string]int{"short": 16, "long": 50000} {
+		t.Run(name, func(t *testing.T) {
+			var fixed [2][]*mpi.Request // by rank
+			var done [2][]mpi.Completion
+			per := allocations(t, func(c *mpi.Comm) error {
+				me := c.Rank()
+				if fixed[me] == nil {
+					for i, init := range []func(*mpi.Comm, []byte, int, int) (*mpi.Request, error){
+						mpi.RecvInit[byte], mpi.RecvInit[byte], mpi.SendInit[byte], mpi.SsendInit[byte],
+					} {
+						q, err := init(c, make([]byte, n), 1-me, i%2)
+						if err != nil {
+							return err
+						}
+						fixed[me] = append(fixed[me], q)
+					}
+				}
+				reqs := fixed[me]
+				if err := mpi.StartAll(reqs...); err != nil {
+					return err
+				}
+				if _, _, err := mpi.WaitAny(reqs...); err != nil {
+					return err
+				}
+				var err error
+				if done[me], err = mpi.WaitSome(done[me][:0], reqs...); err != nil {
+					return err
+				}
+				if err := mpi.WaitAll(reqs...); err != nil {
+					return err
+				}
+				if err := reqs[0].Start(); err != nil {
+					return err
+				}
+				if err := mpi.Send(c, []byte(nil), 1-me, 0); err != nil {
+					return err
+				}
+				_, err = reqs[0].Wait()
+				return err
+			})
+			require.Zero(t, per)
+		})
+	}
+}
