@@ -3,6 +3,7 @@ package launch_test
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -226,4 +227,12 @@ func TestContextEndsTheJob(t *testing.T) {
 	require.NoError(t, err)
 	require.ErrorIs(t, j.Wait(), os.ErrDeadlineExceeded)
 	requireNoChildren(t)
+}
+
+// On a host without /dev/null it is not the program that is missing.
+func TestNoInput(t *testing.T) {
+	err := launch.InputError(&fs.PathError{Op: "open", Path: "/dev/null", Err: syscall.ENOENT})
+	require.EqualError(t, err, "cannot start 2 ranks: their input: open /dev/null: no such file or directory")
+	err = launch.InputError(&fs.PathError{Op: "open", Path: "/dev/null", Err: syscall.EMFILE})
+	require.ErrorIs(t, err, launch.ErrLimit)
 }

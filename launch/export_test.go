@@ -9,3 +9,8 @@ func BePatient(d time.Duration) (restore func()) {
 	termAfterFailure, killAfterFailure = d, d
 	return func() { termAfterFailure, killAfterFailure = term, kill }
 }
+
+// InputError is what a job of two says if its ranks cannot be given an input.
+func InputError(err error) error {
+	return (&Job{cfg: Config{Ranks: 2, Prog: "./program"}}).inputError(err)
+}
