@@ -95,3 +95,12 @@ func TestVersion(t *testing.T) {
 	require.Equal(t, 0, run([]string{"--version"}, &out, &errs))
 	require.Regexp(t, `^exanet \S.* go1\.\S+\n$`, out.String())
 }
+
+// A flag that wants a number says so, in its own words.
+func TestFlagThatIsNoNumber(t *testing.T) {
+	for value, why := range map[string]string{"x": "invalid syntax", "99999999999999999999": "value out of range"} {
+		_, errs, code := exanet(t, "", "bench", "latency", "--repeat", value)
+		require.Equal(t, exitUsage, code)
+		require.Equal(t, "exanet: --repeat "+value+": want a number ("+why+") (see exanet bench latency --help)\n", errs)
+	}
+}

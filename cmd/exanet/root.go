@@ -2,12 +2,15 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"runtime/debug"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // commands make the subcommands of exanet; each file of a command adds its own
@@ -42,6 +45,11 @@ prototype, on its hardware or on an emulation of it in shared memory.`,
 	root.SuggestionsMinimumDistance = 2
 	root.SetVersionTemplate("exanet {{.Version}}\n")
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		var value *pflag.InvalidValueError
+		var number *strconv.NumError
+		if errors.As(err, &value) && errors.As(err, &number) {
+			err = fmt.Errorf("--%s %s: want a number (%w)", value.GetFlag().Name, value.GetValue(), number.Err)
+		}
 		return usageErrorf("%w (see %s --help)", err, c.CommandPath())
 	})
 	root.SetHelpCommand(newHelp())
