@@ -57,7 +57,7 @@ func (m *remote) contradicts(a, b position) bool { return !m.loose && a.differs(
 func (a position) differs(b position) bool { return a.known && b.known && a.n != b.n }
 
 // at is the position of the n-th operation of a lane.
-func (m *remote) at(n uint32) position { return position{n, !m.loose} }
+func (m *remote) at(l *lane, n uint32) position { return position{n, l.counts && !m.loose} }
 
 const knownBit = 1 << 32
 

@@ -54,10 +54,11 @@ type comm struct {
 type remote struct {
 	rank   int32
 	peer   *variants.Peer
-	posted variants.Queue // long sends that wait for an RTR
-	synced variants.Queue // eager synchronous sends that wait for an Ack
-	rtrs   []rtr          // advertised receives that no send has matched
-	lanes  map[int32]*lane
+	posted variants.Queue  // long sends that wait for an RTR
+	synced variants.Queue  // eager synchronous sends that wait for an Ack
+	rtrs   []rtr           // advertised receives that no send has matched
+	lanes  map[int32]*lane // by tag
+	rest   lane            // of all other tags: not counted
 	// loose: positions no longer tell which send belongs to which receive,
 	// since a receive of any tag was posted or a request cancelled.
 	loose bool
@@ -68,6 +69,7 @@ type remote struct {
 // lane is a tag of a remote: it counts, so that wrong matches are noticed.
 type lane struct {
 	tag                  int32
+	counts               bool
 	sent, received       uint32 // operations posted here
 	askedSend, askedRecv question
 }
@@ -113,13 +115,20 @@ func (p *Protocol) remote(c *comm, rank int32) *remote {
 	return r
 }
 
+// lanesCounted is how many tags of a remote are counted: those that are used
+// first. A program may use a fresh one for every message.
+const lanesCounted = 1024
+
 func (r *remote) lane(tag int32) *lane {
 	if l := r.last; l != nil && l.tag == tag {
 		return l
 	}
 	l := r.lanes[tag]
 	if l == nil {
-		l = &lane{tag: tag}
+		if len(r.lanes) == lanesCounted {
+			return &r.rest
+		}
+		l = &lane{tag: tag, counts: true}
 		r.lanes[tag] = l
 	}
 	r.last = l

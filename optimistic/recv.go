@@ -21,7 +21,7 @@ func (p *Protocol) PostRecv(r *variants.Request) {
 		p.place(r, position{})
 	} else {
 		l := m.lane(r.Tag)
-		p.place(r, m.at(l.received))
+		p.place(r, m.at(l, l.received))
 		l.received++
 	}
 	if r.Len() > p.Limit() {

@@ -27,11 +27,13 @@ const (
 	Credit                      // so many bytes of unexpected messages have been consumed
 	Query                       // what do you have at this position? (package optimistic)
 	Mismatch                    // something does not fit (package optimistic)
+	Forget                      // may the counts of these tags be forgotten? (package ticket)
+	Forgotten                   // of which the sender has
 	Kinds
 )
 
 var kindNames = [Kinds]string{"", "RTS", "CTS", "RTR", "Env", "EnvD", "EnvDS", "Ack",
-	"CancelRecv", "CancelSend", "CancelReply", "Credit", "Query", "Mismatch"}
+	"CancelRecv", "CancelSend", "CancelReply", "Credit", "Query", "Mismatch", "Forget", "Forgotten"}
 
 func (k Kind) String() string {
 	if k < Kinds {

@@ -64,6 +64,14 @@ func Plan(p world.Protocol, short, deep bool) []Part {
 			Part{Name: "all of 2, reduced, who waits asks", Ranks: 2, Pieces: 1, Doubts: true, Programs: reduced.Programs(cfg, 2)},
 			Part{Name: "sample of 2, full, who waits asks", Ranks: 2, Pieces: 1, Doubts: true, Programs: sample(full, 2, 100*many, 8)})
 	}
+	if p.Forgetful { // otherwise it is as the protocol that keeps its lanes
+		parts = append(parts[4:8:8], Part{Name: "sample of 4, tags", Ranks: 2, Pieces: 1, Programs: sample(Tags, 4, 5*times, 5)},
+			Part{Name: "all of 2, tags, mailboxes of 1", Ranks: 2, Pieces: 1, Capacity: 1, Programs: Tags.Programs(cfg, 2)})
+		if !short {
+			parts = append(parts, Part{Name: "all of 3, tags", Ranks: 2, Pieces: 1, Programs: Tags.Programs(cfg, 3)})
+		}
+		short, deep = true, false
+	}
 	if !short {
 		parts = append(parts,
 			Part{Name: "all of 2, full", Ranks: 2, Pieces: 1, Programs: full.Programs(cfg, 2)},

@@ -107,6 +107,16 @@ var Sized = Alphabet{
 	},
 }
 
+// Tags is for protocols that keep something for each tag.
+var Tags = Alphabet{
+	Name:  "tags",
+	About: "one rank sends, the other receives: two tags, any tag, cancelling",
+	Ranks: [][]world.Op{
+		{send(1, 1, Eager), send(1, 1, Long), send(1, 2, Eager), cancel},
+		{recv(0, 1, Large), recv(0, 2, Small), recv(0, anyTag, Large), cancel},
+	},
+}
+
 // Full is the alphabet with everything, in both directions.
 var Full = Alphabet{
 	Name:  "full",

@@ -81,7 +81,21 @@ func (s *Player) message(e world.Event) string {
 	m := e.Env
 	var b strings.Builder
 	b.WriteString(m.Kind.String())
-	if m.Kind == variants.Credit {
+	switch m.Kind {
+	case variants.Credit:
+		return b.String()
+	case variants.Forget, variants.Forgotten:
+		for i := range len(e.Payload) / 8 {
+			w := variants.Word(e.Payload, i)
+			switch answer := w >> 32; {
+			case m.Kind == variants.Forget:
+				fmt.Fprintf(&b, " T%d at #%d", uint32(w), uint32(answer)+s.first)
+			case answer != 0:
+				fmt.Fprintf(&b, " T%d, yes", uint32(w))
+			default:
+				fmt.Fprintf(&b, " T%d, no", uint32(w))
+			}
+		}
 		return b.String()
 	}
 	fmt.Fprintf(&b, " %s #%d", tag(m.Tag), m.Ticket+s.first)
@@ -93,7 +107,7 @@ func (s *Player) message(e world.Event) string {
 	case variants.RTR, variants.CTS:
 		fmt.Fprintf(&b, ", %d B", variants.Word(e.Payload, 2))
 	case variants.CancelReply:
-		if m.Flags&1 != 0 {
+		if m.Flags&variants.Granted != 0 {
 			b.WriteString(", yes")
 		} else {
 			b.WriteString(", no")

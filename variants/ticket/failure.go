@@ -11,14 +11,19 @@ func (p *Protocol) PeerFailed(world int) {
 	for c := range p.comms.All() {
 		for _, l := range c.out {
 			if l.peer.World == w {
-				l.rtrs = nil
 				p.Fail(&l.posted)
+				c.removeOut(l)
 			}
 		}
 		for _, l := range c.in {
 			if l.world == w {
 				p.Fail(&l.posted)
 				l.unticketed = 0
+				if l.forgetting {
+					l.forgetting = false
+					c.asked--
+				}
+				c.tidy(l)
 			}
 		}
 		for r := range c.wild.All() {

@@ -29,12 +29,13 @@ func (p *Protocol) PostRecv(r *variants.Request) {
 	}
 	if l.peer.Failed {
 		p.Complete(r, variants.ErrPeerDied)
+		c.tidy(l)
 		return
 	}
 	c.order++
 	r.Order = c.order
 	l.posted.Push(r)
-	if c.suspends(r.Peer) {
+	if l.suspended(c) {
 		c.hold(l)
 	} else {
 		p.assign(c, l, r)
@@ -91,7 +92,7 @@ func (p *Protocol) arrive(c *comm, e variants.Envelope, size int, payload []byte
 	switch {
 	case stale: // an RTS whose transfer has completed: the RTR crossed it
 	case r != nil:
-		p.receive(c, l, r, e, size, payload)
+		p.receive(c, l.peer, r, e, size, payload)
 	default:
 		c.keep(l, p.Unexpected(e, size, payload))
 	}
@@ -128,18 +129,18 @@ func (p *Protocol) accept(c *comm, r *variants.Request, m *variants.Message) {
 	l := p.inLane(c, m.Src, m.Tag)
 	c.drop(l, m)
 	l.pass(m.Ticket)
-	p.receive(c, l, r, m.Envelope, m.Size, m.Data)
+	p.receive(c, l.peer, r, m.Envelope, m.Size, m.Data)
 	p.Recycle(m)
 }
 
 // receive carries on a receive that a message has matched.
-func (p *Protocol) receive(c *comm, l *inLane, r *variants.Request, e variants.Envelope, size int, payload []byte) {
+func (p *Protocol) receive(c *comm, peer *variants.Peer, r *variants.Request, e variants.Envelope, size int, payload []byte) {
 	r.Ticket = e.Ticket
 	r.Status = variants.Status{Source: e.Src, Tag: e.Tag, Size: size}
 	if e.Kind != variants.RTS {
-		p.Out.Consumed(l.peer, size)
+		p.Out.Consumed(peer, size)
 		if e.Kind == variants.EnvDS && !r.Advertised {
-			p.Out.Control(l.peer, c.envelope(variants.Ack, l.tag, e.Ticket))
+			p.Out.Control(peer, c.envelope(variants.Ack, e.Tag, e.Ticket))
 		}
 		p.Fill(r, payload)
 		return
@@ -149,7 +150,7 @@ func (p *Protocol) receive(c *comm, l *inLane, r *variants.Request, e variants.E
 		p.Count.Crossings++
 		return // the notification completes it
 	}
-	p.Clear(l.peer, c.envelope(variants.CTS, l.tag, e.Ticket), r, size)
+	p.Clear(peer, c.envelope(variants.CTS, e.Tag, e.Ticket), r, size)
 }
 
 // Notified takes the notification of a completed write.
@@ -192,6 +193,6 @@ func (p *Protocol) Extract(ctx *variants.Context, src, tag int32) (m *variants.M
 func (p *Protocol) PostMatched(r *variants.Request, m *variants.Message) {
 	p.BeginMatched(r, m)
 	c := p.comms.Of(r.Ctx)
-	p.receive(c, p.inLane(c, m.Src, m.Tag), r, m.Envelope, m.Size, m.Data)
+	p.receive(c, p.Out.Peer(c.World(m.Src)), r, m.Envelope, m.Size, m.Data)
 	p.Recycle(m)
 }

@@ -33,7 +33,7 @@ func (p *Protocol) eager(ctx *variants.Context, dst, tag int32, buf []byte, copi
 
 // Crowded implements variants.Protocol.
 func (p *Protocol) Crowded(ctx *variants.Context, dst, tag int32, n int) bool {
-	return p.Core.Crowded(p.outLane(p.comms.Of(ctx), dst, tag).peer, n)
+	return p.Core.Crowded(p.Out.Peer(ctx.World(dst)), n)
 }
 
 // PostSend posts a send.
@@ -43,6 +43,7 @@ func (p *Protocol) PostSend(r *variants.Request) {
 	p.Begin(r)
 	if l.peer.Failed {
 		p.Complete(r, variants.ErrPeerDied)
+		c.removeOut(l)
 		return
 	}
 	if r.Mode == variants.Standard && r.Len() <= p.Limit() && p.eager(r.Ctx, r.Peer, r.Tag, r.Buf, true) {

@@ -16,6 +16,10 @@ func (c *comm) suspends(src int32) bool {
 	return c.anySource > 0 || len(c.anyTag) > 0 && c.anyTag[src] > 0
 }
 
+// suspended reports whether receives of a lane get no ticket now: a wildcard
+// is posted, or the sender is forgetting the lane (forget.go).
+func (l *inLane) suspended(c *comm) bool { return l.forgetting || c.suspends(l.src) }
+
 // hold notes that the newest receive of a lane has no ticket.
 func (c *comm) hold(l *inLane) {
 	if l.unticketed == 0 && !l.held {
@@ -53,7 +57,7 @@ func (p *Protocol) removeWild(c *comm, r *variants.Request) {
 func (p *Protocol) lift(c *comm) {
 	keep := c.held[:0]
 	for _, l := range c.held {
-		if c.suspends(l.src) {
+		if l.suspended(c) {
 			keep = append(keep, l)
 			continue
 		}

@@ -17,7 +17,9 @@
 //	send.go      the sending side
 //	recv.go      the receiving side
 //	suspend.go   wildcards
-//	cancel.go    cancelling, and peers that die
+//	cancel.go    cancelling
+//	failure.go   peers that die
+//	forget.go    lanes that are not used any more
 //
 // Where this goes beyond the thesis:
 //
@@ -41,11 +43,16 @@ import (
 type Protocol struct {
 	*variants.Core
 	comms variants.Comms[comm]
+	keep  int // lanes to receive of a communicator, see forget.go
 }
 
 // New makes the protocol of rank me of the job.
-func New(me int, dev variants.Device) *Protocol {
-	return &Protocol{Core: variants.NewCore(me, dev), comms: variants.NewComms[comm]()}
+func New(me int, dev variants.Device) *Protocol { return NewKeeping(me, dev, lanesKept) }
+
+// NewKeeping is New with another number of idle lanes that are kept, for those
+// who want to see how they are forgotten.
+func NewKeeping(me int, dev variants.Device, lanes int) *Protocol {
+	return &Protocol{Core: variants.NewCore(me, dev), comms: variants.NewComms[comm](), keep: lanes}
 }
 
 // comm is the state of a communicator.
@@ -65,6 +72,10 @@ type comm struct {
 	anySource int            // of those, with AnySource
 	anyTag    map[int32]int  // by source, with AnyTag only
 	held      []*inLane      // lanes that have receives without a ticket
+
+	lanes []*inLane // those of in
+	hand  int       // the next of them that forget looks at
+	asked int       // of them, forgetting
 }
 
 // inLane is a (communicator, source, tag) at the receiver.
@@ -76,6 +87,8 @@ type inLane struct {
 	posted     variants.Queue
 	unticketed int  // receives at the end of posted without a ticket
 	held       bool // in comm.held
+	forgetting bool // the sender has been asked to forget the lane
+	at         int  // in comm.lanes
 	unexpected variants.List[variants.Message]
 	peer       *variants.Peer
 }
@@ -125,6 +138,7 @@ func (p *Protocol) inLane(c *comm, src, tag int32) *inLane {
 		peer := p.Out.Peer(c.World(src))
 		l = &inLane{src: src, tag: tag, world: peer.World, peer: peer}
 		c.in[key(src, tag)] = l
+		p.note(c, l)
 	}
 	c.lastIn = l
 	return l
@@ -174,5 +188,9 @@ func (p *Protocol) Deliver(h packetizer.Header, payload []byte) {
 		p.onCancelSend(c, e, payload)
 	case variants.CancelReply:
 		p.onCancelReply(c, e)
+	case variants.Forget:
+		p.onForget(c, e, payload)
+	case variants.Forgotten:
+		p.onForgotten(c, e, payload)
 	}
 }

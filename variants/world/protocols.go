@@ -23,6 +23,10 @@ type Protocol struct {
 	// of a (communicator, peer, tag) from zero, as in thesis 3.5. The other
 	// protocols number what they post from one.
 	Tickets bool
+
+	// Forgetful says that it forgets what it need not know at once, and is worth
+	// a look only where there are several tags.
+	Forgetful bool
 }
 
 // Protocols are the protocols there are, the default first. The assertions let
@@ -31,6 +35,8 @@ type Protocol struct {
 var Protocols = []Protocol{
 	{Name: "ticket", Tickets: true,
 		Make: func(me int, dev Device) variants.Protocol { return ticket.New(me, dev.(variants.Device)) }},
+	{Name: "ticket-forgetful", Tickets: true, Forgetful: true, // as ticket is when a program uses many tags
+		Make: func(me int, dev Device) variants.Protocol { return ticket.NewKeeping(me, dev.(variants.Device), 0) }},
 	{Name: "envless",
 		Make: func(me int, dev Device) variants.Protocol { return envless.New(me, dev.(variants.Device), false) }},
 	{Name: "rtr",

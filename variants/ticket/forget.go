@@ -1,0 +1,172 @@
+package ticket
+
+import "github.com/exanet-mpi/exanet/variants"
+
+// A program may use a fresh tag for every message, so the lanes of old ones must
+// go, at both ends. But a lane holds a count that both must agree on, and a
+// missing lane means none: neither end may forget alone.
+//
+// The receiver asks. When it has more lanes than it keeps, it names some that
+// are idle to their sender, with its count, and the sender, if its own count is
+// the same and nothing is under way on its side, drops them and says yes. Then
+// both begin at zero again. If it has sent more, the answer is no: there is
+// something on the way. Messages of a pair stay in order, so question and answer
+// leave nothing of the old numbering behind: RTRs are before the question, and
+// RTSs before the answer, or the answer is no.
+//
+// Between question and answer the receiver does not know which numbers come
+// next. Receives posted meanwhile have no ticket, as under a wildcard, and get
+// theirs with the answer; messages match them all the same. So nobody waits for
+// the answer.
+//
+// A lane at the sender has one at the receiver, as soon as its first message has
+// arrived. So the bound holds for both.
+
+const (
+	// lanesKept is how many lanes to receive on a communicator has before it
+	// begins to forget. One takes about 250 bytes.
+	lanesKept = 1024
+	// lanesAsked is how many lanes a question names: what fits the smallest
+	// message.
+	lanesAsked = 5
+	// lanesSeen bounds how many lanes are looked at to find them.
+	lanesSeen = 16
+)
+
+// idle reports whether nothing is under way on the receiver's side of a lane.
+// What has matched does not need it any more.
+func (l *inLane) idle() bool {
+	return !l.forgetting && !l.held && l.posted.Head() == nil && l.unexpected.First() == nil && len(l.skip) == 0
+}
+
+// idle reports whether nothing is under way on the sender's side.
+func (l *outLane) idle() bool {
+	return l.posted.Head() == nil && len(l.rtrs) == 0 && len(l.skip) == 0
+}
+
+// note adds a new lane to those that may be forgotten, and asks for others if
+// they are too many.
+func (p *Protocol) note(c *comm, l *inLane) {
+	l.at = len(c.lanes)
+	c.lanes = append(c.lanes, l)
+	if len(c.lanes)-c.asked > p.keep {
+		p.forget(c, l)
+	}
+}
+
+// forget asks one peer about some idle lanes, but for one that is about to be
+// used. Those that were used last are as good as any: to ask costs little.
+func (p *Protocol) forget(c *comm, used *inLane) {
+	var words [lanesAsked]uint64
+	var peer *variants.Peer
+	n := 0
+	for range min(lanesSeen, len(c.lanes)) {
+		if c.hand >= len(c.lanes) {
+			c.hand = 0
+		}
+		l := c.lanes[c.hand]
+		if l != used && l.idle() {
+			if l.peer.Failed {
+				c.remove(l) // another takes its place under the hand
+				continue
+			}
+			if peer != nil && peer != l.peer {
+				break
+			}
+			peer = l.peer
+			l.forgetting = true
+			c.asked++
+			words[n] = uint64(uint32(l.tag)) | uint64(l.next)<<32
+			n++
+		}
+		if c.hand++; n == lanesAsked {
+			break
+		}
+	}
+	if n > 0 {
+		p.Out.Control(peer, c.envelope(variants.Forget, 0, 0), words[:n]...)
+	}
+}
+
+// tidy drops a lane that its sender has not got either, if it is idle.
+func (c *comm) tidy(l *inLane) {
+	if l.idle() {
+		c.remove(l)
+	}
+}
+
+// remove drops an idle lane to receive.
+func (c *comm) remove(l *inLane) {
+	last := c.lanes[len(c.lanes)-1]
+	c.lanes[l.at], last.at = last, l.at
+	c.lanes[len(c.lanes)-1] = nil
+	c.lanes = c.lanes[:len(c.lanes)-1]
+	delete(c.in, key(l.src, l.tag))
+	if c.lastIn == l {
+		c.lastIn = nil
+	}
+}
+
+// removeOut drops an idle lane to send.
+func (c *comm) removeOut(l *outLane) {
+	delete(c.out, key(l.dst, l.tag))
+	if c.lastOut == l {
+		c.lastOut = nil
+	}
+}
+
+// onForget answers which lanes this rank has forgotten.
+func (p *Protocol) onForget(c *comm, e variants.Envelope, payload []byte) {
+	var words [lanesAsked]uint64
+	n := min(len(payload)/8, lanesAsked)
+	for i := range n {
+		w := variants.Word(payload, i)
+		tag, count := int32(uint32(w)), uint32(w>>32)
+		words[i] = uint64(uint32(tag))
+		if c.forgets(e.Src, tag, count) {
+			words[i] |= 1 << 32
+		}
+	}
+	p.Out.Control(p.Out.Peer(c.World(e.Src)), c.envelope(variants.Forgotten, 0, 0), words[:n]...)
+}
+
+// forgets drops the lane to dst if its receiver has counted as many sends as
+// this rank. A lane that is not there has had none.
+func (c *comm) forgets(dst, tag int32, count uint32) bool {
+	l := c.out[key(dst, tag)]
+	if l == nil {
+		return count == 0
+	}
+	l.drop()
+	if l.next != count || !l.idle() {
+		return false
+	}
+	c.removeOut(l)
+	return true
+}
+
+// onForgotten takes the answer: lanes go if they are still idle, or begin anew.
+func (p *Protocol) onForgotten(c *comm, e variants.Envelope, payload []byte) {
+	var lanes [lanesAsked]*inLane
+	for i := range min(len(payload)/8, lanesAsked) {
+		w := variants.Word(payload, i)
+		l := c.in[key(e.Src, int32(uint32(w)))]
+		if l == nil || !l.forgetting {
+			continue // its peer has died meanwhile
+		}
+		l.forgetting = false
+		c.asked--
+		if w>>32 != 0 {
+			l.next = 0 // until a lift below gives it out
+			lanes[i] = l
+		}
+	}
+	if len(c.held) > 0 && c.anySource == 0 {
+		p.lift(c)
+	}
+	for _, l := range lanes {
+		if l != nil {
+			c.tidy(l)
+		}
+	}
+}
