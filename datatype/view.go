@@ -95,20 +95,29 @@ func (v View) Span() (from, to int) {
 // Within makes the view of count elements of t at the beginning of memory, all of
 // which must lie in it.
 func Within(memory []byte, count int, t *Type) (View, error) {
-	b := start("Within", Envelope{})
-	b.count(count, "count")
-	if !b.valid(t) {
-		return View{}, b.err
+	v, err := view("Within", unsafe.Pointer(unsafe.SliceData(memory)), count, t)
+	if err != nil {
+		return View{}, err
 	}
-	b.times(count, max(t.size, 1))
-	b.times(count, t.ub-t.lb)
-	if b.err != nil {
-		return View{}, b.err
-	}
-	v := View{unsafe.Pointer(unsafe.SliceData(memory)), count, t}
 	if from, to := v.Span(); from < 0 || to > len(memory) {
 		return View{}, bad("Within", ErrCount, "%d elements of %v lie at bytes %d to %d, the buffer has bytes 0 to %d",
 			count, t, from, to, len(memory))
 	}
 	return v, nil
+}
+
+// At makes the view of count elements of t at p, wherever that is.
+func At(p unsafe.Pointer, count int, t *Type) (View, error) { return view("At", p, count, t) }
+
+func view(op string, p unsafe.Pointer, count int, t *Type) (View, error) {
+	b := start(op, Envelope{})
+	b.count(count, "count")
+	if b.valid(t) {
+		b.times(count, t.size)
+		b.times(count, t.ub-t.lb)
+	}
+	if b.err != nil {
+		return View{}, b.err
+	}
+	return View{p, count, t}, nil
 }

@@ -161,11 +161,11 @@ func (t *team) firstChild() int {
 // whoever waits for its word sees it.
 func (t *team) send(words []int64, to int) {
 	t.c.rank.mu.Lock()
-	_ = t.c.sendAndWait(t.op, t.ctx, variants.Standard, mem.Bytes(words), t.at(to), t.tag)
+	_ = t.c.sendAndWait(t.op, t.ctx, variants.Standard, raw(mem.Bytes(words)), t.at(to), t.tag)
 }
 
 func (t *team) recv(words []int64, from int) error {
 	t.c.rank.mu.Lock()
-	_, err := t.c.recvAndWait(t.op, t.ctx, mem.Bytes(words), t.at(from), t.tag)
+	_, err := t.c.recvAndWait(t.op, t.ctx, raw(mem.Bytes(words)), t.at(from), t.tag)
 	return err
 }

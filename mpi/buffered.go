@@ -1,6 +1,7 @@
 package mpi
 
 import (
+	"bytes"
 	"fmt"
 	"time"
 )
@@ -84,14 +85,14 @@ func Bsend[T Element](c *Comm, buf []T, dest, tag int) error {
 	if err != nil || dest == ProcNull {
 		return err
 	}
-	return c.bsend("Bsend", b, dest, tag)
+	return c.bsend("Bsend", raw(b), dest, tag)
 }
 
 // Ibsend begins a buffered send (MPI_Ibsend), which is complete at once.
 func Ibsend[T Element](c *Comm, buf []T, dest, tag int) (*Request, error) {
 	b, err := valid(c, "Ibsend", buf, dest, tag, false)
 	if err == nil && dest != ProcNull {
-		err = c.bsend("Ibsend", b, dest, tag)
+		err = c.bsend("Ibsend", raw(b), dest, tag)
 	}
 	if err != nil {
 		return nil, err
@@ -99,18 +100,19 @@ func Ibsend[T Element](c *Comm, buf []T, dest, tag int) (*Request, error) {
 	return &Request{c: c, op: "Ibsend", active: true}, nil
 }
 
-func (c *Comm) bsend(op string, b []byte, dest, tag int) error {
+func (c *Comm) bsend(op string, d memory, dest, tag int) error {
 	k := c.rank
 	if s := k.stats; s != nil {
-		defer s.record(op, len(b), time.Now())
+		defer s.record(op, d.size(), time.Now())
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.buffer(c, op, b, int32(dest), int32(tag))
+	return k.buffer(c, op, d, int32(dest), int32(tag))
 }
 
-// buffer sends b, or a copy of it later, with the lock held.
-func (k *rank) buffer(c *Comm, op string, b []byte, dest, tag int32) error {
+// buffer sends d, or a copy of it later, with the lock held.
+func (k *rank) buffer(c *Comm, op string, d memory, dest, tag int32) error {
+	b := d.packed()
 	if k.proto.TrySend(c.p2p, dest, tag, b) {
 		return nil
 	}
@@ -127,7 +129,10 @@ func (k *rank) buffer(c *Comm, op string, b []byte, dest, tag int32) error {
 		}
 	}
 	m := k.take()
-	m.Ctx, m.Peer, m.Tag, m.Buf = c.p2p, dest, tag, append([]byte(nil), b...)
+	m.Ctx, m.Peer, m.Tag, m.Buf = c.p2p, dest, tag, b
+	if !d.gaps() {
+		m.Buf = bytes.Clone(b)
+	}
 	k.proto.PostSend(&m.Request)
 	k.leave()
 	err := c.outcome(op, &m.Request)

@@ -139,7 +139,7 @@ func (p offer) decide(c *Comm, op string, err error, theirs verdict, taken bool)
 // swap sends words to a rank of a context and receives others from it.
 func (c *Comm) swap(op string, ctx *variants.Context, with, tag int, out, in []int64) error {
 	c.rank.mu.Lock()
-	_, err := c.exchange(op, ctx, mem.Bytes(out), with, tag, mem.Bytes(in), with, tag)
+	_, err := c.exchange(op, ctx, raw(mem.Bytes(out)), with, tag, raw(mem.Bytes(in)), with, tag)
 	return err
 }
 

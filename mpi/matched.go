@@ -63,18 +63,20 @@ func Mrecv[T Element](m *Message, buf []T) (Status, error) {
 // Imrecv begins to receive a message that was found (MPI_Imrecv).
 func Imrecv[T Element](m *Message, buf []T) (*Request, error) { return imrecv(m, "Imrecv", buf) }
 
+const receivedBefore = "the message was received before, or is none that Mprobe has returned"
+
 func imrecv[T Element](m *Message, op string, buf []T) (*Request, error) {
 	if m == nil || m.c == nil {
-		return nil, (*Request)(nil).misuse(op, "the message was received before, or is none that Mprobe has returned")
+		return nil, (*Request)(nil).misuse(op, receivedBefore)
 	}
 	c := m.c
 	if _, err := valid(c, op, buf, ProcNull, 0, true); err != nil {
 		return nil, err
 	}
-	return m.post(op, mem.Bytes(buf)), nil
+	return m.post(op, raw(mem.Bytes(buf))), nil
 }
 
-func (m *Message) post(op string, b []byte) *Request {
+func (m *Message) post(op string, d memory) *Request {
 	c := m.c
 	m.c = nil
 	q := &Request{c: c, op: op, active: true, null: m.m == nil}
@@ -83,11 +85,12 @@ func (m *Message) post(op string, b []byte) *Request {
 	}
 	k := c.rank
 	if s := k.stats; s != nil {
-		defer s.record(op, len(b), time.Now())
+		defer s.record(op, d.size(), time.Now())
 	}
 	k.mu.Lock()
 	q.m = k.take()
-	q.m.Recv, q.m.Ctx, q.m.Buf = true, c.p2p, b
+	q.m.Recv, q.m.Ctx = true, c.p2p
+	k.load(q.m, d)
 	k.proto.PostMatched(&q.m.Request, m.m)
 	k.leave()
 	k.mu.Unlock()

@@ -26,7 +26,7 @@ func Send[T Element](c *Comm, buf []T, dest, tag int) error {
 		k.mu.Unlock()
 		return nil
 	}
-	return c.sendAndWait("Send", c.p2p, variants.Standard, b, dest, tag)
+	return c.sendAndWait("Send", c.p2p, variants.Standard, raw(b), dest, tag)
 }
 
 // Ssend sends buf and returns when the matching receive has been posted
@@ -40,7 +40,7 @@ func Ssend[T Element](c *Comm, buf []T, dest, tag int) error {
 		defer s.record("Ssend", len(b), time.Now())
 	}
 	c.rank.mu.Lock()
-	return c.sendAndWait("Ssend", c.p2p, variants.Synchronous, b, dest, tag)
+	return c.sendAndWait("Ssend", c.p2p, variants.Synchronous, raw(b), dest, tag)
 }
 
 // Rsend sends buf to a receive that the caller knows to be posted (MPI_Rsend).
@@ -54,7 +54,7 @@ func Rsend[T Element](c *Comm, buf []T, dest, tag int) error {
 		defer s.record("Rsend", len(b), time.Now())
 	}
 	c.rank.mu.Lock()
-	return c.sendAndWait("Rsend", c.p2p, variants.Standard, b, dest, tag)
+	return c.sendAndWait("Rsend", c.p2p, variants.Standard, raw(b), dest, tag)
 }
 
 // Recv receives a message of at most len(buf) elements from rank source, or
@@ -72,7 +72,7 @@ func Recv[T Element](c *Comm, buf []T, source, tag int) (Status, error) {
 		defer s.record("Recv", len(b), time.Now())
 	}
 	c.rank.mu.Lock()
-	return c.recvAndWait("Recv", c.p2p, b, source, tag)
+	return c.recvAndWait("Recv", c.p2p, raw(b), source, tag)
 }
 
 // Sendrecv sends to dest and receives from source at the same time
@@ -90,7 +90,7 @@ func Sendrecv[T Element](c *Comm, send []T, dest, sendTag int, recv []T, source,
 		defer s.record("Sendrecv", len(out)+len(in), time.Now())
 	}
 	c.rank.mu.Lock()
-	return c.exchange("Sendrecv", c.p2p, out, dest, sendTag, in, source, recvTag)
+	return c.exchange("Sendrecv", c.p2p, raw(out), dest, sendTag, raw(in), source, recvTag)
 }
 
 // SendrecvReplace sends buf to dest and receives into the same buf from source
@@ -107,7 +107,7 @@ func SendrecvReplace[T Element](c *Comm, buf []T, dest, sendTag, source, recvTag
 	defer giveBack(c, out)
 	copy(out, in)
 	c.rank.mu.Lock()
-	return c.exchange("SendrecvReplace", c.p2p, out, dest, sendTag, in, source, recvTag)
+	return c.exchange("SendrecvReplace", c.p2p, raw(out), dest, sendTag, raw(in), source, recvTag)
 }
 
 func validReplace[T Element](c *Comm, op string, buf []T, dest, sendTag, source, recvTag int) ([]byte, error) {
@@ -142,16 +142,21 @@ func (k *rank) squeeze(ctx *variants.Context, dest, tag int32, b []byte) bool {
 	return false
 }
 
-// sendAndWait sends b. It is called with the lock held and releases it.
-func (c *Comm) sendAndWait(op string, ctx *variants.Context, mode variants.Mode, b []byte, dest, tag int) error {
+// sendAndWait sends d. If it has no gaps TrySend has refused it. It is called with the lock held and releases it.
+func (c *Comm) sendAndWait(op string, ctx *variants.Context, mode variants.Mode, d memory, dest, tag int) error {
 	k := c.rank
-	d, t := int32(dest), int32(tag)
-	if mode == variants.Standard && k.squeeze(ctx, d, t, b) {
+	if mode == variants.Standard && !d.gaps() && k.squeeze(ctx, int32(dest), int32(tag), d.buf) {
 		k.mu.Unlock()
 		return nil
 	}
 	r := k.take()
-	r.Ctx, r.Mode, r.Peer, r.Tag, r.Buf = ctx, mode, d, t, b
+	r.Ctx, r.Mode, r.Peer, r.Tag = ctx, mode, int32(dest), int32(tag)
+	k.load(r, d)
+	if k.sentPacked(r, d) {
+		k.put(r)
+		k.mu.Unlock()
+		return nil
+	}
 	k.proto.PostSend(&r.Request)
 	k.waitUntil(func() bool { return r.Done })
 	err := c.outcome(op, &r.Request)
@@ -171,11 +176,12 @@ func (k *rank) relax() {
 	k.mu.Lock()
 }
 
-// recvAndWait receives into b. It is called with the lock held and releases it.
-func (c *Comm) recvAndWait(op string, ctx *variants.Context, b []byte, source, tag int) (Status, error) {
+// recvAndWait receives into d. It is called with the lock held and releases it.
+func (c *Comm) recvAndWait(op string, ctx *variants.Context, d memory, source, tag int) (Status, error) {
 	k := c.rank
 	r := k.take()
-	r.Recv, r.Ctx, r.Peer, r.Tag, r.Buf = true, ctx, int32(source), int32(tag), b
+	r.Recv, r.Ctx, r.Peer, r.Tag = true, ctx, int32(source), int32(tag)
+	k.load(r, d)
 	k.proto.PostRecv(&r.Request)
 	k.waitUntil(func() bool { return r.Done })
 	st, err := fromProtocol(r.Status), c.outcome(op, &r.Request)
@@ -186,17 +192,19 @@ func (c *Comm) recvAndWait(op string, ctx *variants.Context, b []byte, source, t
 
 // exchange sends and receives at once. It is called with the lock held and
 // releases it.
-func (c *Comm) exchange(op string, ctx *variants.Context, out []byte, dest, sendTag int, in []byte, source, recvTag int) (Status, error) {
+func (c *Comm) exchange(op string, ctx *variants.Context, out memory, dest, sendTag int, in memory, source, recvTag int) (Status, error) {
 	k := c.rank
 	r, s := k.take(), k.take()
 	r.Done, s.Done = source == ProcNull, dest == ProcNull
 	st := nullStatus
 	if !r.Done {
-		r.Recv, r.Ctx, r.Peer, r.Tag, r.Buf = true, ctx, int32(source), int32(recvTag), in
+		r.Recv, r.Ctx, r.Peer, r.Tag = true, ctx, int32(source), int32(recvTag)
+		k.load(r, in)
 		k.proto.PostRecv(&r.Request)
 	}
 	if !s.Done {
-		s.Ctx, s.Peer, s.Tag, s.Buf = ctx, int32(dest), int32(sendTag), out
+		s.Ctx, s.Peer, s.Tag = ctx, int32(dest), int32(sendTag)
+		k.load(s, out)
 		k.proto.PostSend(&s.Request)
 	}
 	k.waitUntil(func() bool { return r.Done && s.Done })

@@ -12,7 +12,7 @@ import (
 // persistent is what a request needs to be started again.
 type persistent struct {
 	m          *pooled // nil: it is no message, or goes to ProcNull
-	buf        []byte
+	data       memory
 	peer, tag  int
 	mode       variants.Mode
 	recv, copy bool // a receive; a buffered send
@@ -52,11 +52,15 @@ func fix[T Element](c *Comm, op string, buf []T, p persistent) (*Request, error)
 	if err != nil {
 		return nil, err
 	}
-	p.buf = b
+	return c.fix(op, raw(b), p), nil
+}
+
+func (c *Comm) fix(op string, d memory, p persistent) *Request {
+	p.data = d
 	if p.peer != ProcNull {
 		p.m = new(pooled)
 	}
-	return &Request{c: c, op: op, fixed: &p, null: p.m == nil && p.recv}, nil
+	return &Request{c: c, op: op, fixed: &p, null: p.m == nil && p.recv}
 }
 
 // Start makes a persistent request active (MPI_Start). Its buffer belongs to
@@ -111,17 +115,21 @@ func (q *Request) start(op string) error {
 	}
 	ctx, peer, tag := q.c.p2p, int32(p.peer), int32(p.tag)
 	if p.copy && p.m != nil {
-		if err := k.buffer(q.c, op, p.buf, peer, tag); err != nil {
+		if err := k.buffer(q.c, op, p.data, peer, tag); err != nil {
 			return err
 		}
 	}
 	q.active = true
-	if p.m == nil || p.copy || !p.recv && p.mode == variants.Standard && k.trySend(ctx, peer, tag, p.buf) {
+	if p.m == nil || p.copy || !p.recv && p.mode == variants.Standard && !p.data.gaps() && k.trySend(ctx, peer, tag, p.data.buf) {
 		return nil // complete at once
 	}
 	m := p.m
 	m.Reset()
-	m.Recv, m.Mode, m.Ctx, m.Peer, m.Tag, m.Buf = p.recv, p.mode, ctx, peer, tag, p.buf
+	m.Recv, m.Mode, m.Ctx, m.Peer, m.Tag = p.recv, p.mode, ctx, peer, tag
+	k.load(m, p.data)
+	if k.sentPacked(m, p.data) {
+		return nil
+	}
 	q.m = m
 	if p.recv {
 		k.proto.PostRecv(&m.Request)

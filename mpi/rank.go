@@ -21,6 +21,7 @@ type rank struct {
 	mu      sync.Mutex
 	fab     fabric
 	proto   protocol
+	limit   int                // of eager messages, in bytes
 	count   *variants.Counters // of the protocol
 	doubter doubter            // the protocol, if it is one
 	level   ThreadLevel
@@ -59,7 +60,7 @@ func newRank(f fabric, o *settings) (*rank, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &rank{fab: f, proto: proto, count: proto.Counters(), level: o.level, stats: newCallStats(o.variant), algorithms: o.algorithms, idents: newSupply(f.Rank()), done: make(chan struct{})}
+	k := &rank{fab: f, proto: proto, limit: f.Limit(), count: proto.Counters(), level: o.level, stats: newCallStats(o.variant), algorithms: o.algorithms, idents: newSupply(f.Rank()), done: make(chan struct{})}
 	k.doubter, _ = any(proto).(doubter)
 	k.cond.L = &k.mu
 	go k.background(f.MarkBackground())

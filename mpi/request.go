@@ -35,7 +35,8 @@ type Request struct {
 // pooled is a request of the protocol, kept for reuse.
 type pooled struct {
 	variants.Request
-	next *pooled
+	packed []byte // of an eager send with gaps
+	next   *pooled
 }
 
 func (k *rank) take() *pooled {
@@ -65,7 +66,7 @@ func Isend[T Element](c *Comm, buf []T, dest, tag int) (*Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.postSend("Isend", variants.Standard, b, dest, tag), nil
+	return c.postSend("Isend", variants.Standard, raw(b), dest, tag), nil
 }
 
 // Issend begins a synchronous send (MPI_Issend).
@@ -74,7 +75,7 @@ func Issend[T Element](c *Comm, buf []T, dest, tag int) (*Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.postSend("Issend", variants.Synchronous, b, dest, tag), nil
+	return c.postSend("Issend", variants.Synchronous, raw(b), dest, tag), nil
 }
 
 // Irsend begins a ready send (MPI_Irsend); it behaves as Isend.
@@ -83,7 +84,7 @@ func Irsend[T Element](c *Comm, buf []T, dest, tag int) (*Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.postSend("Irsend", variants.Standard, b, dest, tag), nil
+	return c.postSend("Irsend", variants.Standard, raw(b), dest, tag), nil
 }
 
 // Irecv begins a receive (MPI_Irecv).
@@ -92,31 +93,38 @@ func Irecv[T Element](c *Comm, buf []T, source, tag int) (*Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.postRecv("Irecv", b, source, tag), nil
+	return c.postRecv("Irecv", raw(b), source, tag), nil
 }
 
-func (c *Comm) postSend(op string, mode variants.Mode, b []byte, dest, tag int) *Request {
+func (c *Comm) postSend(op string, mode variants.Mode, d memory, dest, tag int) *Request {
 	q := &Request{c: c, op: op, active: true}
 	if dest == ProcNull {
 		return q
 	}
 	k := c.rank
 	if s := k.stats; s != nil {
-		defer s.record(op, len(b), time.Now())
+		defer s.record(op, d.size(), time.Now())
 	}
 	k.mu.Lock()
-	if mode != variants.Standard || !k.trySend(c.p2p, int32(dest), int32(tag), b) {
-		q.m = k.take()
-		q.m.Ctx, q.m.Mode, q.m.Peer, q.m.Tag, q.m.Buf = c.p2p, mode, int32(dest), int32(tag), b
-		k.proto.PostSend(&q.m.Request)
-		k.began(q.m)
-		k.leave()
+	defer k.mu.Unlock()
+	if mode == variants.Standard && !d.gaps() && k.trySend(c.p2p, int32(dest), int32(tag), d.buf) {
+		return q
 	}
-	k.mu.Unlock()
+	m := k.take()
+	m.Ctx, m.Mode, m.Peer, m.Tag = c.p2p, mode, int32(dest), int32(tag)
+	k.load(m, d)
+	if k.sentPacked(m, d) {
+		k.put(m)
+		return q
+	}
+	q.m = m
+	k.proto.PostSend(&m.Request)
+	k.began(m)
+	k.leave()
 	return q
 }
 
-func (c *Comm) postRecv(op string, b []byte, source, tag int) *Request {
+func (c *Comm) postRecv(op string, d memory, source, tag int) *Request {
 	q := &Request{c: c, op: op, active: true}
 	if source == ProcNull {
 		q.null = true
@@ -124,11 +132,12 @@ func (c *Comm) postRecv(op string, b []byte, source, tag int) *Request {
 	}
 	k := c.rank
 	if s := k.stats; s != nil {
-		defer s.record(op, len(b), time.Now())
+		defer s.record(op, d.size(), time.Now())
 	}
 	k.mu.Lock()
 	q.m = k.take()
-	q.m.Recv, q.m.Ctx, q.m.Peer, q.m.Tag, q.m.Buf = true, c.p2p, int32(source), int32(tag), b
+	q.m.Recv, q.m.Ctx, q.m.Peer, q.m.Tag = true, c.p2p, int32(source), int32(tag)
+	k.load(q.m, d)
 	k.proto.PostRecv(&q.m.Request)
 	k.leave()
 	k.mu.Unlock()

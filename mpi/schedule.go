@@ -51,7 +51,7 @@ func (k *rank) advanceReady() {
 type pair struct {
 	c          *Comm
 	op         string
-	out, in    []byte
+	out, in    memory
 	dest, from int
 	sendTag    int
 	recvTag    int
@@ -70,7 +70,7 @@ func Isendrecv[T Element](c *Comm, send []T, dest, sendTag int, recv []T, source
 	if err != nil {
 		return nil, err
 	}
-	return c.postPair(&pair{c: c, op: "Isendrecv", out: out, in: in, dest: dest, from: source, sendTag: sendTag, recvTag: recvTag}), nil
+	return c.postPair(&pair{c: c, op: "Isendrecv", out: raw(out), in: raw(in), dest: dest, from: source, sendTag: sendTag, recvTag: recvTag}), nil
 }
 
 // IsendrecvReplace begins to send buf to dest and to receive into the same buf
@@ -81,13 +81,13 @@ func IsendrecvReplace[T Element](c *Comm, buf []T, dest, sendTag, source, recvTa
 		return nil, err
 	}
 	out := slices.Clone(in)
-	return c.postPair(&pair{c: c, op: "IsendrecvReplace", out: out, in: in, dest: dest, from: source, sendTag: sendTag, recvTag: recvTag}), nil
+	return c.postPair(&pair{c: c, op: "IsendrecvReplace", out: raw(out), in: raw(in), dest: dest, from: source, sendTag: sendTag, recvTag: recvTag}), nil
 }
 
 func (c *Comm) postPair(p *pair) *Request {
 	k := c.rank
 	if s := k.stats; s != nil {
-		defer s.record(p.op, len(p.out)+len(p.in), time.Now())
+		defer s.record(p.op, p.out.size()+p.in.size(), time.Now())
 	}
 	q := &Request{c: c, op: p.op, s: p}
 	k.mu.Lock()
@@ -103,12 +103,14 @@ func (p *pair) begin() {
 	p.recv.Batch, p.send.Batch = &p.batch, &p.batch
 	if !p.recv.Done {
 		p.batch.Open++
-		p.recv.Recv, p.recv.Ctx, p.recv.Peer, p.recv.Tag, p.recv.Buf = true, p.c.p2p, int32(p.from), int32(p.recvTag), p.in
+		p.recv.Recv, p.recv.Ctx, p.recv.Peer, p.recv.Tag = true, p.c.p2p, int32(p.from), int32(p.recvTag)
+		k.load(p.recv, p.in)
 		k.proto.PostRecv(&p.recv.Request)
 	}
 	if !p.send.Done {
 		p.batch.Open++
-		p.send.Ctx, p.send.Peer, p.send.Tag, p.send.Buf = p.c.p2p, int32(p.dest), int32(p.sendTag), p.out
+		p.send.Ctx, p.send.Peer, p.send.Tag = p.c.p2p, int32(p.dest), int32(p.sendTag)
+		k.load(p.send, p.out)
 		k.proto.PostSend(&p.send.Request)
 	}
 }

@@ -1,0 +1,217 @@
+package mpi
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"unsafe"
+
+	"github.com/exanet-mpi/exanet/datatype"
+	"github.com/exanet-mpi/exanet/internal/mem"
+	"github.com/exanet-mpi/exanet/variants"
+)
+
+// Data is what the calls whose names end in Data send or receive: a number of
+// elements of a datatype in memory, MPI's (buf, count, datatype). Of, With and At
+// make one; a mistake in their arguments is the error of the call that it is given
+// to. Between two ranks only the sequence of basic elements must agree, not the
+// type.
+type Data struct {
+	memory
+	err error
+}
+
+// memory is where the bytes of a message lie: in buf, or, if there are gaps, in
+// view.
+type memory struct {
+	buf  []byte
+	view datatype.View
+}
+
+// raw is memory without gaps.
+func raw(b []byte) memory { return memory{buf: b} }
+
+// gaps reports whether there are any.
+func (m *memory) gaps() bool { return m.view.Type != nil }
+
+// Of is the data of the elements of a slice, in one piece: what Send and Recv move
+// of it. With the type that datatype.Of makes of T, the padding of structs stays
+// behind.
+func Of[T Element](s []T) Data {
+	if !plain[T]() {
+		return Data{err: &dataError{ErrType, reflect.TypeFor[T]().String() + " is not of fixed size without pointers"}}
+	}
+	return Data{memory: raw(mem.Bytes(s))}
+}
+
+// With is the data of count elements of type t, the first of which begins at the
+// first element of s. All of them must lie within s.
+func With[T Element](s []T, count int, t *datatype.Type) Data {
+	d := Of(s)
+	if d.err != nil {
+		return d
+	}
+	v, err := datatype.Within(d.buf, count, t)
+	if err != nil {
+		return Data{err: lower(err)}
+	}
+	return Data{memory: memoryOf(v)}
+}
+
+// At is the data of count elements of type t, the first of which begins at p, and
+// whatever memory that is: nothing can be checked. If it is not Go's it must stay
+// until the call, or the request that it made, has ended. p is nil if the
+// displacements of t are addresses (MPI_BOTTOM).
+func At(p unsafe.Pointer, count int, t *datatype.Type) Data {
+	v, err := datatype.At(p, count, t)
+	if err != nil {
+		return Data{err: lower(err)}
+	}
+	return Data{memory: memoryOf(v)}
+}
+
+func memoryOf(v datatype.View) memory {
+	if b, ok := v.Contiguous(); ok {
+		return raw(b)
+	}
+	return memory{view: v}
+}
+
+// Size is the length of the data without gaps, in bytes (MPI_Pack_size for one
+// pair of processes).
+func (d Data) Size() int { return d.size() }
+
+func (m *memory) size() int {
+	if m.gaps() {
+		return m.view.Size()
+	}
+	return len(m.buf)
+}
+
+// Err tells what is wrong with the arguments that the data were made of.
+func (d Data) Err() error { return d.err }
+
+// pack copies the data, from byte off of them on, to b.
+func (m *memory) pack(b []byte, off int) {
+	if m.gaps() {
+		m.view.Pack(b, off)
+	} else {
+		copy(b, m.buf[off:])
+	}
+}
+
+// unpack puts b in the places of the data from byte off on.
+func (m *memory) unpack(b []byte, off int) {
+	if m.gaps() {
+		m.view.Unpack(b, off)
+	} else {
+		copy(m.buf[off:], b)
+	}
+}
+
+// packed returns the data in one piece, a copy if there are gaps.
+func (m *memory) packed() []byte {
+	if !m.gaps() {
+		return m.buf
+	}
+	b := make([]byte, m.size())
+	m.pack(b, 0)
+	return b
+}
+
+// PackSize is the room in bytes that Pack takes for count elements of t
+// (MPI_Pack_size).
+func PackSize(count int, t *datatype.Type) int { return count * t.Size() }
+
+// Pack copies the data to out from byte at on, and returns where they end
+// (MPI_Pack).
+func Pack(d Data, out []byte, at int) (int, error) {
+	if err := d.fits("Pack", out, at); err != nil {
+		return at, err
+	}
+	n := d.size()
+	d.pack(out[at:at+n], 0)
+	return at + n, nil
+}
+
+// Unpack copies what Pack has put into in, from byte at on, to the places of the
+// data, and returns where it ends (MPI_Unpack).
+func Unpack(in []byte, at int, d Data) (int, error) {
+	if err := d.fits("Unpack", in, at); err != nil {
+		return at, err
+	}
+	n := d.size()
+	d.unpack(in[at:at+n], 0)
+	return at + n, nil
+}
+
+// fits checks a call of Pack or Unpack.
+func (d *Data) fits(op string, b []byte, at int) error {
+	err := d.err
+	if n := d.size(); err == nil && (at < 0 || at > len(b) || n > len(b)-at) {
+		err = &dataError{ErrTruncate, fmt.Sprintf("%d bytes do not fit at byte %d of %d", n, at, len(b))}
+	}
+	if err != nil {
+		return (*Comm)(nil).fail(op, noValue, noValue, noValue, err, "")
+	}
+	return nil
+}
+
+// dataError is what is wrong with Data: a sentinel of this package, and why.
+type dataError struct {
+	is  error
+	why string
+}
+
+func (e *dataError) Error() string { return e.why }
+func (e *dataError) Unwrap() error { return e.is }
+
+// lower turns an error of package datatype into one of this package.
+func lower(err error) error {
+	is := ErrArg
+	switch {
+	case errors.Is(err, datatype.ErrCount):
+		is = ErrCount
+	case errors.Is(err, datatype.ErrType):
+		is = ErrType
+	}
+	var e *datatype.Error
+	if errors.As(err, &e) {
+		return &dataError{is, e.Why}
+	}
+	return &dataError{is, err.Error()}
+}
+
+// validData checks what every call with Data has in common.
+func (c *Comm) validData(op string, d *Data, peer, tag int, recv bool) error {
+	if err := c.usable(op); err != nil {
+		return err
+	}
+	if d.err != nil {
+		return c.fail(op, peer, tag, noValue, d.err, "")
+	}
+	return c.checkPeer(op, peer, tag, d.size(), recv)
+}
+
+// load gives a request its memory. Eager messages have no gaps: a send of so few
+// data is packed into a buffer that the request keeps.
+func (k *rank) load(m *pooled, d memory) {
+	switch n := d.size(); {
+	case !d.gaps():
+		m.Buf = d.buf
+	case m.Recv || n > k.limit:
+		m.View = d.view
+	default:
+		if cap(m.packed) < n {
+			m.packed = make([]byte, k.limit)
+		}
+		m.Buf = m.packed[:n]
+		d.view.Pack(m.Buf, 0)
+	}
+}
+
+// sentPacked sends the packed data of a standard send that load has prepared, if it
+// is one and needs no request. It may release the lock in between.
+func (k *rank) sentPacked(m *pooled, d memory) bool {
+	return d.gaps() && !m.Recv && m.View.Type == nil && m.Mode == variants.Standard && k.trySend(m.Ctx, m.Peer, m.Tag, m.Buf)
+}
