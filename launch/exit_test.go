@@ -189,6 +189,7 @@ func TestDeathOfOneRankEndsTheOthers(t *testing.T) {
 }
 
 func TestOthersHaveTimeToEnd(t *testing.T) {
+	defer launch.KillLate(time.Minute)()
 	cfg := shell(`
 		[ $EXANET_RANK = 0 ] && exit 9
 		trap 'echo saved $EXANET_RANK; exit 0' TERM

@@ -10,6 +10,14 @@ func BePatient(d time.Duration) (restore func()) {
 	return func() { termAfterFailure, killAfterFailure = term, kill }
 }
 
+// KillLate makes jobs wait long between SIGTERM and SIGKILL after a failure,
+// until restore: on a busy machine the trap of a shell takes its time.
+func KillLate(d time.Duration) (restore func()) {
+	kill := killAfterFailure
+	killAfterFailure = d
+	return func() { killAfterFailure = kill }
+}
+
 // InputError is what a job of two says if its ranks cannot be given an input.
 func InputError(err error) error {
 	return (&Job{cfg: Config{Ranks: 2, Prog: "./program"}}).inputError(err)
