@@ -107,10 +107,15 @@ func (k *rank) withdraw(d ident) {
 // open makes the contexts of a communicator in which this process is rank me
 // and exchanges messages with the ranks of peers.
 func (k *rank) open(d ident, peers *group.Group, me int) (p2p, coll *variants.Context) {
-	p2p = &variants.Context{ID: d.number, Gen: d.gen, Rank: int32(me), Group: peers}
-	coll = &variants.Context{ID: d.number | 1, Gen: d.gen, Rank: int32(me), Group: peers, Tags: collNames}
 	k.mu.Lock() // the background runs already: another rank may have died
 	defer k.mu.Unlock()
+	return k.contexts(d, peers, me)
+}
+
+// contexts is open with the lock held.
+func (k *rank) contexts(d ident, peers *group.Group, me int) (p2p, coll *variants.Context) {
+	p2p = &variants.Context{ID: d.number, Gen: d.gen, Rank: int32(me), Group: peers}
+	coll = &variants.Context{ID: d.number | 1, Gen: d.gen, Rank: int32(me), Group: peers, Tags: collNames}
 	k.proto.Open(p2p)
 	k.proto.Open(coll)
 	return p2p, coll
@@ -121,6 +126,11 @@ func (k *rank) open(d ident, peers *group.Group, me int) (p2p, coll *variants.Co
 func (k *rank) shut(c *Comm) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	k.retire(c)
+}
+
+// retire is shut with the lock held.
+func (k *rank) retire(c *Comm) {
 	k.closing = append(k.closing, c)
 	k.reap()
 }

@@ -1,0 +1,103 @@
+package mpi
+
+import "github.com/exanet-mpi/exanet/variants"
+
+// idup is the schedule of Idup: a broadcast of the ident, after which this rank
+// opens the communicator, and a reduction to the leader, which then knows that
+// all have. Both have one turn, that of the broadcast. A rank that the ident has
+// not reached says so in its part of the reduction.
+type idup struct {
+	tell, confirm *collective
+	c, n          *Comm
+	words         []int64 // verdict, ident
+	opened        bool
+	refused       error // by an attribute; the others get theirs all the same
+}
+
+// Idup begins a Dup (MPI_Comm_idup). The communicator can be used when the
+// request has completed. Attributes are copied now.
+func (c *Comm) Idup() (*Comm, *Request, error) {
+	const op = "Idup"
+	if err := c.usableWithin(op); err != nil {
+		return nil, nil, err
+	}
+	n := &Comm{members: c.members, size: c.size, topology: c.topology, handler: c.Errhandler()}
+	s := &idup{c: c, n: n, words: make([]int64, 2), refused: n.copyAttrs(op, c)}
+	if c.Rank() == 0 {
+		d, err := c.propose(op)
+		s.words[0], s.words[1] = int64(verdictOf(err)), d.word()
+	}
+	var err error
+	if s.tell, err = bcast(c, op, s.words, 0); err == nil {
+		s.confirm, err = reduce(c, op, make([]int64, 1), make([]int64, 1), Max, 0)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	k := c.rank
+	q := &Request{c: c, op: op, s: s}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	tag, line := c.turns.tag()
+	s.tell.prepare(tag)
+	s.tell.line = line
+	s.confirm.prepare(tag)
+	k.run(q)
+	return n, q, nil
+}
+
+func (s *idup) requests() *variants.Batch { return &s.tell.batch }
+
+func (s *idup) begin() {
+	s.confirm.batch.Owner = s.tell.batch.Owner
+	s.tell.begin()
+}
+
+func (s *idup) advance() bool {
+	line := s.tell.line
+	if line.head != s.tell {
+		return false
+	}
+	if !s.opened {
+		if !s.tell.perform(false) {
+			return false
+		}
+		s.opened = true
+		s.confirm.err = s.open()
+	}
+	if !s.confirm.perform(false) {
+		return false
+	}
+	line.leave(s.c.rank)
+	s.c.turns.underWay--
+	return true
+}
+
+// open opens the communicator that the leader has told of.
+func (s *idup) open() error {
+	if s.tell.err != nil {
+		return s.tell.err
+	}
+	if err := verdict(s.words[0]).err(s.c.everybody(s.tell.name, 0)); err != nil {
+		return err
+	}
+	k, n := s.c.rank, s.n
+	n.id = identOf(s.words[1])
+	n.p2p, n.coll = k.contexts(n.id, n.members, s.c.Rank())
+	n.rank = k
+	return nil
+}
+
+func (s *idup) outcome() (Status, error) {
+	_, _ = s.tell.outcome()
+	err := s.confirm.err
+	s.c.rank.putCollective(s.confirm)
+	if s.n.spoiled = err != nil; err == nil {
+		err = s.refused
+	}
+	if err != nil && s.n.rank != nil {
+		s.n.freed.Store(true)
+		s.c.rank.retire(s.n)
+	}
+	return emptyStatus, err
+}
