@@ -21,9 +21,8 @@ type rank struct {
 	mu      sync.Mutex
 	fab     fabric
 	proto   protocol
-	limit   int                // of eager messages, in bytes
-	count   *variants.Counters // of the protocol
-	doubter doubter            // the protocol, if it is one
+	limit   int     // of eager messages, in bytes
+	doubter doubter // the protocol, if it is one
 	level   ThreadLevel
 
 	leader    bool      // somebody waits and polls
@@ -41,8 +40,8 @@ type rank struct {
 	algorithms  *coll.Selection // of collectives
 	idle        *collective     // for reuse
 	idles       int
-	lastFound   int        // index at which WaitAny and the like have stopped
-	lastPending int        // TestAll
+	lastPending int        // index at which TestAll has stopped
+	watched     watched    // requests that calls for any of several have met
 	codes       ownCodes   // of errors
 	leavings    leavings   // sends under way that no call waits for
 	scratch     [][]byte   // for reductions
@@ -60,7 +59,7 @@ func newRank(f fabric, o *settings) (*rank, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &rank{fab: f, proto: proto, limit: f.Limit(), count: proto.Counters(), level: o.level, stats: newCallStats(o.variant), algorithms: o.algorithms, idents: newSupply(f.Rank()), done: make(chan struct{})}
+	k := &rank{fab: f, proto: proto, limit: f.Limit(), level: o.level, stats: newCallStats(o.variant), algorithms: o.algorithms, idents: newSupply(f.Rank()), done: make(chan struct{})}
 	k.doubter, _ = any(proto).(doubter)
 	k.cond.L = &k.mu
 	go k.background(f.MarkBackground())

@@ -27,6 +27,7 @@ type Request struct {
 	fixed  *persistent // nil: it is not persistent
 	c      *Comm
 	op     string
+	w      *watch // nil: no call for any of several requests has met it
 	active bool
 	null   bool // a receive from ProcNull
 	over   bool // the schedule has ended; under the rank's lock
@@ -171,6 +172,9 @@ func (q *Request) done() bool {
 // immediate the caller holds the rank's lock.
 func (q *Request) finish() (st Status, err error) {
 	q.active = false
+	if q.w != nil {
+		q.unwatch()
+	}
 	switch {
 	case q.m != nil:
 		st, err = statusOf(&q.m.Request), q.c.outcome(q.op, &q.m.Request)
@@ -250,6 +254,9 @@ func (q *Request) Free() error {
 	k := q.c.rank
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if q.w != nil {
+		q.unwatch()
+	}
 	m := q.m
 	if m == nil && q.fixed != nil {
 		m = q.fixed.m // not under way

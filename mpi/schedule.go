@@ -35,7 +35,9 @@ func (k *rank) advance(q *Request) {
 	if q.s.advance() {
 		q.over = true
 		k.underWay--
-		k.count.Completed++
+		if q.w != nil {
+			k.watched.completed(q.w)
+		}
 	}
 }
 

@@ -81,7 +81,6 @@ func (c *Core) Complete(r *Request, err error) {
 		c.Count.Truncations++
 	}
 	r.Ctx.Active--
-	c.Count.Completed++
 	r.Err = err
 	r.Done = true
 	if b := r.Batch; b != nil {

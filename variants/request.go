@@ -178,7 +178,6 @@ func (q *Queue) Find(ticket uint32) *Request {
 type Counters struct {
 	Control        [Kinds]uint64 // messages sent
 	Writes         uint64        // RDMA writes started
-	Completed      uint64        // requests: all receives, and the sends that needed one
 	Receives       uint64        // completed
 	FastReceives   uint64        // sends that found an RTR when posted (thesis ch. 4)
 	Crossings      uint64        // RTS that met a receive whose RTR was out (thesis 3.1)
