@@ -39,7 +39,7 @@ func allgatherBruck(s *Schedule) {
 		s.send(s.down(d), all[:sum(s.Rank, k)])
 		s.wait()
 	}
-	if s.RecvBlocks.Counts == nil {
+	if s.RecvBlocks.Counts == nil && s.RecvBlocks.Each == nil {
 		tail := total - off[s.Rank]
 		s.copy(s.Recv[off[s.Rank]:total], all[:tail])
 		s.copy(s.Recv[:total-tail], all[tail:])

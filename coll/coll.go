@@ -70,17 +70,32 @@ type Blocks struct {
 	N      int   // units of each block, if Counts is nil: they follow each other
 	Counts []int // units of each block
 	Displs []int // of each block; nil: they follow each other
+
+	// Each, if it is not nil, is the blocks themselves, wherever they lie.
+	Each [][]byte
 }
 
 // size is the number of bytes of block i.
 func (b *Blocks) size(i int) int {
-	if b.Counts == nil {
+	switch {
+	case b.Each != nil:
+		return len(b.Each[i])
+	case b.Counts == nil:
 		return b.N * b.Unit
 	}
 	return b.Counts[i] * b.Unit
 }
 
-// at returns the place of block i. Without displacements that takes a sum:
+// of returns block i of a buffer.
+func (b *Blocks) of(buf []byte, i int) []byte {
+	if b.Each != nil {
+		return b.Each[i]
+	}
+	off, n := b.at(i)
+	return buf[off : off+n]
+}
+
+// at returns the place of block i in the buffer. Without displacements that takes a sum:
 // Schedule.offsets has them all.
 func (b *Blocks) at(i int) (off, n int) {
 	switch {

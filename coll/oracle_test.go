@@ -148,9 +148,25 @@ func pose(op coll.Collective, p, n, root int, inPlace, commute bool, rng *rand.R
 		q.reduction(rng)
 	}
 	for i := range p {
-		q.sends = append(q.sends, clone(q.calls[i].Send))
+		c := &q.calls[i]
+		q.sends = append(q.sends, clone(c.Send))
+		if rng.IntN(2) == 0 {
+			c.SendBlocks, c.RecvBlocks = oneByOne(c.SendBlocks, c.Send), oneByOne(c.RecvBlocks, c.Recv)
+		}
 	}
 	return q
+}
+
+// oneByOne gives the blocks of a buffer that has displacements themselves.
+func oneByOne(l coll.Blocks, b []byte) coll.Blocks {
+	if l.Displs == nil {
+		return l
+	}
+	each := make([][]byte, len(l.Counts))
+	for i := range each {
+		each[i] = block(b, l, i)
+	}
+	return coll.Blocks{Each: each}
 }
 
 // rooted is a gather, or a scatter, which is the same the other way round.

@@ -19,9 +19,9 @@ type Step struct {
 	From, To []byte
 }
 
-// Schedule is what one rank does for one call. It can be built again and again;
-// its memory is kept, so that calls like earlier ones allocate nothing. At the
-// end there is an implicit Wait.
+// Schedule is what one rank does for one call. After Release it can be used for
+// another; its memory is kept, so that calls like earlier ones allocate nothing.
+// At the end there is an implicit Wait.
 //
 // The steps refer to the buffers of the call and to scratch memory of the
 // schedule.
@@ -40,7 +40,6 @@ type Schedule struct {
 // Selection.Pick.
 func (s *Schedule) Build(a *Algorithm) {
 	s.Steps = s.Steps[:0]
-	s.at, s.used = 0, 0
 	a.build(s)
 }
 
@@ -50,22 +49,18 @@ func (s *Schedule) Release() {
 	clear(s.Steps)
 	s.Steps = s.Steps[:0]
 	s.Call, s.staged = Call{}, nil
+	s.at, s.used = 0, 0
 }
 
-// Held is how many bytes of scratch memory the schedule keeps.
-func (s *Schedule) Held() (n int) {
-	for _, c := range s.chunks {
-		n += len(c)
-	}
-	return n
-}
+// Temp returns n bytes of scratch memory that suit elements of any type, until
+// Release.
+func (s *Schedule) Temp(n int) []byte { return s.temp(n) }
 
 const (
 	scratchAlign = 64
 	scratchLeast = 4096
 )
 
-// temp returns n bytes of scratch memory that suit elements of any type.
 func (s *Schedule) temp(n int) []byte {
 	for ; s.at < len(s.chunks); s.at, s.used = s.at+1, 0 {
 		if c := s.chunks[s.at]; s.used+n <= len(c) {
@@ -110,15 +105,8 @@ func (s *Schedule) copyIn(to, from []byte) {
 func (s *Schedule) up(d int) int   { return (s.Rank + d) % s.Ranks }
 func (s *Schedule) down(d int) int { return (s.Rank - d + s.Ranks) % s.Ranks }
 
-func (s *Schedule) sendBlock(i int) []byte {
-	off, n := s.SendBlocks.at(i)
-	return s.Send[off : off+n]
-}
-
-func (s *Schedule) recvBlock(i int) []byte {
-	off, n := s.RecvBlocks.at(i)
-	return s.Recv[off : off+n]
-}
+func (s *Schedule) sendBlock(i int) []byte { return s.SendBlocks.of(s.Send, i) }
+func (s *Schedule) recvBlock(i int) []byte { return s.RecvBlocks.of(s.Recv, i) }
 
 // offsets returns where the blocks begin if they are put one behind the other;
 // entry Ranks is where they end.

@@ -37,6 +37,7 @@ func simulate(calls []coll.Call, pick func(*coll.Call) *coll.Algorithm, schedule
 	combine func(from, to []byte), rng *rand.Rand) (*simulation, error) {
 	s := &simulation{wires: make(map[[2]int]*wire), combine: combine, rng: rng}
 	for i := range calls {
+		schedules[i].Release()
 		schedules[i].Call = calls[i]
 		schedules[i].Build(pick(&calls[i]))
 		s.players = append(s.players, &player{steps: schedules[i].Steps})

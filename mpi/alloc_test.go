@@ -6,10 +6,13 @@
 package mpi_test
 
 import (
+	"strconv"
 	"testing"
+	"unsafe"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/exanet-mpi/exanet/datatype"
 	"github.com/exanet-mpi/exanet/mpi"
 )
 
@@ -86,6 +89,81 @@ func TestBlockingCallsDoNotAllocate(t *testing.T) {
 		})
 	}
 }
+
+func TestCollectivesDoNotAllocate(t *testing.T) {
+	for _, n := range []int{2, 3000} {
+		in := [2][]float64{make([]float64, 2*n), make([]float64, 2*n)}
+		out := [2][]float64{make([]float64, 2*n), make([]float64, 2*n)}
+		counts := []int{n, n}
+		for name, call := range map[string]func(c *mpi.Comm, a, b []float64) error{
+			"Gather":             func(c *mpi.Comm, a, b []float64) error { return mpi.Gather(c, a[:n], b, 0) },
+			"Scatter":            func(c *mpi.Comm, a, b []float64) error { return mpi.Scatter(c, a, b[:n], 0) },
+			"Gatherv":            func(c *mpi.Comm, a, b []float64) error { return mpi.Gatherv(c, a[:n], b, counts, nil, 0) },
+			"Scatterv":           func(c *mpi.Comm, a, b []float64) error { return mpi.Scatterv(c, a, counts, nil, b[:n], 0) },
+			"Allgather":          func(c *mpi.Comm, a, b []float64) error { return mpi.Allgather(c, a[:n], b) },
+			"Allgatherv":         func(c *mpi.Comm, a, b []float64) error { return mpi.Allgatherv(c, a[:n], b, counts, nil) },
+			"Alltoall":           func(c *mpi.Comm, a, b []float64) error { return mpi.Alltoall(c, a, b) },
+			"Alltoall in place":  func(c *mpi.Comm, a, b []float64) error { return mpi.Alltoall(c, nil, b) },
+			"Alltoallv":          func(c *mpi.Comm, a, b []float64) error { return mpi.Alltoallv(c, a, counts, nil, b, counts, nil) },
+			"Scan":               func(c *mpi.Comm, a, b []float64) error { return mpi.Scan(c, a, b, mpi.Sum) },
+			"Exscan":             func(c *mpi.Comm, a, b []float64) error { return mpi.Exscan(c, a, b, mpi.Sum) },
+			"ReduceScatter":      func(c *mpi.Comm, a, b []float64) error { return mpi.ReduceScatter(c, a, b[:n], counts, mpi.Sum) },
+			"ReduceScatterBlock": func(c *mpi.Comm, a, b []float64) error { return mpi.ReduceScatterBlock(c, a, b[:n], mpi.Sum) },
+			"data with gaps": func(c *mpi.Comm, a, b []float64) error {
+				every2nd := datatype.View{Base: unsafe.Pointer(&a[0]), Count: n, Type: complexReal}
+				return c.AllreduceData(mpi.InPlace, every2nd, mpi.Max).Do()
+			},
+			"blocks of data": func(c *mpi.Comm, a, b []float64) error {
+				v := mpi.Vector{Base: unsafe.Pointer(&b[0]), Counts: counts, Type: datatype.Float64}
+				return c.AllgathervData(datatype.View{Base: unsafe.Pointer(&a[0]), Count: n, Type: datatype.Float64}, v).Do()
+			},
+		} {
+			t.Run(name+" of "+strconv.Itoa(n), func(t *testing.T) {
+				require.Zero(t, allocations(t, func(c *mpi.Comm) error {
+					if err := call(c, in[c.Rank()], out[c.Rank()]); err != nil {
+						return err
+					}
+					return c.Barrier() // so that no rank runs ahead and fills the device
+				}))
+			})
+		}
+		t.Run("persistent of "+strconv.Itoa(n), func(t *testing.T) {
+			var reqs [2][]*mpi.Request
+			require.Zero(t, allocations(t, func(c *mpi.Comm) error {
+				me := c.Rank()
+				if reqs[me] == nil {
+					sum, err := mpi.AllreduceInit(c, in[me], out[me], mpi.Sum)
+					if err != nil {
+						return err
+					}
+					all, err := mpi.AlltoallvInit(c, in[me], counts, nil, out[me], counts, nil)
+					if err != nil {
+						return err
+					}
+					reqs[me] = []*mpi.Request{sum, all}
+				}
+				for _, q := range reqs[me] {
+					if err := q.Start(); err != nil {
+						return err
+					}
+					if _, err := q.Wait(); err != nil {
+						return err
+					}
+				}
+				return c.Barrier()
+			}))
+		})
+	}
+}
+
+// complexReal is the first of two numbers.
+var complexReal = func() *datatype.Type {
+	t, err := datatype.Resized(datatype.Float64, 0, 16)
+	if err != nil {
+		panic(err)
+	}
+	return t
+}()
 
 func TestNonBlockingCallsAllocateTheirRequest(t *testing.T) {
 	bufs := [2][]byte{make([]byte, 100000), make([]byte, 100000)}

@@ -17,6 +17,7 @@ import (
 //	coll_vector.go   the same with blocks of different sizes
 //	coll_reduce.go   reductions
 //	coll_neighbour.go neighbours in a topology
+//	coll_data*.go    all of these on memory that datatypes describe
 //	collective.go    how a schedule is performed
 //	turns.go         the tags of calls
 //	op.go            operators
@@ -71,12 +72,15 @@ func block(x *collective, err error) error {
 		defer s.record(x.name, x.bytes(), time.Now())
 	}
 	x.prepare(int32(x.Op))
+	x.enter()
 	k.mu.Lock()
 	for !x.perform(true) {
 		k.waitUntil(func() bool { return x.batch.Open == 0 })
 	}
 	k.leave()
-	err = x.err
+	if err = x.err; err == nil {
+		x.leave()
+	}
 	k.putCollective(x)
 	k.mu.Unlock()
 	return err

@@ -17,15 +17,21 @@ import (
 // invokeNear is invokeOn for a call among neighbours.
 func invokeNear[T Element](c *Comm, name string, op coll.Collective, buf []T) (*collective, error) {
 	x, err := invokeOn(c, name, op, buf)
-	if err != nil {
-		return x, err
+	if err == nil {
+		err = x.meet()
 	}
+	return x, err
+}
+
+// meet finds the caller's neighbours.
+func (x *collective) meet() (err error) {
+	c := x.c
 	if c.topology == nil {
-		return x, c.fail(name, noValue, noValue, noValue, fmt.Errorf("%w: there are no neighbours", ErrTopology), "use a communicator that Cart, Graph or DistGraph has made")
+		return c.fail(x.name, noValue, noValue, noValue, fmt.Errorf("%w: there are no neighbours", ErrTopology), "use a communicator that Cart, Graph or DistGraph has made")
 	}
 	_, x.Cartesian = c.topology.(*topo.Cart)
 	x.Sources, x.Dests, err = c.Neighbours()
-	return x, err
+	return err
 }
 
 // each divides a buffer of size elements into as many equal blocks.

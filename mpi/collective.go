@@ -30,6 +30,9 @@ type collective struct {
 	batch variants.Batch
 	err   error // the first
 
+	pieces []piece     // data with gaps
+	lists  [2][][]byte // blocks to receive, to send
+
 	line *line // of a non-blocking call
 	next *collective
 }
@@ -55,6 +58,10 @@ func (k *rank) takeCollective() *collective {
 func (k *rank) putCollective(s *collective) {
 	s.Release()
 	s.reducer, s.c, s.line, s.err, s.batch.Owner = reducer{}, nil, nil, nil, nil
+	clear(s.pieces)
+	clear(s.lists[0])
+	clear(s.lists[1])
+	s.pieces = s.pieces[:0]
 	if k.idles < mostIdle {
 		s.next = k.idle
 		k.idle = s
@@ -181,6 +188,7 @@ func (s *collective) compute(st *coll.Step, from, to int) {
 // begin, advance, outcome and requests implement schedule.
 func (s *collective) begin() {
 	s.rewind()
+	s.enter()
 	s.c.turns.underWay++
 	if s.line != nil {
 		s.line.join(s)
@@ -190,6 +198,9 @@ func (s *collective) begin() {
 func (s *collective) advance() bool {
 	if s.line != nil && s.line.head != s || !s.perform(false) {
 		return false
+	}
+	if s.err == nil {
+		s.leave()
 	}
 	if s.line != nil {
 		s.line.leave(s.c.rank)

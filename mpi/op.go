@@ -113,7 +113,9 @@ type reducer struct {
 	apply combiner
 	raw   OpFunc // instead of apply
 	t     *datatype.Type
-	elem  int // its extent
+	step  int // bytes from one element to the next
+	at    int // of an element behind the beginning of its step; then one by one
+	apart bool
 }
 
 func (r *reducer) combine(in, inout []byte) {
@@ -121,7 +123,14 @@ func (r *reducer) combine(in, inout []byte) {
 		r.apply(in, inout)
 		return
 	}
-	r.raw(unsafe.Pointer(unsafe.SliceData(in)), unsafe.Pointer(unsafe.SliceData(inout)), len(inout)/r.elem, r.t)
+	a, b := unsafe.Pointer(unsafe.SliceData(in)), unsafe.Pointer(unsafe.SliceData(inout))
+	if !r.apart {
+		r.raw(a, b, len(inout)/r.step, r.t)
+		return
+	}
+	for i := r.at; i-r.at < len(inout); i += r.step {
+		r.raw(unsafe.Add(a, i), unsafe.Add(b, i), 1, r.t)
+	}
 }
 
 // reducerOf returns the reducer of op for elements of T; ok is false if op is
@@ -130,7 +139,7 @@ func reducerOf[T Element](op Op) (r reducer, ok bool) {
 	switch {
 	case op.raw != nil:
 		t, err := datatype.Of[T]()
-		return reducer{raw: op.raw, t: t, elem: mem.Size[T]()}, err == nil
+		return reducer{raw: op.raw, t: t, step: max(1, mem.Size[T]())}, err == nil
 	case op.kind == opUser: // also the zero Op
 		return reducer{apply: op.user}, op.user != nil && op.elem == reflect.TypeFor[T]()
 	}
@@ -138,12 +147,11 @@ func reducerOf[T Element](op Op) (r reducer, ok bool) {
 	return r, r.apply != nil
 }
 
-// reducerOn is reducerOf for a datatype whose elements follow each other.
-func reducerOn(op Op, t *datatype.Type) (r reducer, ok bool) {
+// reducerOn is reducerOf for elements of a datatype, seen on a scale.
+func reducerOn(op Op, t *datatype.Type, sc scale) (r reducer, ok bool) {
 	switch {
 	case op.raw != nil:
-		_, extent := t.Extent()
-		return reducer{raw: op.raw, t: t, elem: extent}, true
+		return reducer{raw: op.raw, t: t, step: max(1, sc.elem), at: sc.origin, apart: sc.t != t}, true
 	case op.kind == opUser:
 		return r, false
 	}

@@ -1,0 +1,166 @@
+package mpi
+
+import (
+	"fmt"
+	"slices"
+	"unsafe"
+
+	"github.com/exanet-mpi/exanet/coll"
+	"github.com/exanet-mpi/exanet/datatype"
+)
+
+// Collectives on memory that datatypes describe, as the C bindings have them. They
+// are the same calls as the generic ones. Data without gaps are sent from where
+// they are and received where they belong; others go through scratch memory of
+// the call: they are packed when the call begins, and unpacked when it has ended
+// without an error, so that nothing in a gap is ever written.
+
+// DataCall is a collective that has been described and can be made once, in one
+// of its three forms.
+type DataCall struct {
+	x   *collective
+	err error
+}
+
+// Do makes the call and returns when it has ended.
+func (d DataCall) Do() error { return block(d.x, d.err) }
+
+// Begin begins the call; the Request must be waited for.
+func (d DataCall) Begin() (*Request, error) { return begin(d.x, d.err) }
+
+// Init makes a persistent request of the call.
+func (d DataCall) Init() (*Request, error) { return persist(d.x, d.err) }
+
+// InPlace instead of the send data says that the input is in the receive data
+// (MPI_IN_PLACE); at the root of a scatter, instead of the receive data, that
+// the root's block stays where it is.
+var InPlace = datatype.View{Count: -1}
+
+func inPlace(v datatype.View) bool { return v.Count == InPlace.Count }
+
+// piece is data with gaps and their image in scratch memory.
+type piece struct {
+	data, image datatype.View
+	in, out     bool // is copied in when the call begins, out when it has ended
+}
+
+// enter and leave move the data with gaps; the call has ended without an error.
+func (s *collective) enter() {
+	for _, p := range s.pieces {
+		if p.in {
+			datatype.Copy(p.image, p.data, 0, p.data.Size())
+		}
+	}
+}
+
+func (s *collective) leave() {
+	for _, p := range s.pieces {
+		if p.out {
+			datatype.Copy(p.data, p.image, 0, p.data.Size())
+		}
+	}
+}
+
+// packed returns the bytes of data: where they are, or of an image that is
+// copied in and out.
+func (x *collective) packed(v datatype.View, in, out bool) []byte {
+	if b, ok := v.Contiguous(); ok {
+		return b
+	}
+	b := x.Temp(v.Size())
+	x.pieces = append(x.pieces, piece{v, datatype.Bytes(b), in, out})
+	return b
+}
+
+// onData is invoke for calls with data; it checks those that count.
+func (c *Comm) onData(name string, op coll.Collective, data ...datatype.View) (*collective, error) {
+	x, err := c.invoke(name, op)
+	if err != nil {
+		return nil, err
+	}
+	for _, v := range data {
+		if err := x.validData(v); err != nil {
+			return x, err
+		}
+	}
+	return x, nil
+}
+
+func (x *collective) validData(v datatype.View) error {
+	switch {
+	case inPlace(v):
+		return x.c.fail(x.name, noValue, noValue, noValue, fmt.Errorf("%w: InPlace", ErrArg), "only the calls and ranks that MPI names may be in place")
+	case v.Count < 0:
+		return x.miscounted(noValue, "the number of elements is negative: "+itoa(v.Count))
+	case v.Type == nil && v.Count > 0:
+		return x.c.fail(x.name, noValue, noValue, noValue, ErrType, "give the datatype of the data")
+	}
+	return nil
+}
+
+// place checks data which may be InPlace if allowed.
+func (x *collective) place(v datatype.View, allowed bool) error {
+	if x.InPlace = allowed && inPlace(v); x.InPlace {
+		return nil
+	}
+	return x.validData(v)
+}
+
+// times is n times as many elements as v has.
+func times(v datatype.View, n int) datatype.View {
+	v.Count *= n
+	return v
+}
+
+// blocksOf is the division of a buffer into a block of v for each rank.
+func blocksOf(v datatype.View) coll.Blocks { return coll.Blocks{Unit: 1, N: v.Size()} }
+
+// Vector is data in blocks of different sizes: block i has Counts[i] elements of
+// Type and begins Displs[i] elements, with Types bytes, from Base. Displs is nil
+// if the blocks follow each other. Types, if it is not nil, are the types of the
+// blocks, instead of Type.
+type Vector struct {
+	Base           unsafe.Pointer
+	Counts, Displs []int
+	Type           *datatype.Type
+	Types          []*datatype.Type
+}
+
+// blocks returns the n blocks of a vector. Those that skip says are left alone.
+func (x *collective) blocks(v Vector, n int, what string, in, out bool, skip func(i int) bool) ([][]byte, error) {
+	list := &x.lists[0]
+	if in && !out {
+		list = &x.lists[1]
+	}
+	if len(v.Counts) != n || v.Displs != nil && len(v.Displs) != n || v.Types != nil && len(v.Types) != n {
+		return nil, x.miscounted(noValue, "give the count, and the displacement and type if any, of each of the "+itoa(n)+" blocks of "+what)
+	}
+	each := slices.Grow((*list)[:0], n)
+	at := 0
+	for i, count := range v.Counts {
+		b := datatype.View{Base: v.Base, Count: count, Type: v.Type}
+		if v.Types != nil {
+			b.Type = v.Types[i]
+		}
+		if err := x.validData(b); err != nil || count < 0 {
+			return nil, x.miscounted(noValue, "block "+itoa(i)+" of "+what+" has no type, or a negative count: "+itoa(count))
+		}
+		unit := 1
+		if v.Types == nil && b.Type != nil {
+			_, unit = b.Type.Extent()
+		}
+		if v.Displs != nil {
+			at = v.Displs[i]
+		}
+		if count > 0 {
+			b.Base = unsafe.Add(v.Base, at*unit)
+		}
+		if skip != nil && skip(i) {
+			b = datatype.View{}
+		}
+		each = append(each, x.packed(b, in, out))
+		at += count
+	}
+	*list = each
+	return each, nil
+}
