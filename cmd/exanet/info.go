@@ -22,19 +22,30 @@ import (
 func init() { commands = append(commands, newInfo) }
 
 func newInfo() *cobra.Command {
-	return &cobra.Command{
+	var collectives bool
+	c := &cobra.Command{
 		Use:   "info",
 		Short: "Show what this host offers to a job",
 		Long: `Info shows what this host offers to a job, and what is missing and why.
 Everything is tried out, not guessed. Jobs run wherever shared memory and
 futexes work; without cross-memory attach long messages are copied twice,
-without membarrier short ones cost a fence each.`,
-		Example: `  exanet info`,
-		Args:    noArgs,
+without membarrier short ones cost a fence each.
+
+With --collectives it shows instead which algorithm serves which calls of a
+collective, by the bytes of the vector or of a rank's block, and the number of
+ranks. EXANET_COLL=collective:algorithm,... forces others.`,
+		Example: `  exanet info
+  EXANET_COLL=allreduce:ring exanet info --collectives`,
+		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
+			if collectives {
+				return printCollectives(c.OutOrStdout(), os.Getenv("EXANET_COLL"))
+			}
 			return printInfo(c.OutOrStdout(), os.DirFS("/"))
 		},
 	}
+	c.Flags().BoolVar(&collectives, "collectives", false, "show the algorithms of the collectives")
+	return c
 }
 
 // printInfo writes a table; root is the root of the file system.
