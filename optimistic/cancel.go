@@ -12,6 +12,14 @@ import (
 // it does know of, an RTR or an EnvDS, it gives back only if it has not matched
 // it.
 
+// What a question says of the request: that the peer does not know of it, that it
+// does, or that it does and that its lane is broken (doubt.go).
+const (
+	toldNothing = iota
+	toldAll
+	toldBroken
+)
+
 // Cancel implements variants.Protocol.
 func (p *Protocol) Cancel(r *variants.Request) {
 	if r.Done || r.Cancelling {
@@ -33,17 +41,20 @@ func (p *Protocol) Cancel(r *variants.Request) {
 // has been told of it.
 func (p *Protocol) ask(c *comm, m *remote, r *variants.Request, k variants.Kind, known bool) {
 	m.loose = true
-	told := uint64(0)
+	told := uint64(toldNothing)
 	if known {
-		told = 1
+		told = toldAll
 	}
 	p.AskCancel(m.peer, c.envelope(k, r.Tag, placeOf(r)), r, uint64(r.Ticket), told)
 }
 
 func (p *Protocol) onCancelRecv(c *comm, e variants.Envelope, payload []byte) {
 	m := p.remote(c, e.Src)
-	m.loose = true
-	yes := variants.Word(payload, 1) == 0
+	told := variants.Word(payload, 1)
+	if told != toldBroken {
+		m.loose = true
+	}
+	yes := told == toldNothing
 	number := uint32(variants.Word(payload, 0))
 	if i := slices.IndexFunc(m.rtrs, func(a rtr) bool { return a.number == number }); i >= 0 {
 		m.rtrs = slices.Delete(m.rtrs, i, i+1)
@@ -55,7 +66,7 @@ func (p *Protocol) onCancelRecv(c *comm, e variants.Envelope, payload []byte) {
 func (p *Protocol) onCancelSend(c *comm, e variants.Envelope, payload []byte) {
 	m := p.remote(c, e.Src)
 	m.loose = true
-	yes := variants.Word(payload, 1) == 0
+	yes := variants.Word(payload, 1) == toldNothing
 	for x := c.Arrived.First(); x != nil && !yes; x = x.InComm.Next() {
 		if x.Src == e.Src && x.Tag == e.Tag && x.Ticket == e.Ticket && x.Kind == variants.EnvDS {
 			p.Out.Consumed(m.peer, x.Size)

@@ -11,8 +11,10 @@ import (
 // In MPI the n-th send on a (communicator, source, destination, tag) belongs to
 // the n-th receive. Each side counts its own operations, and every message says
 // how many came before: its position. If a message meets a request at another
-// position, an eager operation has met a long one somewhere, and the request
-// ends with an error.
+// position, an eager operation has met a long one somewhere. Then the lane is
+// broken: which send belongs to which receive is not to be found out any more,
+// since messages have met the wrong requests. So whatever waits on it, at both ends,
+// and whatever is posted later, ends with an error.
 //
 // Three cases remain in which nothing meets:
 //
@@ -76,9 +78,8 @@ func placeOf(r *variants.Request) position {
 // question is what a peer has asked about a position that this rank has not
 // come to.
 type question struct {
-	asked  bool
-	n      uint32
-	number uint32 // of the peer's request
+	asked bool
+	n     uint32
 }
 
 // about reports whether the question is about a request.
@@ -108,20 +109,20 @@ func (p *Protocol) query(c *comm, m *remote, r *variants.Request, flags uint8) {
 		r.Announced = true // asked
 		e := c.envelope(variants.Query, r.Tag, at)
 		e.Flags |= flags
-		p.Out.Control(m.peer, e, uint64(r.Ticket))
+		p.Out.Control(m.peer, e)
 		p.Hurry(m.peer)
 	}
 }
 
 // onQuery answers a question if this rank has the operation and it does not
 // fit, and remembers it if the operation is still to come.
-func (p *Protocol) onQuery(c *comm, e variants.Envelope, payload []byte) {
+func (p *Protocol) onQuery(c *comm, e variants.Envelope) {
 	m := p.remote(c, e.Src)
 	if m.loose {
 		return
 	}
 	l := m.lane(e.Tag)
-	q := question{true, e.Ticket, uint32(variants.Word(payload, 0))}
+	q := question{true, e.Ticket}
 	if e.Flags&flagSend != 0 {
 		if l.received <= q.n {
 			l.askedRecv = q
@@ -129,8 +130,7 @@ func (p *Protocol) onQuery(c *comm, e variants.Envelope, payload []byte) {
 		}
 		for r := range c.Posted.All() {
 			if r.Peer == e.Src && r.Tag == e.Tag && q.about(r) {
-				c.Posted.Remove(r)
-				p.contradict(c, m, r, q.number)
+				p.breakLane(c, m, e.Tag, false)
 				return
 			}
 		}
@@ -142,45 +142,65 @@ func (p *Protocol) onQuery(c *comm, e variants.Envelope, payload []byte) {
 	}
 	for r := range m.posted.All() {
 		if r.Tag == e.Tag && q.about(r) {
-			m.posted.Remove(r)
-			p.contradict(c, m, r, q.number)
+			p.breakLane(c, m, e.Tag, true)
 			return
 		}
 	}
 }
 
-// contradict ends a request whose peer has asked, and the peer's.
-func (p *Protocol) contradict(c *comm, m *remote, r *variants.Request, number uint32) {
-	e := c.envelope(variants.Mismatch, r.Tag, placeOf(r))
-	if r.Recv {
-		e.Flags |= flagSend // the asker's is a send
+// breakLane ends everything that waits on a lane, here and at the peer: a send
+// and a receive of it do not fit. send says that this rank is the one that sends.
+func (p *Protocol) breakLane(c *comm, m *remote, tag int32, send bool) {
+	if p.failLane(c, m, tag, send) {
+		e := c.envelope(variants.Mismatch, tag, position{})
+		if !send {
+			e.Flags |= flagSend // the peer is the one that sends
+		}
+		p.Out.Control(m.peer, e)
+		p.Hurry(m.peer)
 	}
-	p.Out.Control(m.peer, e, uint64(number))
-	p.Complete(r, errMismatch)
 }
 
-// refuse ends a long send that has met a long receive at another position.
-func (p *Protocol) refuse(c *comm, m *remote, r *variants.Request, a rtr) {
-	p.Out.Control(m.peer, c.envelope(variants.Mismatch, r.Tag, placeOf(r)), uint64(a.number))
-	p.Complete(r, errMismatch)
+// onMismatch takes the peer's word that a lane is broken.
+func (p *Protocol) onMismatch(c *comm, e variants.Envelope) {
+	p.failLane(c, p.remote(c, e.Src), e.Tag, e.Flags&flagSend != 0)
 }
 
-// onMismatch ends the request that the peer says does not fit. The peer does
-// not write into it.
-func (p *Protocol) onMismatch(c *comm, e variants.Envelope, payload []byte) {
-	m := p.remote(c, e.Src)
-	number := uint32(variants.Word(payload, 0))
-	q := &c.Posted
-	if e.Flags&flagSend != 0 {
-		q = &m.posted
+// failLane ends everything that waits here on a lane, and reports false if that
+// has been done. A receive that is advertised is asked back first, since a send
+// could have matched it before: then it completes.
+func (p *Protocol) failLane(c *comm, m *remote, tag int32, send bool) bool {
+	l := m.lane(tag)
+	if send {
+		if l.brokenSend {
+			return false
+		}
+		l.brokenSend = true
+		p.failTagged(&m.posted, m.rank, tag)
+		p.failTagged(&m.synced, m.rank, tag)
+		return true
 	}
-	if r := q.Find(number); r != nil {
-		q.Remove(r)
-		p.Complete(r, errMismatch)
-		return
+	if l.brokenRecv {
+		return false
 	}
-	if r := p.advertised(number); r != nil && e.Flags&flagSend == 0 {
-		p.Complete(r, errMismatch)
+	l.brokenRecv = true
+	p.failTagged(&c.Posted, m.rank, tag)
+	p.Each(func(r *variants.Request) {
+		if r.Recv && r.Advertised && r.Ctx == c.Context && r.Peer == m.rank && r.Tag == tag {
+			r.Landed = true // does not fit
+			p.AskCancel(m.peer, c.envelope(variants.CancelRecv, tag, placeOf(r)), r, uint64(r.Ticket), toldBroken)
+		}
+	})
+	return true
+}
+
+// failTagged ends the requests of a queue with one peer and tag.
+func (p *Protocol) failTagged(q *variants.Queue, peer, tag int32) {
+	for r := range q.All() {
+		if r.Peer == peer && r.Tag == tag {
+			q.Remove(r)
+			p.Complete(r, errMismatch)
+		}
 	}
 }
 
@@ -196,20 +216,11 @@ func (c *comm) eagerAt(r *variants.Request) bool {
 	return false
 }
 
-// doubtReceive looks whether an eager message without a receive is for a
-// position at which a long receive is advertised. Its RTR must be taken back
-// before the receive may end: a send could have matched it.
-func (p *Protocol) doubtReceive(c *comm, m *remote, e variants.Envelope) {
+// fitsNobody reports whether an eager message that no receive takes is for a
+// position at which a long one has been posted.
+func (m *remote) fitsNobody(e variants.Envelope) bool {
 	at := positionOf(e)
-	if !at.known || m.loose || m.lane(e.Tag).received <= at.n {
-		return
-	}
-	p.Each(func(r *variants.Request) {
-		if r.Recv && r.Advertised && !r.Landed && r.Ctx == c.Context && r.Peer == e.Src && r.Tag == e.Tag && placeOf(r) == at {
-			r.Landed = true // does not fit
-			p.ask(c, m, r, variants.CancelRecv, true)
-		}
-	})
+	return at.known && !m.loose && m.lane(e.Tag).received > at.n
 }
 
 // advertised returns the advertised receive with a number.

@@ -72,6 +72,8 @@ type lane struct {
 	counts               bool
 	sent, received       uint32 // operations posted here
 	askedSend, askedRecv question
+	// In this direction a send and a receive do not fit, see doubt.go.
+	brokenSend, brokenRecv bool
 }
 
 // rtr is a receive that its owner has advertised.
@@ -166,9 +168,9 @@ func (p *Protocol) Deliver(h packetizer.Header, payload []byte) {
 	case variants.Ack:
 		p.onAck(c, e)
 	case variants.Query:
-		p.onQuery(c, e, payload)
+		p.onQuery(c, e)
 	case variants.Mismatch:
-		p.onMismatch(c, e, payload)
+		p.onMismatch(c, e)
 	case variants.CancelRecv:
 		p.onCancelRecv(c, e, payload)
 	case variants.CancelSend:

@@ -23,6 +23,10 @@ func (p *Protocol) PostRecv(r *variants.Request) {
 		l := m.lane(r.Tag)
 		p.place(r, m.at(l, l.received))
 		l.received++
+		if l.brokenRecv {
+			p.Complete(r, errMismatch)
+			return
+		}
 	}
 	if r.Len() > p.Limit() {
 		p.advertise(c, m, r)
@@ -40,8 +44,8 @@ func (p *Protocol) PostRecv(r *variants.Request) {
 	}
 	if r.Tag != variants.AnyTag {
 		if l := m.lane(r.Tag); !m.loose && l.askedRecv.about(r) {
-			p.contradict(c, m, r, l.askedRecv.number)
-			l.askedRecv = question{}
+			p.breakLane(c, m, r.Tag, false)
+			p.Complete(r, errMismatch)
 			return
 		}
 	}
@@ -55,6 +59,7 @@ func (p *Protocol) advertise(c *comm, m *remote, r *variants.Request) {
 		p.Complete(r, variants.ErrPeerDied)
 		return
 	case !m.loose && c.eagerAt(r):
+		p.breakLane(c, m, r.Tag, false)
 		p.Complete(r, errMismatch)
 		return
 	}
@@ -94,7 +99,11 @@ func (p *Protocol) arrive(c *comm, e variants.Envelope, payload []byte) {
 		p.receive(c, m, r, e, payload)
 		return
 	}
-	p.doubtReceive(c, m, e)
+	if m.fitsNobody(e) {
+		p.breakLane(c, m, e.Tag, false)
+		p.Out.Consumed(m.peer, len(payload))
+		return
+	}
 	c.Arrived.Keep(p.Unexpected(e, len(payload), payload))
 }
 
@@ -102,12 +111,13 @@ func (p *Protocol) arrive(c *comm, e variants.Envelope, payload []byte) {
 func (p *Protocol) receive(c *comm, m *remote, r *variants.Request, e variants.Envelope, payload []byte) {
 	r.Status = variants.Status{Source: e.Src, Tag: e.Tag, Size: len(payload)}
 	p.Out.Consumed(m.peer, len(payload))
-	if e.Kind == variants.EnvDS {
-		p.Out.Control(m.peer, c.envelope(variants.Ack, e.Tag, position{n: e.Ticket}))
-	}
 	if m.contradicts(positionOf(e), placeOf(r)) {
+		p.breakLane(c, m, e.Tag, false)
 		p.Complete(r, errMismatch)
 		return
+	}
+	if e.Kind == variants.EnvDS {
+		p.Out.Control(m.peer, c.envelope(variants.Ack, e.Tag, position{n: e.Ticket}))
 	}
 	p.Fill(r, payload)
 }

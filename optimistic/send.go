@@ -12,6 +12,9 @@ func (p *Protocol) TrySend(ctx *variants.Context, dst, tag int32, buf []byte) bo
 	c := p.comms.Of(ctx)
 	m := p.remote(c, dst)
 	l := m.lane(tag)
+	if l.brokenSend {
+		return false
+	}
 	if !p.Out.Eager(m.peer, c.envelope(variants.EnvD, tag, m.at(l, l.sent)), buf, false) {
 		return false
 	}
@@ -21,7 +24,8 @@ func (p *Protocol) TrySend(ctx *variants.Context, dst, tag int32, buf []byte) bo
 
 // Crowded implements variants.Protocol.
 func (p *Protocol) Crowded(ctx *variants.Context, dst, tag int32, n int) bool {
-	return p.Core.Crowded(p.remote(p.comms.Of(ctx), dst).peer, n)
+	m := p.remote(p.comms.Of(ctx), dst)
+	return !m.lane(tag).brokenSend && p.Core.Crowded(m.peer, n)
 }
 
 // PostSend implements variants.Protocol.
@@ -37,6 +41,10 @@ func (p *Protocol) PostSend(r *variants.Request) {
 	r.Ticket = p.next()
 	p.place(r, m.at(l, l.sent))
 	l.sent++
+	if l.brokenSend {
+		p.Complete(r, errMismatch)
+		return
+	}
 	if r.Len() <= p.Limit() {
 		if r.Mode == variants.Synchronous {
 			p.Out.Insist(m.peer, c.envelope(variants.EnvDS, r.Tag, placeOf(r)), r.Buf)
@@ -54,8 +62,8 @@ func (p *Protocol) PostSend(r *variants.Request) {
 		return
 	}
 	if !m.loose && l.askedSend.about(r) {
-		p.contradict(c, m, r, l.askedSend.number)
-		l.askedSend = question{}
+		p.breakLane(c, m, r.Tag, true)
+		p.Complete(r, errMismatch)
 		return
 	}
 	m.posted.Push(r)
@@ -90,7 +98,9 @@ func (p *Protocol) onRTR(c *comm, e variants.Envelope, payload []byte) {
 // grant writes a long send into the receive that it has matched.
 func (p *Protocol) grant(c *comm, m *remote, r *variants.Request, a rtr) {
 	if m.contradicts(a.position, placeOf(r)) {
-		p.refuse(c, m, r, a)
+		m.rtrs = append(m.rtrs, a) // its owner will ask for it
+		p.breakLane(c, m, r.Tag, true)
+		p.Complete(r, errMismatch)
 		return
 	}
 	p.Write(m.peer, r, a.Room, false)

@@ -60,9 +60,14 @@ func Plan(p world.Protocol, short, deep bool) []Part {
 		Part{Name: "all of 2, reduced, either rank dies", Ranks: 2, Pieces: 1, Mortal: 2, Programs: reduced.Programs(cfg, 2)},
 		Part{Name: "sample of 2, 3 ranks, one dies", Ranks: 3, Pieces: 1, Mortal: 1, Programs: sample(mixed, 2, 200*times, 7)})
 	if cfg.SizesMatch {
+		all := cfg
+		all.SizesMatch = false
 		parts = append(parts,
 			Part{Name: "all of 2, reduced, who waits asks", Ranks: 2, Pieces: 1, Doubts: true, Programs: reduced.Programs(cfg, 2)},
-			Part{Name: "sample of 2, full, who waits asks", Ranks: 2, Pieces: 1, Doubts: true, Programs: sample(full, 2, 100*many, 8)})
+			Part{Name: "sample of 2, full, who waits asks", Ranks: 2, Pieces: 1, Doubts: true, Programs: sample(full, 2, 10*many, 8)},
+			Part{Name: "sample of 3, one short and one long", Ranks: 2, Pieces: 1, Doubts: true, Broken: true, Programs: Singles(Sized.Sample(3, 40*times, 9))},
+			Part{Name: "all of 2, one short and one long, 2 pieces", Ranks: 2, Pieces: 2, Doubts: true, Broken: true, Programs: Sized.Programs(all, 2)})
+
 	}
 	if p.Forgetful { // otherwise it is as the protocol that keeps its lanes
 		parts = append(parts[4:8:8], Part{Name: "sample of 4, tags", Ranks: 2, Pieces: 1, Programs: sample(Tags, 4, 5*times, 5)},
