@@ -175,7 +175,7 @@ func (p *Protocol) failLane(c *comm, m *remote, tag int32, send bool) bool {
 		if l.brokenSend {
 			return false
 		}
-		l.brokenSend = true
+		l.brokenSend = l.counts
 		p.failTagged(&m.posted, m.rank, tag)
 		p.failTagged(&m.synced, m.rank, tag)
 		return true
@@ -183,7 +183,7 @@ func (p *Protocol) failLane(c *comm, m *remote, tag int32, send bool) bool {
 	if l.brokenRecv {
 		return false
 	}
-	l.brokenRecv = true
+	l.brokenRecv = l.counts
 	p.failTagged(&c.Posted, m.rank, tag)
 	p.Each(func(r *variants.Request) {
 		if r.Recv && r.Advertised && r.Ctx == c.Context && r.Peer == m.rank && r.Tag == tag {
@@ -219,8 +219,8 @@ func (c *comm) eagerAt(r *variants.Request) bool {
 // fitsNobody reports whether an eager message that no receive takes is for a
 // position at which a long one has been posted.
 func (m *remote) fitsNobody(e variants.Envelope) bool {
-	at := positionOf(e)
-	return at.known && !m.loose && m.lane(e.Tag).received > at.n
+	at, l := positionOf(e), m.lane(e.Tag)
+	return at.known && l.counts && !m.loose && l.received > at.n
 }
 
 // advertised returns the advertised receive with a number.

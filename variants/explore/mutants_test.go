@@ -172,6 +172,10 @@ func switched(t *testing.T, line, was, is string, n int) string {
 		_, cond = clause(cond)
 		return k[0] + before + fmt.Sprintf("mutant(%d) && (%s) || !mutant(%d) && (%s)", n, cond, n, old) + k[1]
 	}
+	if head, body, ok := strings.Cut(line, " { "); ok && strings.HasPrefix(was, "func ") { // in one line
+		_, instead, _ := strings.Cut(is, " { ")
+		return fmt.Sprintf("%s {\nif mutant(%d) { %s\n%s", head, n, instead, body)
+	}
 	if name, _, ok := strings.Cut(is, " := "); ok { // the variable must outlive the switch
 		return line + fmt.Sprintf("\nif mutant(%d) { %s = %s }", n, name, is[len(name)+4:])
 	}

@@ -54,6 +54,7 @@ func Plan(p world.Protocol, short, deep bool) []Part {
 		{Name: "sample of 3, 3 ranks", Ranks: 3, Pieces: 1, Programs: sample(mixed, 3, 20*times, 4)},
 	}
 	parts = append(parts,
+		Part{Name: "sample of 3, reduced", Ranks: 2, Pieces: 1, Programs: sample(reduced, 3, 500*times, 10)},
 		Part{Name: "all of 2, two communicators", Ranks: 2, Pieces: 1, Programs: two.Programs(cfg, 2)},
 		Part{Name: "all of 3, communicators freed and reopened", Ranks: 2, Pieces: 1, Programs: Reused.Without(cfg).Programs(cfg, 3)},
 		Part{Name: "all of 1, full, either rank dies", Ranks: 2, Pieces: 2, Mortal: 2, Programs: full.Programs(cfg, 1)},
@@ -67,7 +68,6 @@ func Plan(p world.Protocol, short, deep bool) []Part {
 			Part{Name: "sample of 2, full, who waits asks", Ranks: 2, Pieces: 1, Doubts: true, Programs: sample(full, 2, 10*many, 8)},
 			Part{Name: "sample of 3, one short and one long", Ranks: 2, Pieces: 1, Doubts: true, Broken: true, Programs: Singles(Sized.Sample(3, 40*times, 9))},
 			Part{Name: "all of 2, one short and one long, 2 pieces", Ranks: 2, Pieces: 2, Doubts: true, Broken: true, Programs: Sized.Programs(all, 2)})
-
 	}
 	if p.Forgetful { // otherwise it is as the protocol that keeps its lanes
 		parts = append(parts[4:8:8], Part{Name: "sample of 4, tags", Ranks: 2, Pieces: 1, Programs: sample(Tags, 4, 5*times, 5)},
