@@ -115,7 +115,7 @@ func (p *player) step() error {
 		}
 		return k.comm.Free()
 	case what == 6:
-		return p.dup(k)
+		return p.dup(k, a)
 	case what == 7:
 		return p.split(k, a%3+1, b)
 	case what == 8 && len(k.members) > 1:
@@ -134,12 +134,37 @@ func (p *player) learn(c *mpi.Comm, members []int) error {
 	return nil
 }
 
-func (p *player) dup(k known) (err error) {
-	var d *mpi.Comm
-	if k.comm != nil {
-		if d, err = k.comm.Dup(); err != nil {
+// dup duplicates a communicator, sometimes while another duplicate and a sum are
+// on their way.
+func (p *player) dup(k known, kind int) (err error) {
+	if k.comm == nil {
+		return p.learn(nil, k.members)
+	}
+	if kind%2 == 0 {
+		d, err := k.comm.Dup()
+		if err != nil {
 			return err
 		}
+		return p.learn(d, k.members)
+	}
+	d, q, err := k.comm.Idup()
+	if err != nil {
+		return err
+	}
+	n := []int{0}
+	s, err := mpi.Iallreduce(k.comm, []int{1}, n, mpi.Sum)
+	if err != nil {
+		return err
+	}
+	e, r, err := k.comm.Idup()
+	if err != nil {
+		return err
+	}
+	if err := mpi.WaitAll(q, r, s); err != nil || n[0] != len(k.members) {
+		return fmt.Errorf("%d of %d members: %w", n[0], len(k.members), err)
+	}
+	if err := e.Free(); err != nil {
+		return err
 	}
 	return p.learn(d, k.members)
 }
