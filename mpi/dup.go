@@ -88,7 +88,8 @@ func (t *team) dup() (*Comm, error) {
 
 // Free gives the communicator up (MPI_Comm_free). All its ranks call it; it does
 // not wait for them. What is pending on it completes as if nothing had happened;
-// calls that follow return ErrComm. The world and Self can not be freed.
+// calls that follow return ErrComm. No other goroutine may be in a call on it. The
+// world and Self can not be freed.
 func (c *Comm) Free() error {
 	if err := c.usable("Free"); err != nil {
 		return err

@@ -91,15 +91,16 @@ func (c *Core) Abandon(ctx *Context, arrived *Unmatched) {
 	}
 }
 
-// Of returns the state of a communicator, nil if it is not open.
+// Of returns the state of a communicator, which is open.
 func (s *Comms[C]) Of(ctx *Context) *C {
 	if o := s.last; o != nil && o.ctx == ctx {
 		return o.state
 	}
-	if o := s.find(ctx.ID, ctx.Gen); o != nil {
-		return o.state
+	o := s.find(ctx.ID, ctx.Gen)
+	if o == nil {
+		panic(fmt.Sprintf("variants: communicator %d is used after the Close of generation %d: a goroutine has freed it while another made a call", ctx.ID, ctx.Gen))
 	}
-	return nil
+	return o.state
 }
 
 // Last returns what Of or Route has returned last, for those who look for

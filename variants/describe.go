@@ -14,6 +14,9 @@ func Describe(r *Request) string {
 	if r.Tag >= 0 && int(r.Tag) < len(r.Ctx.Tags) {
 		return fmt.Sprintf("%s: %s %s, %d bytes", r.Ctx.Tags[r.Tag], kind, where, r.Len())
 	}
+	if r.Tag < AnyTag {
+		return fmt.Sprintf("making a communicator: %s %s, %d bytes", kind, where, r.Len())
+	}
 	tag := fmt.Sprintf("tag %d", r.Tag)
 	if r.Tag == AnyTag {
 		tag = "any tag"
