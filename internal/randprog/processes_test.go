@@ -92,7 +92,7 @@ func rankMain(args []string) int {
 		time.Sleep(limit / 2) // the others report as well
 		os.Exit(3)
 	})
-	tally, failure := Play(overMPI{world}, list, watch)
+	tally, failure := Play(worldOf(world), list, watch)
 	watch.Stop()
 	line, err := json.Marshal(report{tally, world.Counters()})
 	if err != nil {

@@ -85,13 +85,7 @@ func New(count int, t *datatype.Type, seed uint64) *Message {
 	from, to = min(from, 0), max(to, 0) // a pointer to the origin must be one to this memory
 	const margin = 64
 	memory := make([]byte, to-from+2*margin)
-	r := rand.New(rand.NewPCG(seed, 0))
-	for i := 0; i < len(memory); i += 8 {
-		x := r.Uint64()
-		for j := i; j < min(i+8, len(memory)); j++ {
-			memory[j] = byte(x >> (8 * (j - i)))
-		}
-	}
+	_, _ = rand.NewChaCha8([32]byte{byte(seed), byte(seed >> 8), byte(seed >> 16)}).Read(memory) // never fails
 	base := unsafe.Add(unsafe.Pointer(unsafe.SliceData(memory)), margin-from)
 	return &Message{datatype.View{Base: base, Count: count, Type: t}, memory, bytes.Clone(memory)}
 }
@@ -101,6 +95,13 @@ func (m *Message) Data(n int) []byte {
 	b := make([]byte, n)
 	m.View.Pack(b, 0)
 	return b
+}
+
+// Scribble overwrites all of the memory.
+func (m *Message) Scribble() {
+	for i := range m.memory {
+		m.memory[i] = 0x5c
+	}
 }
 
 // Check reports what is wrong if the message does not begin with data, or
