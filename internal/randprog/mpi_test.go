@@ -11,7 +11,39 @@ import (
 // overMPI is package mpi as a World.
 type overMPI struct{ *mpi.Comm }
 
-type mpiRequest struct{ *mpi.Request }
+// mpiRequest is a request; one that is persistent is freed when it has been
+// waited for.
+type mpiRequest struct {
+	*mpi.Request
+	persistent bool
+}
+
+// persistent says whether a send or receive is to be a persistent one that is
+// started: one of three is.
+func persistent(buf []byte, tag int) bool { return (len(buf)+tag)%3 == 0 }
+
+func started(q *mpi.Request, err error) (Request, error) {
+	if err == nil {
+		err = q.Start()
+	}
+	return mpiRequest{q, true}, err
+}
+
+// mpiMessage is a message that a matched probe has taken.
+type mpiMessage struct{ m *mpi.Message }
+
+func (m mpiMessage) Recv(buf []byte) (Status, error) {
+	if len(buf)%2 == 0 {
+		st, err := mpi.Mrecv(m.m, buf)
+		return ourStatus(st), ourError(err)
+	}
+	q, err := mpi.Imrecv(m.m, buf)
+	if err != nil {
+		return Status{}, err
+	}
+	st, err := q.Wait()
+	return ourStatus(st), ourError(err)
+}
 
 func mpiRank(r int) int {
 	switch r {
@@ -59,8 +91,13 @@ func (w overMPI) Send(mode Mode, buf []byte, dest, tag int) error {
 func (w overMPI) Isend(mode Mode, buf []byte, dest, tag int) (Request, error) {
 	f := [modes]func(*mpi.Comm, []byte, int, int) (*mpi.Request, error){
 		mpi.Isend[byte], mpi.Issend[byte], mpi.Ibsend[byte], mpi.Irsend[byte]}
+	if persistent(buf, tag) {
+		f = [modes]func(*mpi.Comm, []byte, int, int) (*mpi.Request, error){
+			mpi.SendInit[byte], mpi.SsendInit[byte], mpi.BsendInit[byte], mpi.RsendInit[byte]}
+		return started(f[mode](w.Comm, buf, mpiRank(dest), tag))
+	}
 	r, err := f[mode](w.Comm, buf, mpiRank(dest), tag)
-	return mpiRequest{r}, err
+	return mpiRequest{Request: r}, err
 }
 
 func (w overMPI) Recv(buf []byte, source, tag int) (Status, error) {
@@ -69,8 +106,11 @@ func (w overMPI) Recv(buf []byte, source, tag int) (Status, error) {
 }
 
 func (w overMPI) Irecv(buf []byte, source, tag int) (Request, error) {
+	if persistent(buf, tag) {
+		return started(mpi.RecvInit(w.Comm, buf, mpiRank(source), mpiTag(tag)))
+	}
 	r, err := mpi.Irecv(w.Comm, buf, mpiRank(source), mpiTag(tag))
-	return mpiRequest{r}, err
+	return mpiRequest{Request: r}, err
 }
 
 func (w overMPI) Sendrecv(send []byte, dest, sendTag int, recv []byte, source, recvTag int) (Status, error) {
@@ -86,6 +126,19 @@ func (w overMPI) Probe(source, tag int) (Status, error) {
 func (w overMPI) Iprobe(source, tag int) (bool, Status, error) {
 	found, st, err := w.Comm.Iprobe(mpiRank(source), mpiTag(tag))
 	return found, ourStatus(st), err
+}
+
+func (w overMPI) Mprobe(source, tag int) (Taken, Status, error) {
+	m, st, err := w.Comm.Mprobe(mpiRank(source), mpiTag(tag))
+	return mpiMessage{m}, ourStatus(st), err
+}
+
+func (w overMPI) Improbe(source, tag int) (Taken, Status, error) {
+	m, st, err := w.Comm.Improbe(mpiRank(source), mpiTag(tag))
+	if m == nil {
+		return nil, ourStatus(st), err
+	}
+	return mpiMessage{m}, ourStatus(st), err
 }
 
 func mpiRequests(reqs []Request) (list []*mpi.Request) {
@@ -111,12 +164,23 @@ func (w overMPI) Sum(v []int64) error {
 
 func (r mpiRequest) Wait() (Status, error) {
 	st, err := r.Request.Wait()
-	return ourStatus(st), ourError(err)
+	return ourStatus(st), r.ended(err)
 }
 
 func (r mpiRequest) Test() (bool, Status, error) {
 	done, st, err := r.Request.Test()
-	return done, ourStatus(st), ourError(err)
+	if done {
+		err = r.ended(err)
+	}
+	return done, ourStatus(st), err
+}
+
+// ended frees a persistent request, once.
+func (r mpiRequest) ended(err error) error {
+	if r.persistent {
+		_ = r.Free() // an error if it was waited for before
+	}
+	return ourError(err)
 }
 
 // counters sums what the ranks of many jobs count.

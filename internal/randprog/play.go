@@ -11,7 +11,8 @@ import (
 type Tally struct {
 	Programs, Operations, Messages, Receives uint64
 
-	Truncations, Probes, Passed     uint64 // Passed: WaitAll and WaitAny that returned
+	Truncations, Probes, Matched    uint64 // Matched: of the probes
+	Passed                          uint64 // Passed: WaitAll and WaitAny that returned
 	RecvCancels, RecvCancelsRefused uint64
 	SendCancels, SendCancelsRefused uint64
 	LeftOver                        uint64 // messages that the drain picked up
@@ -25,6 +26,7 @@ func (t *Tally) Add(u Tally) {
 	t.Receives += u.Receives
 	t.Truncations += u.Truncations
 	t.Probes += u.Probes
+	t.Matched += u.Matched
 	t.Passed += u.Passed
 	t.RecvCancels += u.RecvCancels
 	t.RecvCancelsRefused += u.RecvCancelsRefused

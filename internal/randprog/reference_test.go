@@ -377,6 +377,46 @@ func (w *refWorld) Iprobe(source, tag int) (bool, Status, error) {
 	return false, Status{}, nil
 }
 
+func (w *refWorld) Improbe(source, tag int) (Taken, Status, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.deliver()
+	if w.rules.paired() && source != ProcNull {
+		return nil, Status{}, errRules
+	}
+	if m := w.take(&refRequest{w: w, source: source, tag: tag}, false); m != nil {
+		return refTaken{w, m}, Status{Source: m.source, Tag: m.tag, Bytes: len(m.data)}, nil
+	}
+	return nil, Status{}, nil
+}
+
+func (w *refWorld) Mprobe(source, tag int) (Taken, Status, error) {
+	for {
+		if m, st, err := w.Improbe(source, tag); m != nil || err != nil {
+			return m, st, err
+		}
+		w.mu.Lock()
+		if !w.deliver() && w.take(&refRequest{w: w, source: source, tag: tag}, true) == nil {
+			w.cond.Wait()
+		}
+		w.mu.Unlock()
+	}
+}
+
+// refTaken is a message that a matched probe has taken.
+type refTaken struct {
+	w *refWorld
+	m *refMessage
+}
+
+func (t refTaken) Recv(buf []byte) (Status, error) {
+	t.w.mu.Lock()
+	defer t.w.mu.Unlock()
+	q := &refRequest{w: t.w, buf: buf}
+	t.w.match(q, t.m)
+	return q.finish()
+}
+
 func (w *refWorld) Probe(source, tag int) (Status, error) {
 	for {
 		if there, st, err := w.Iprobe(source, tag); there {

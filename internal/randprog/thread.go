@@ -221,12 +221,19 @@ func (t *thread) sendrecv(o *Op) {
 // probe probes and receives what it finds. To the model this is one receive
 // with the pattern of the probe.
 func (t *thread) probe(o *Op) {
+	var m Taken
 	var st Status
 	var err error
 	there := true
-	if o.Kind == Probe {
+	switch matched := !o.Peek && t.rng.IntN(2) == 0; {
+	case matched && o.Kind == Probe:
+		m, st, err = t.w.Mprobe(o.From, o.RTag)
+	case matched:
+		m, st, err = t.w.Improbe(o.From, o.RTag)
+		there = m != nil
+	case o.Kind == Probe:
 		st, err = t.w.Probe(o.From, o.RTag)
-	} else {
+	default:
 		there, st, err = t.w.Iprobe(o.From, o.RTag)
 	}
 	if err != nil {
@@ -241,15 +248,23 @@ func (t *thread) probe(o *Op) {
 		t.peeks = append(t.peeks, Peek{Op: o.ID, From: o.From, Tag: o.RTag, Status: st})
 		return
 	}
-	t.probed(o.ID, o.From, o.RTag, o.Cap, st)
+	t.probed(o.ID, o.From, o.RTag, o.Cap, st, m)
 }
 
-// probed receives a message that a probe with pattern (from, tag) reported.
-func (t *thread) probed(op, from, tag, size int, st Status) {
+// probed receives a message that a probe with pattern (from, tag) reported, and
+// took if m is not nil.
+func (t *thread) probed(op, from, tag, size int, st Status, m Taken) {
 	t.tally.Probes++
 	r := t.receive(op, from, tag, size)
 	r.Probed = &st
-	t.recv(r, st.Source, st.Tag)
+	if m == nil {
+		t.recv(r, st.Source, st.Tag)
+		return
+	}
+	t.tally.Matched++
+	st, err := m.Recv(inner(r.Region))
+	t.note(op, event{what: returned, st: st, has: true, err: err})
+	t.received(r, &st, err)
 }
 
 func (t *thread) onRequests(o *Op) {

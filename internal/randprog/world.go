@@ -48,12 +48,21 @@ type World interface {
 	Sendrecv(send []byte, dest, sendTag int, recv []byte, source, recvTag int) (Status, error)
 	Probe(source, tag int) (Status, error)
 	Iprobe(source, tag int) (bool, Status, error)
+	// Mprobe and Improbe take the message that they find, which only its Recv
+	// receives. Improbe returns nil if there is none.
+	Mprobe(source, tag int) (Taken, Status, error)
+	Improbe(source, tag int) (Taken, Status, error)
 	WaitAll(reqs []Request) error
 	WaitAny(reqs []Request) (int, Status, error)
 
 	// Barrier and Sum are collectives. Sum replaces v by the sum over all ranks.
 	Barrier() error
 	Sum(v []int64) error
+}
+
+// Taken is a message that a matched probe has taken.
+type Taken interface {
+	Recv(buf []byte) (Status, error)
 }
 
 // Request is an operation in flight.
