@@ -5,6 +5,8 @@
 //	Latency    osu_latency: blocking ping-pong, half the round trip
 //	Bandwidth  osu_bw: windows of 64 sends, and a short answer to each
 //	Barrier    osu_barrier: mean time of a barrier
+//	Collective osu_allreduce and its like
+//	Overlap    what a non-blocking Allreduce hides behind a computation
 //	Idle       CPU time of a rank that is blocked in a call
 //
 // Each of them is a function that all ranks of a communicator call; rank 0

@@ -128,6 +128,28 @@ func TestLatencyAndBandwidthMeasureEverySize(t *testing.T) {
 	}
 }
 
+func TestCollectivesMeasureEverySize(t *testing.T) {
+	sweep := Sweep{Sizes: []int{0, 4, 5000, 100_000}, Iterations: 3, Warmup: 1, Repeat: 3}
+	check := func(rows []Row) {
+		require.Len(t, rows, len(sweep.Sizes))
+		for i, r := range rows {
+			require.Equal(t, sweep.Sizes[i], r.Size)
+			require.Len(t, r.Repeats, 3)
+			require.Equal(t, Median(r.Repeats), r.Value)
+			require.Positive(t, r.Value)
+		}
+	}
+	for _, name := range Collectives() {
+		check(first(t, 3, func(c *mpi.Comm) ([]Row, error) { return Collective(c, name, sweep) }))
+	}
+	columns := first(t, 3, func(c *mpi.Comm) ([]Column, error) { return Overlap(c, sweep) })
+	require.Len(t, columns, 3)
+	for _, c := range columns {
+		check(c.Rows)
+	}
+	require.Error(t, mpi.Run(1, func(c *mpi.Comm) error { _, err := Collective(c, "nonsense", sweep); return err }))
+}
+
 func TestPairsNeedTwoRanks(t *testing.T) {
 	sweep := Sweep{Sizes: []int{1}, Repeat: 1}
 	for _, run := range []func(*mpi.Comm) error{
