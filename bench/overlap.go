@@ -3,6 +3,8 @@ package bench
 import (
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/exanet-mpi/exanet/mpi"
 )
 
@@ -25,7 +27,7 @@ func Overlap(c *mpi.Comm, s Sweep) ([]Column, error) {
 	s.Repeat = 1
 	for range repeats {
 		alone := make(map[int]time.Duration)
-		for i, between := range []func(time.Duration){func(time.Duration) {}, compute, time.Sleep} {
+		for i, between := range []func(time.Duration){func(time.Duration) {}, compute, away} {
 			rows, err := s.collective(c, func(size int, n counts) (float64, error) {
 				o := newOperands(size, c.Size())
 				us, err := timed(c, n, func() error {
@@ -59,6 +61,14 @@ func Overlap(c *mpi.Comm, s Sweep) ([]Column, error) {
 		return nil, nil
 	}
 	return columns, nil
+}
+
+// away leaves the core to others. time.Sleep would take a millisecond at least
+// where nothing else runs in the process.
+func away(d time.Duration) {
+	t := unix.NsecToTimespec(d.Nanoseconds())
+	for unix.Nanosleep(&t, &t) == unix.EINTR {
+	}
 }
 
 // compute keeps a core busy.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -506,4 +507,43 @@ func TestCollectivesOfAFreedCommunicatorGoOn(t *testing.T) {
 		}
 		return nil
 	}))
+}
+
+// Non-blocking collectives go on while the program computes: nobody calls
+// anything until they have ended.
+func TestNonBlockingCollectivesNeedNoCalls(t *testing.T) {
+	for _, variant := range mpi.Variants() {
+		t.Run(variant, func(t *testing.T) {
+			require.NoError(t, mpi.Run(4, func(c *mpi.Comm) error {
+				for _, n := range []int{1, 1 << 17} {
+					v, sum := make([]float64, n), make([]float64, n)
+					v[n-1] = float64(c.Rank())
+					received := func() uint64 { return c.Counters()["receives"] } // only looks
+					before := received()
+					if err := mpi.Allreduce(c, v, sum, mpi.Sum); err != nil {
+						return err
+					}
+					messages := received() - before
+					if err := c.Barrier(); err != nil {
+						return err
+					}
+					before = received()
+					q, err := mpi.Iallreduce(c, v, sum, mpi.Sum)
+					if err != nil {
+						return err
+					}
+					for deadline := time.Now().Add(30 * time.Second); received() < before+messages; {
+						if time.Now().After(deadline) {
+							return fmt.Errorf("%d elements: %d of %d messages without a call", n, received()-before, messages)
+						}
+						time.Sleep(time.Millisecond)
+					}
+					if _, err := q.Wait(); err != nil || sum[n-1] != 6 {
+						return fmt.Errorf("%v, %w", sum[n-1], err)
+					}
+				}
+				return nil
+			}, mpi.WithVariant(variant)))
+		})
+	}
 }
