@@ -43,7 +43,8 @@ import (
 type Protocol struct {
 	*variants.Core
 	comms variants.Comms[comm]
-	keep  int // lanes to receive of a communicator, see forget.go
+	first uint32 // ticket of a new lane: 0, but in a test of the wrap-around
+	keep  int    // lanes to receive of a communicator, see forget.go
 }
 
 // New makes the protocol of rank me of the job.
@@ -136,7 +137,7 @@ func (p *Protocol) inLane(c *comm, src, tag int32) *inLane {
 	l := c.in[key(src, tag)]
 	if l == nil {
 		peer := p.Out.Peer(c.World(src))
-		l = &inLane{src: src, tag: tag, world: peer.World, peer: peer}
+		l = &inLane{src: src, tag: tag, world: peer.World, peer: peer, next: p.first}
 		c.in[key(src, tag)] = l
 		p.note(c, l)
 	}
@@ -150,7 +151,7 @@ func (p *Protocol) outLane(c *comm, dst, tag int32) *outLane {
 	}
 	l := c.out[key(dst, tag)]
 	if l == nil {
-		l = &outLane{dst: dst, tag: tag, peer: p.Out.Peer(c.World(dst))}
+		l = &outLane{dst: dst, tag: tag, peer: p.Out.Peer(c.World(dst)), next: p.first}
 		c.out[key(dst, tag)] = l
 	}
 	c.lastOut = l

@@ -1,0 +1,10 @@
+package ticket
+
+import "github.com/exanet-mpi/exanet/variants"
+
+// NewAt is New with the ticket at which lanes begin.
+func NewAt(me int, dev variants.Device, first uint32) *Protocol {
+	p := New(me, dev)
+	p.first = first
+	return p
+}
