@@ -165,7 +165,7 @@ var complexReal = func() *datatype.Type {
 	return t
 }()
 
-func TestNonBlockingCallsAllocateTheirRequest(t *testing.T) {
+func TestNonBlockingCallsAllocateAtMostTheirRequest(t *testing.T) {
 	bufs := [2][]byte{make([]byte, 100000), make([]byte, 100000)}
 	n := allocations(t, func(c *mpi.Comm) error {
 		r, err := mpi.Irecv(c, bufs[c.Rank()][:50000], 1-c.Rank(), 1)
@@ -182,7 +182,7 @@ func TestNonBlockingCallsAllocateTheirRequest(t *testing.T) {
 		_, err = r.Wait()
 		return err
 	})
-	require.LessOrEqual(t, n, 4.0) // two on each rank
+	require.Less(t, n, 1.0) // of four, since they are made by the slab
 }
 
 func TestStartedAgainNothingIsAllocated(t *testing.T) {

@@ -34,6 +34,7 @@ type rank struct {
 	ended     atomic.Bool // Finalize has returned: calls are errors
 	deaths    uint32
 
+	slab        []Request // not used yet
 	spare       *pooled
 	underWay    int             // schedules that have not ended, see schedule.go
 	ready       variants.Ready  // those of them that have something to do

@@ -98,16 +98,16 @@ func Irecv[T Element](c *Comm, buf []T, source, tag int) (*Request, error) {
 }
 
 func (c *Comm) postSend(op string, mode variants.Mode, d memory, dest, tag int) *Request {
-	q := &Request{c: c, op: op, active: true}
-	if dest == ProcNull {
-		return q
-	}
 	k := c.rank
-	if s := k.stats; s != nil {
+	if s := k.stats; s != nil && dest != ProcNull {
 		defer s.record(op, d.size(), time.Now())
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	q := k.request(c, op)
+	if dest == ProcNull {
+		return q
+	}
 	if mode == variants.Standard && !d.gaps() && k.trySend(c.p2p, int32(dest), int32(tag), d.buf) {
 		return q
 	}
@@ -126,22 +126,38 @@ func (c *Comm) postSend(op string, mode variants.Mode, d memory, dest, tag int) 
 }
 
 func (c *Comm) postRecv(op string, d memory, source, tag int) *Request {
-	q := &Request{c: c, op: op, active: true}
+	k := c.rank
+	if s := k.stats; s != nil && source != ProcNull {
+		defer s.record(op, d.size(), time.Now())
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	q := k.request(c, op)
 	if source == ProcNull {
 		q.null = true
 		return q
 	}
-	k := c.rank
-	if s := k.stats; s != nil {
-		defer s.record(op, d.size(), time.Now())
-	}
-	k.mu.Lock()
 	q.m = k.take()
 	q.m.Recv, q.m.Ctx, q.m.Peer, q.m.Tag = true, c.p2p, int32(source), int32(tag)
 	k.load(q.m, d)
 	k.proto.PostRecv(&q.m.Request)
 	k.leave()
-	k.mu.Unlock()
+	return q
+}
+
+// slabSize is how many Requests are allocated at a time: alone, each would cost
+// as much as the rest of a short message's way through this package. The
+// collector keeps all of them while the program has one.
+const slabSize = 32
+
+// request returns a new active request.
+func (k *rank) request(c *Comm, op string) *Request {
+	if len(k.slab) == 0 {
+		k.slab = make([]Request, slabSize)
+	}
+	q := &k.slab[0]
+	k.slab = k.slab[1:]
+	q.c, q.op, q.active = c, op, true
 	return q
 }
 
