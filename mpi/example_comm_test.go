@@ -46,11 +46,11 @@ func ExampleComm_Dup() {
 			return mpi.Send(lib, []byte{'l'}, 1, 0)
 		}
 		got := make([]byte, 1)
-		if _, err := mpi.Recv(lib, got, mpi.AnySource, mpi.AnyTag); err != nil {
+		if _, err := mpi.Recv(lib, got, 0, mpi.AnyTag); err != nil {
 			return err
 		}
 		fmt.Printf("the library has %c", got[0])
-		if _, err := mpi.Recv(world, got, mpi.AnySource, mpi.AnyTag); err != nil {
+		if _, err := mpi.Recv(world, got, 0, mpi.AnyTag); err != nil {
 			return err
 		}
 		fmt.Printf(", the program %c\n", got[0])
@@ -166,7 +166,7 @@ func ExampleComm_InterCreate() {
 		}
 		if world.Rank() == 3 { // rank 1 of the other
 			got := []int{0}
-			st, err := mpi.Recv(inter, got, mpi.AnySource, 0)
+			st, err := mpi.Recv(inter, got, 1, 0)
 			if err != nil {
 				return err
 			}
