@@ -96,7 +96,7 @@ func (t *team) gather(mine []int64, err error) ([]int64, error) {
 	for bit := 1; t.me&bit == 0 && t.me+bit < t.size; bit <<= 1 {
 		in := make([]int64, 1+subtree(t.me+bit, t.size)*w)
 		if e := t.recv(in, t.me+bit); e != nil {
-			in[0] = int64(died)
+			in[0] = int64(verdictOf(e))
 		}
 		worst = max(worst, verdict(in[0]))
 		copy(buf[1+bit*w:], in[1:])
@@ -113,7 +113,8 @@ func (t *team) gather(mine []int64, err error) ([]int64, error) {
 }
 
 // cast brings words from the root to every member, which know how many there
-// are. err is what the root has to say instead.
+// are. err is what the root has to say instead; what another member has to say
+// stays with it.
 func (t *team) cast(words []int64, err error) error {
 	buf := make([]int64, 1+len(words))
 	if t.me == 0 {
@@ -121,7 +122,7 @@ func (t *team) cast(words []int64, err error) error {
 		copy(buf[1:], words)
 	} else {
 		if e := t.recv(buf, t.me&(t.me-1)); e != nil {
-			buf[0] = int64(died)
+			buf[0] = int64(verdictOf(e))
 			err = e
 		}
 		copy(words, buf[1:])

@@ -1,6 +1,8 @@
 package mpi
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 	"testing"
 
@@ -111,5 +113,67 @@ func TestADuplicateSharesTheGroup(t *testing.T) {
 		require.Same(t, c.members, d.members)
 		require.Same(t, c.members, d.p2p.Group)
 		return nil
+	}))
+}
+
+// leads is the number of idents of this rank that are in use.
+func leads(c *Comm) int {
+	c.rank.mu.Lock()
+	defer c.rank.mu.Unlock()
+	return len(c.rank.idents.gens) - selfSlot - 1 - len(c.rank.idents.free)
+}
+
+// A leader that can not lead says so to the other group, and no ident is lost.
+func TestALeaderThatCanNotLead(t *testing.T) {
+	require.NoError(t, Run(4, func(c *Comm) error {
+		half, err := c.Split(c.Rank()/2, 0)
+		if err != nil {
+			return err
+		}
+		other := 2 - c.Rank()/2*2
+		inter, err := half.InterCreate(0, c, other, 0)
+		if err != nil {
+			return err
+		}
+		before := leads(c)
+		for left := range 2 { // whether the group can agree on the hidden communicator
+			if s := &c.rank.idents; c.Rank() == 2 {
+				s.gens, s.free = append(s.gens, make([]uint32, slots-len(s.gens))...), nil
+				for i := range left {
+					s.free = append(s.free, slots-1-i)
+				}
+			}
+			for _, call := range []struct {
+				name string
+				f    func() (*Comm, error)
+				fine bool
+			}{
+				{"InterCreate", func() (*Comm, error) { return half.InterCreate(0, c, other, 0) }, false},
+				{"Dup", inter.Dup, false},
+				{"Merge", func() (*Comm, error) { return inter.Merge(c.Rank() < 2) }, left == 1},
+				{"Idup", func() (*Comm, error) {
+					d, q, err := half.Idup()
+					if err == nil {
+						_, err = q.Wait()
+					}
+					return d, err
+				}, left == 1 || c.Rank() < 2},
+			} {
+				d, err := call.f()
+				if call.fine && err == nil {
+					err = d.Free()
+				}
+				if call.fine != (err == nil) || !call.fine && !errors.Is(err, ErrTooMany) {
+					return fmt.Errorf("%s with %d left: %v", call.name, left, err)
+				}
+				if err := c.Barrier(); err != nil {
+					return err
+				}
+			}
+		}
+		if after := leads(c); c.Rank() < 2 && after != before {
+			return fmt.Errorf("%d idents in use, then %d", before, after)
+		}
+		return c.Barrier()
 	}))
 }

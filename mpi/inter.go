@@ -27,10 +27,7 @@ func (c *Comm) InterCreate(leader int, bridge *Comm, remote, tag int) (*Comm, er
 		return nil, c.fail(op, leader, tag, noValue, ErrRank, "ranks of this communicator are 0 to "+itoa(c.size-1))
 	}
 	t := c.everybody(op, leader)
-	local, err := t.dup()
-	if err != nil && t.me > 0 {
-		return nil, err
-	}
+	local, err := t.dup() // if this fails the leader has to tell the other group
 	head := make([]int64, headWords)
 	var theirs []int64
 	if t.me == 0 {
@@ -184,9 +181,6 @@ func (c *Comm) concur(t *team, d ident, remoteRoot int) error {
 func (c *Comm) dupInter(op string) (*Comm, error) {
 	t := c.local.everybody(op, 0)
 	local, err := t.dup()
-	if err != nil && t.me > 0 {
-		return nil, err
-	}
 	d, _, err := c.settle(t, false, err)
 	if err != nil {
 		if local != nil {
@@ -200,7 +194,7 @@ func (c *Comm) dupInter(op string) (*Comm, error) {
 // settle lets the two groups agree which of them comes first, and takes the
 // ident that the leader of that one, its rank 0, proposes. A group that is high
 // comes behind one that is not; else the ranks of the leaders in the job decide.
-// err is what the leader has to say instead.
+// err is what this rank has to say instead.
 func (c *Comm) settle(t *team, high bool, err error) (d ident, first bool, _ error) {
 	outcome := make([]int64, 2)
 	if t.me == 0 {
