@@ -185,6 +185,34 @@ func TestNonBlockingCallsAllocateAtMostTheirRequest(t *testing.T) {
 	require.Less(t, n, 1.0) // of four, since they are made by the slab
 }
 
+func TestRecycledRequestsAreUsedAgain(t *testing.T) {
+	var all [2][]*mpi.Request // by rank
+	n := allocations(t, func(c *mpi.Comm) error {
+		me := c.Rank()
+		reqs := all[me][:0]
+		for i := range 100 {
+			buf := make([]int, 0)
+			r, err := mpi.Irecv(c, buf, 1-me, i)
+			if err != nil {
+				return err
+			}
+			s, err := mpi.Isend(c, buf, 1-me, i)
+			if err != nil {
+				return err
+			}
+			reqs = append(reqs, r, s)
+		}
+		all[me] = reqs
+		if err := mpi.WaitAll(reqs...); err != nil {
+			return err
+		}
+		mpi.Recycle(reqs...)
+		mpi.Recycle(reqs...) // nothing is given back twice
+		return nil
+	})
+	require.Zero(t, n)
+}
+
 func TestStartedAgainNothingIsAllocated(t *testing.T) {
 	for name, n := range map[string]int{"short": 16, "long": 50000} {
 		t.Run(name, func(t *testing.T) {

@@ -34,7 +34,8 @@ type rank struct {
 	ended     atomic.Bool // Finalize has returned: calls are errors
 	deaths    uint32
 
-	slab        []Request // not used yet
+	slab        []Request  // not used yet
+	recycled    []*Request // by Recycle
 	spare       *pooled
 	underWay    int             // schedules that have not ended, see schedule.go
 	ready       variants.Ready  // those of them that have something to do

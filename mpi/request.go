@@ -152,13 +152,39 @@ const slabSize = 32
 
 // request returns a new active request.
 func (k *rank) request(c *Comm, op string) *Request {
-	if len(k.slab) == 0 {
-		k.slab = make([]Request, slabSize)
+	var q *Request
+	if n := len(k.recycled); n > 0 {
+		q = k.recycled[n-1]
+		k.recycled = k.recycled[:n-1]
+		*q = Request{}
+	} else {
+		if len(k.slab) == 0 {
+			k.slab = make([]Request, slabSize)
+		}
+		q = &k.slab[0]
+		k.slab = k.slab[1:]
 	}
-	q := &k.slab[0]
-	k.slab = k.slab[1:]
 	q.c, q.op, q.active = c, op, true
 	return q
+}
+
+// Recycle gives requests that have been waited for back, to be returned by later
+// calls, so that a program with very many of them leaves the collector nothing to
+// do. The caller must not use them again. Nil ones are passed over, and requests
+// that are active or persistent are left alone.
+func Recycle(reqs ...*Request) {
+	k := anyRank(reqs)
+	if k == nil {
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, q := range reqs {
+		if q != nil && q.c != nil && q.c.rank == k && !q.active && q.fixed == nil && q.s == nil {
+			q.c = nil
+			k.recycled = append(k.recycled, q)
+		}
+	}
 }
 
 // began notes that a send was posted: what it has written a part of goes on
