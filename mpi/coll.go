@@ -74,16 +74,22 @@ func block(x *collective, err error) error {
 	x.prepare(int32(x.Op))
 	x.enter()
 	k.mu.Lock()
-	for !x.perform(true) {
-		k.waitUntil(func() bool { return x.batch.Open == 0 })
-	}
-	k.leave()
+	x.wholly()
 	if err = x.err; err == nil {
 		x.leave()
 	}
 	k.putCollective(x)
 	k.mu.Unlock()
 	return err
+}
+
+// wholly performs the schedule of a blocking call, with the lock held.
+func (x *collective) wholly() {
+	k := x.c.rank
+	for !x.perform(true) {
+		k.waitUntil(func() bool { return x.batch.Open == 0 })
+	}
+	k.leave()
 }
 
 // begin begins a non-blocking call.
@@ -121,7 +127,29 @@ func persist(x *collective, err error) (*Request, error) {
 }
 
 // Barrier returns when all ranks have called it (MPI_Barrier).
-func (c *Comm) Barrier() error { return block(c.invoke("Barrier", coll.Barrier)) }
+func (c *Comm) Barrier() error {
+	if err := c.usableWithin("Barrier"); err != nil {
+		return err
+	}
+	k := c.rank
+	if s := k.stats; s != nil {
+		defer s.record("Barrier", 0, time.Now())
+	}
+	// All barriers of a communicator have one schedule.
+	k.mu.Lock()
+	x := c.barriers
+	if x == nil {
+		x = &collective{c: c, name: "Barrier"}
+		x.Op, x.Rank, x.Ranks = coll.Barrier, c.Rank(), c.size
+		x.prepare(int32(coll.Barrier))
+	}
+	c.barriers = nil
+	x.rewind()
+	x.wholly()
+	c.barriers = x
+	k.mu.Unlock()
+	return x.err
+}
 
 // Ibarrier begins a Barrier (MPI_Ibarrier).
 func (c *Comm) Ibarrier() (*Request, error) { return begin(c.invoke("Ibarrier", coll.Barrier)) }

@@ -47,7 +47,8 @@ type Comm struct {
 	freed    atomic.Bool
 	spoiled  bool // some members may not have opened it
 
-	turns turns
+	turns    turns
+	barriers *collective // the schedule of Barrier, unless one is under way
 
 	mu      sync.Mutex // of what follows
 	name    string
