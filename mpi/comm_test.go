@@ -1,8 +1,11 @@
 package mpi_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -351,4 +354,31 @@ func TestGroupMethods(t *testing.T) {
 		require.Nil(t, s)
 		return nil
 	}))
+}
+
+func TestTheMakingOfCommunicatorsIsCounted(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("EXANET_STATS", dir)
+	require.NoError(t, mpi.Run(2, func(c *mpi.Comm) error {
+		for _, f := range []func() (*mpi.Comm, error){
+			c.Dup, c.Dup,
+			func() (*mpi.Comm, error) { return c.Split(0, 0) },
+			func() (*mpi.Comm, error) { return c.Create(c.Group()) },
+			func() (*mpi.Comm, error) { return c.Cart([]int{2}, []bool{true}, true) },
+			func() (*mpi.Comm, error) { return c.Self().InterCreate(0, c, 1-c.Rank(), 0) },
+		} {
+			if _, err := f(); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	text, err := os.ReadFile(filepath.Join(dir, "rank-1.json"))
+	require.NoError(t, err)
+	var stats mpi.Stats
+	require.NoError(t, json.Unmarshal(text, &stats))
+	for name, n := range map[string]uint64{"Dup": 2, "Split": 1, "Create": 1, "Cart": 1, "InterCreate": 1} {
+		require.Contains(t, stats.Calls, name)
+		require.Equal(t, n, stats.Calls[name].N, name)
+	}
 }

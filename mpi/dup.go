@@ -1,6 +1,10 @@
 package mpi
 
-import "github.com/exanet-mpi/exanet/group"
+import (
+	"time"
+
+	"github.com/exanet-mpi/exanet/group"
+)
 
 // found makes the communicator of a group, in which this process is rank me,
 // with an ident that a team has agreed upon. The whole team calls it, with nil
@@ -70,6 +74,9 @@ func (c *Comm) Dup() (*Comm, error) {
 func (c *Comm) dup(op string) (*Comm, error) {
 	if err := c.usable(op); err != nil {
 		return nil, err
+	}
+	if s := c.rank.stats; s != nil {
+		defer s.record(op, 0, time.Now())
 	}
 	if c.local != nil {
 		return c.dupInter(op)

@@ -2,6 +2,7 @@ package mpi
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/exanet-mpi/exanet/group"
 	"github.com/exanet-mpi/exanet/internal/mem"
@@ -22,6 +23,9 @@ func (c *Comm) InterCreate(leader int, bridge *Comm, remote, tag int) (*Comm, er
 	const op = "InterCreate"
 	if err := c.usableWithin(op); err != nil {
 		return nil, err
+	}
+	if s := c.rank.stats; s != nil {
+		defer s.record(op, 0, time.Now())
 	}
 	if leader < 0 || leader >= c.size {
 		return nil, c.fail(op, leader, tag, noValue, ErrRank, "ranks of this communicator are 0 to "+itoa(c.size-1))
@@ -231,6 +235,9 @@ func (c *Comm) Merge(high bool) (*Comm, error) {
 	const op = "Merge"
 	if err := c.usable(op); err != nil {
 		return nil, err
+	}
+	if s := c.rank.stats; s != nil {
+		defer s.record(op, 0, time.Now())
 	}
 	if c.local == nil {
 		return nil, c.fail(op, noValue, noValue, noValue, fmt.Errorf("%w: it is no intercommunicator", ErrComm), "use Dup")

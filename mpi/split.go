@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/exanet-mpi/exanet/group"
 )
@@ -44,6 +45,9 @@ const voteWords = 3
 func (c *Comm) split(op string, color, key int) (*Comm, error) {
 	if err := c.usableWithin(op); err != nil {
 		return nil, err
+	}
+	if s := c.rank.stats; s != nil {
+		defer s.record(op, 0, time.Now())
 	}
 	// Each rank might lead, so each proposes an ident.
 	k := c.rank
@@ -121,6 +125,9 @@ func (c *Comm) CreateGroup(g *Group, tag int) (*Comm, error) {
 func (c *Comm) create(op string, g *Group, tag int) (*Comm, error) {
 	if err := c.usableWithin(op); err != nil {
 		return nil, err
+	}
+	if s := c.rank.stats; s != nil {
+		defer s.record(op, 0, time.Now())
 	}
 	if g == nil {
 		return nil, c.fail(op, noValue, noValue, noValue, fmt.Errorf("%w: nil", ErrGroup), "use what Comm.Group and the methods of Group return")
