@@ -13,12 +13,13 @@ import (
 // belong, whatever the layouts of the two ends. Between processes the kernel does
 // it, which takes lists of segments at both ends. A segment of the other process
 // costs about 330 ns, the time to find its page, and a local one 40 ns, so that
-// short ones are better packed on the way: those of the other process by sending
-// the data through the ring, which its own side unpacks; local ones into a buffer
-// in the cache.
+// short ones are better packed on the way: local ones into a buffer in the cache,
+// and those of the other process into a buffer there, out of which its own side
+// puts them in their places. Little data go through the ring as a whole.
 const (
-	directBlock = 2 << 10   // average length of remote segments from which they are written directly
-	localBlock  = 512       // average length of local segments below which they are packed first
+	directBlock = 4 << 10   // average length of remote segments from which they are written directly
+	directLeast = 64 << 10  // and so much data: less does not fill the ring
+	localBlock  = 1 << 10   // average length of local segments below which they are packed first
 	bounceSize  = 128 << 10 // into pieces of this size
 )
 

@@ -58,7 +58,7 @@ func (f *Fabric) nameLayout(v datatype.View) uint64 {
 	switch {
 	case f.job.localRings != nil:
 		return mem.Ref(v.Type)
-	case v.Size() <= ringLimit || v.Size() < directBlock*v.Blocks():
+	case v.Size() <= directLeast || v.Size() < directBlock*v.Blocks():
 		return layoutUnknown
 	}
 	l := &f.layouts

@@ -67,11 +67,15 @@ func (f *Fabric) carryOut(in *inbox, c *cell) {
 		bulk := in.bulkNext(&f.job.geo, n)
 		off := int(c.header[2])
 		if s != nil {
+			if off == 0 && s.staged != nil {
+				f.stages.giveBack(s.staged)
+				s.staged = nil
+			}
 			s.put(bulk, off)
 		}
 	}
 	if s != nil && kind != depositRecord {
-		s.data = body.notify
+		s.complete(body.notify)
 		f.notified = append(f.notified, i)
 	}
 }

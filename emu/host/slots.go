@@ -12,6 +12,7 @@ type exposures struct {
 	free     []int32
 	notified []int32 // slots whose write has completed, in order
 	taken    int     // of notified
+	stages   stages
 }
 
 // slot is an exposed buffer, which the collector sees here. Its generation is
@@ -23,6 +24,11 @@ type slot struct {
 	buf  []byte
 	view datatype.View // instead of buf, if the memory has gaps
 	data rdmaeng.Notification
+
+	// staged is where writers put the data of view, which the notification has
+	// moved to their places; nil: there is no such buffer, or a writer has sent
+	// the data through the ring from the beginning.
+	staged []byte
 }
 
 func (s *slot) size() int {
@@ -32,12 +38,22 @@ func (s *slot) size() int {
 	return len(s.buf)
 }
 
+// complete notes the notification of a write.
+func (s *slot) complete(n rdmaeng.Notification) {
+	s.data = n
+	if size := n.Size(); s.staged != nil && size <= len(s.staged) {
+		s.view.Unpack(s.staged[:size], 0)
+	}
+}
+
 // put deposits a piece of a write.
 func (s *slot) put(piece []byte, off int) {
 	switch {
 	case len(piece) > s.size()-off:
 	case s.view.Type == nil:
 		copy(s.buf[off:], piece)
+	case s.staged != nil && off > 0: // the rest of a direct copy
+		copy(s.staged[off:], piece)
 	default:
 		s.view.Unpack(piece, off)
 	}
@@ -65,13 +81,21 @@ func (f *Fabric) Expose(buf []byte) (int, rdmaeng.Window) {
 // ExposeView implements rdmaeng.Engine.
 func (f *Fabric) ExposeView(v datatype.View) (int, rdmaeng.Window) {
 	i, notify := f.arm(nil, v)
-	return int(i), rdmaeng.Window{Addr: mem.AddrOf(v.Base), Notify: notify, Layout: f.nameLayout(v)}
+	w := rdmaeng.Window{Addr: mem.AddrOf(v.Base), Notify: notify, Layout: f.nameLayout(v)}
+	if w.Layout == layoutUnknown {
+		if b := f.stages.take(v.Size()); b != nil {
+			f.slots[i].staged = b
+			w.Addr, w.Layout = mem.Addr(b), layoutContiguous
+		}
+	}
+	return int(i), w
 }
 
 // Withdraw implements rdmaeng.Engine.
 func (t *exposures) Withdraw(i int) {
 	s := &t.slots[i]
-	s.open, s.buf, s.view = false, nil, datatype.View{}
+	t.stages.giveBack(s.staged)
+	s.open, s.buf, s.view, s.staged = false, nil, datatype.View{}, nil
 	s.gen++
 	t.free = append(t.free, int32(i))
 }

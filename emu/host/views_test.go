@@ -72,7 +72,8 @@ func TestAnyLayoutToAnyOther(t *testing.T) {
 	if testing.Short() {
 		return // too few of them to be sure of every path
 	}
-	for _, p := range []string{"agent", "one process stage 1", "one process stage 2", "attach 0 stage 1", "attach 0 stage 2", "attach 2 stage 1"} {
+	for _, p := range []string{"agent", "one process stage 1", "one process stage 2", "attach 0 stage 1", "attach 0 stage 2",
+		"attach 0 stage 2 staged", "attach 0 stage 2 staged refused midway", "attach 2 stage 1", "attach 2 stage 1 staged"} {
 		require.NotZero(t, paths[p], p)
 	}
 }
@@ -84,7 +85,7 @@ func anyLayouts(t *testing.T, c couple, paths map[string]int) {
 		kinds := []*datatype.Type{datatype.Byte, datatype.Int32, datatype.Float64}
 		elem := rapid.SampledFrom(kinds).Draw(t, "element")
 		x, y := randtype.Draw(r, elem, r.IntN(3), block), randtype.Draw(r, elem, r.IntN(3), block)
-		most := rapid.SampledFrom([]int{4 << 10, 200 << 10}).Draw(t, "most")
+		most := rapid.SampledFrom([]int{4 << 10, 400 << 10}).Draw(t, "most")
 		out := randtype.New(1+r.IntN(1+most/x.Size()), x, r.Uint64())
 		size := out.View.Size()
 		in := randtype.New((size+y.Size()-1)/y.Size()+r.IntN(2), y, r.Uint64())
@@ -104,7 +105,17 @@ func anyLayouts(t *testing.T, c couple, paths map[string]int) {
 			defer c.a.Withdraw(from)
 		} else {
 			c.a.Start(tr)
-			paths[fmt.Sprint(c.name, " stage ", tr.Stage)]++
+			path := fmt.Sprint(c.name, " stage ", tr.Stage)
+			if c.b.slots[slot].staged != nil {
+				path += " staged"
+			}
+			if tr.Stage == stageCopy && r.IntN(3) == 0 {
+				path += " refused midway"
+				n, ok := c.a.store(tr, 1+r.IntN(size))
+				require.True(t, ok)
+				tr.Done, tr.Stage = n, stageRing
+			}
+			paths[path]++
 		}
 		got, n := c.finish(t, tr)
 		require.Equal(t, slot, got)
@@ -117,7 +128,7 @@ func anyLayouts(t *testing.T, c couple, paths map[string]int) {
 
 // wide makes a type of blocks that are written directly, different for every i.
 func wide(t require.TestingT, i int) *datatype.Type {
-	w, err := datatype.Hvector(8, directBlock, 2*directBlock+8*i, datatype.Byte)
+	w, err := datatype.Hvector(24, directBlock, 2*directBlock+8*i, datatype.Byte)
 	require.NoError(t, err)
 	return w
 }
@@ -186,4 +197,24 @@ func TestLayoutTablesAreBounded(t *testing.T) {
 	for _, n := range []int{len(c.a.layouts.known), len(c.b.layouts.numbers), len(c.b.layouts.bySum)} {
 		require.LessOrEqual(t, n, layoutsKnown)
 	}
+}
+
+// Receives by the hundred do not need their memory twice.
+func TestStagedDataAreBounded(t *testing.T) {
+	c := couples(t)[1]
+	const size = 1 << 20
+	column, err := datatype.Hvector(size/8, 8, 16, datatype.Byte)
+	require.NoError(t, err)
+	var slots []int
+	for range 100 {
+		slot, w := c.b.ExposeView(randtype.New(1, column, 1).View)
+		slots = append(slots, slot)
+		require.Equal(t, len(slots) <= stagedMost/size, w.Layout == layoutContiguous)
+		require.LessOrEqual(t, c.b.stages.inUse, stagedMost)
+	}
+	for _, slot := range slots {
+		c.b.Withdraw(slot)
+	}
+	require.Zero(t, c.b.stages.inUse)
+	require.Len(t, c.b.stages.spare, stagesSpare)
 }
