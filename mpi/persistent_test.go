@@ -83,7 +83,7 @@ func TestPersistentRequestsMatchInOrder(t *testing.T) {
 func TestStatesOfAPersistentRequest(t *testing.T) {
 	require.NoError(t, mpi.Run(1, func(c *mpi.Comm) error {
 		in := make([]int, 3)
-		q, err := mpi.RecvInit(c, in, mpi.AnySource, 4)
+		q, err := mpi.RecvInit(c, in, 0, 4)
 		if err != nil {
 			return err
 		}
