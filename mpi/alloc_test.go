@@ -90,6 +90,36 @@ func TestBlockingCallsDoNotAllocate(t *testing.T) {
 	}
 }
 
+func TestDataWithGapsDoNotAllocate(t *testing.T) {
+	for _, n := range []int{20, 3000} {
+		every2nd, err := datatype.Vector(n, 1, 2, datatype.Float64)
+		require.NoError(t, err)
+		in, out := [2][]float64{make([]float64, 2*n), make([]float64, 2*n)}, make([]float64, 2*n)
+		t.Run(strconv.Itoa(n), func(t *testing.T) {
+			require.Zero(t, allocations(t, func(c *mpi.Comm) error {
+				mine, other := mpi.With(in[c.Rank()], 1, every2nd), 1-c.Rank()
+				if c.Rank() == 0 {
+					if err := c.SendData(mpi.With(out, 1, every2nd), 1, 1); err != nil {
+						return err
+					}
+					if _, err := c.RecvData(mine, 1, 1); err != nil {
+						return err
+					}
+				} else {
+					if _, err := c.RecvData(mine, 0, 1); err != nil {
+						return err
+					}
+					if err := c.SsendData(mpi.With(out, 1, every2nd), 0, 1); err != nil {
+						return err
+					}
+				}
+				_, err := c.SendrecvData(mpi.With(out, 1, every2nd), other, 2, mine, other, 2)
+				return err
+			}))
+		})
+	}
+}
+
 func TestCollectivesDoNotAllocate(t *testing.T) {
 	for _, n := range []int{2, 3000} {
 		in := [2][]float64{make([]float64, 2*n), make([]float64, 2*n)}

@@ -18,7 +18,8 @@ import (
 // type.
 type Data struct {
 	memory
-	err error
+	given datatype.View // what the data were made of
+	err   error
 }
 
 // memory is where the bytes of a message lie: in buf, or, if there are gaps, in
@@ -41,7 +42,8 @@ func Of[T Element](s []T) Data {
 	if !plain[T]() {
 		return Data{err: &dataError{ErrType, reflect.TypeFor[T]().String() + " is not of fixed size without pointers"}}
 	}
-	return Data{memory: raw(mem.Bytes(s))}
+	b := mem.Bytes(s)
+	return Data{memory: raw(b), given: datatype.Bytes(b)}
 }
 
 // With is the data of count elements of type t, the first of which begins at the
@@ -55,7 +57,7 @@ func With[T Element](s []T, count int, t *datatype.Type) Data {
 	if err != nil {
 		return Data{err: lower(err)}
 	}
-	return Data{memory: memoryOf(v)}
+	return Data{memory: memoryOf(v), given: v}
 }
 
 // At is the data of count elements of type t, the first of which begins at p, and
@@ -67,7 +69,7 @@ func At(p unsafe.Pointer, count int, t *datatype.Type) Data {
 	if err != nil {
 		return Data{err: lower(err)}
 	}
-	return Data{memory: memoryOf(v)}
+	return Data{memory: memoryOf(v), given: v}
 }
 
 func memoryOf(v datatype.View) memory {
@@ -87,6 +89,10 @@ func (m *memory) size() int {
 	}
 	return len(m.buf)
 }
+
+// View is the data as collectives take them: those of Of as bytes, since it knows no
+// type. It has no type if Err tells of a mistake.
+func (d Data) View() datatype.View { return d.given }
 
 // Err tells what is wrong with the arguments that the data were made of.
 func (d Data) Err() error { return d.err }

@@ -1,8 +1,11 @@
 package mpi_test
 
 import (
+	"errors"
 	"fmt"
+	"runtime"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"unsafe"
 
@@ -278,6 +281,25 @@ func TestStructsWithoutTheirPadding(t *testing.T) {
 	}
 }
 
+// Collectives take the view of data.
+func TestDataInCollectives(t *testing.T) {
+	require.NoError(t, mpi.Run(3, func(c *mpi.Comm) error {
+		col, m := column(20), make([]float64, 400)
+		if c.Rank() == 1 {
+			m = matrix(20)
+		}
+		if err := c.BcastData(mpi.With(m[1:], 1, col).View(), 1).Do(); err != nil {
+			return err
+		}
+		if c.Rank() != 1 {
+			if err := onlyColumn(m, matrix(20), 20); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+}
+
 func TestPackAndUnpack(t *testing.T) {
 	col := column(10)
 	m := matrix(10)
@@ -300,6 +322,79 @@ func TestPackAndUnpack(t *testing.T) {
 	require.Equal(t, m[:10], in[90:])
 	_, err = mpi.Unpack(out, len(out)-7, mpi.Of(in[:1]))
 	require.ErrorIs(t, err, mpi.ErrTruncate)
+}
+
+// A rank dies while others send to it and receive from it.
+func TestDataOfTheDead(t *testing.T) {
+	for _, v := range mpi.Variants() {
+		for _, n := range []int{20, 1100} {
+			var seen atomic.Int32
+			died := errors.New("on purpose")
+			err := mpi.Run(3, func(c *mpi.Comm) error {
+				if c.Rank() == 2 {
+					return died
+				}
+				col, m := column(n), matrix(n)
+				if c.Rank() == 1 {
+					_, err := c.RecvData(mpi.With(m, 1, col), 2, 0)
+					require.ErrorIs(t, err, mpi.ErrProcFailed)
+					require.Equal(t, matrix(n), m)
+				} else {
+					err := c.SsendData(mpi.With(m, 1, col), 2, 0)
+					require.ErrorIs(t, err, mpi.ErrProcFailed)
+				}
+				seen.Add(1)
+				return nil
+			}, mpi.WithVariant(v))
+			require.ErrorIs(t, err, died)
+			require.EqualValues(t, 2, seen.Load())
+		}
+	}
+}
+
+// A request alone keeps its memory, which stays where it is though the stack that
+// held the slice moves.
+func TestDataStayWhereTheyAre(t *testing.T) {
+	const n = 1100
+	require.NoError(t, mpi.Run(2, func(c *mpi.Comm) error {
+		col := column(n)
+		other := 1 - c.Rank()
+		in, err := c.IrecvData(mpi.With(matrix(n), 1, col), other, 0) // nobody else has this matrix
+		if err != nil {
+			return err
+		}
+		var local [40]float64
+		small, err := c.IrecvData(mpi.With(local[:], 2, made(datatype.Vector(5, 2, 4, datatype.Float64))), other, 1)
+		if err != nil {
+			return err
+		}
+		deep(200)
+		runtime.GC()
+		for i := range 20 {
+			_ = matrix(100 + i)
+		}
+		if err := c.SendData(mpi.With(matrix(n), 1, col), other, 0); err != nil {
+			return err
+		}
+		if err := c.SendData(mpi.Of(matrix(5)[:20]), other, 1); err != nil {
+			return err
+		}
+		if err := mpi.WaitAll(in, small); err != nil {
+			return err
+		}
+		require.Equal(t, []float64{1, 2, 0, 0, 3, 4, 0, 0, 5, 6, 0, 0, 7, 8, 0, 0, 9, 10, 11, 12, 0, 0}, local[:22])
+		return nil
+	}))
+}
+
+// deep makes the stack of this goroutine move.
+func deep(n int) int {
+	var pad [512]byte
+	pad[n%len(pad)] = 1
+	if n == 0 {
+		return int(pad[0])
+	}
+	return deep(n-1) + int(pad[1])
 }
 
 func TestMistakesInData(t *testing.T) {
