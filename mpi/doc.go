@@ -12,6 +12,11 @@
 // several goroutines wait, one polls for all. While nobody waits, a background
 // goroutine makes progress when a message arrives and something is pending.
 //
+// What is where: request.go has requests; wait.go, waitmany.go and waitany.go
+// end them; p2p.go, buffered.go, persistent.go, probe.go and matched.go are point
+// to point; schedule.go is what collectives are made of; comm.go begins the
+// communicators; errors.go and class.go are errors, env.go is the rest.
+//
 // Buffers are slices of any fixed-size type without pointers. A buffer given to
 // a non-blocking call must be left alone until the request has completed. Any
 // goroutine may make calls (MPI_THREAD_MULTIPLE).

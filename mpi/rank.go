@@ -170,6 +170,7 @@ func (k *rank) waitUntil(done func() bool) {
 		}
 		k.lead(done)
 		k.leader = false
+		k.stuck = false // a ring that told of room may have been for us alone
 		if k.followers > 0 {
 			k.cond.Broadcast()
 		}
