@@ -243,9 +243,33 @@ func TestFreedCommunicators(t *testing.T) {
 		if err != nil {
 			return err
 		}
+		var again []*mpi.Request // persistent
+		for _, f := range []func() (*mpi.Request, error){
+			func() (*mpi.Request, error) { return mpi.SendInit(d, out, peer, 4) },
+			d.BarrierInit,
+		} {
+			p, err := f()
+			if err != nil {
+				return err
+			}
+			again = append(again, p)
+		}
+		b, err := d.Ibarrier()
+		if err != nil {
+			return err
+		}
 		require.NoError(t, d.Free())
-		require.NoError(t, mpi.WaitAll(q, s))
+		require.NoError(t, mpi.WaitAll(b, q, s))
 		require.Equal(t, pattern(100_000, peer), in)
+		for _, p := range again {
+			require.ErrorIs(t, p.Start(), mpi.ErrComm)
+		}
+		_, err = d.Ibarrier()
+		require.ErrorIs(t, err, mpi.ErrComm)
+		_, err = mpi.Irecv(d, in, peer, 3)
+		require.ErrorIs(t, err, mpi.ErrComm)
+		_, _, err = d.Iprobe(peer, 3)
+		require.ErrorIs(t, err, mpi.ErrComm)
 
 		require.ErrorIs(t, d.Free(), mpi.ErrComm)
 		require.ErrorIs(t, mpi.Send(d, out, peer, 0), mpi.ErrComm)
