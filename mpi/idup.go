@@ -81,23 +81,28 @@ func (s *idup) open() error {
 	if err := verdict(s.words[0]).err(s.c.everybody(s.tell.name, 0)); err != nil {
 		return err
 	}
-	k, n := s.c.rank, s.n
-	n.id = identOf(s.words[1])
-	n.p2p, n.coll = k.contexts(n.id, n.members, s.c.Rank())
-	n.rank = k
+	s.n.id = identOf(s.words[1])
+	s.n.p2p, s.n.coll = s.c.rank.contexts(s.n.id, s.n.members, s.c.Rank())
 	return nil
 }
 
+// outcome makes the communicator usable: not before, since the leader must not
+// free it while others have not opened it.
 func (s *idup) outcome() (Status, error) {
+	k, n := s.c.rank, s.n
 	_, _ = s.tell.outcome()
 	err := s.confirm.err
-	s.c.rank.putCollective(s.confirm)
-	if s.n.spoiled = err != nil; err == nil {
-		err = s.refused
+	k.putCollective(s.confirm)
+	switch {
+	case err == nil && s.refused == nil:
+		n.rank = k
+	case n.p2p != nil:
+		n.spoiled = err != nil
+		n.freed.Store(true)
+		k.retire(n)
 	}
-	if err != nil && s.n.rank != nil {
-		s.n.freed.Store(true)
-		s.c.rank.retire(s.n)
+	if err == nil {
+		err = s.refused
 	}
 	return emptyStatus, err
 }

@@ -69,6 +69,7 @@ func TestIdupCopiesWhatDupDoes(t *testing.T) {
 		if err != nil {
 			return err
 		}
+		require.ErrorIs(t, d.SetName("too early"), mpi.ErrComm)
 		require.NoError(t, grid.Free(), "it is not in use any more")
 		if _, err := q.Wait(); err != nil {
 			return err

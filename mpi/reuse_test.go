@@ -14,18 +14,18 @@ func TestFreedCommunicatorsLeaveNothingBehind(t *testing.T) {
 	for _, variant := range mpi.Variants() {
 		dups := 100_000
 		if variant != "ticket" || testing.Short() {
-			dups = 5_000
+			dups = 2_000
 		}
 		for name, way := range map[string]struct {
 			cycles int
 			make   func(c *mpi.Comm) (*mpi.Comm, error)
 		}{
 			"Dup":   {dups, (*mpi.Comm).Dup},
-			"Split": {2_000, func(c *mpi.Comm) (*mpi.Comm, error) { return c.Split(0, -c.Rank()) }},
-			"CreateGroup": {2_000, func(c *mpi.Comm) (*mpi.Comm, error) {
+			"Split": {1_000, func(c *mpi.Comm) (*mpi.Comm, error) { return c.Split(0, -c.Rank()) }},
+			"CreateGroup": {1_000, func(c *mpi.Comm) (*mpi.Comm, error) {
 				return c.CreateGroup(c.Group(), 1)
 			}},
-			"Idup": {2_000, func(c *mpi.Comm) (*mpi.Comm, error) {
+			"Idup": {1_000, func(c *mpi.Comm) (*mpi.Comm, error) {
 				d, q, err := c.Idup()
 				if err == nil {
 					_, err = q.Wait()
