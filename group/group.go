@@ -82,9 +82,15 @@ func (g *Group) search(rank int32) int32 {
 }
 
 // Rank returns the rank in the group of a rank of the job, None if it is not in
-// it.
+// it. That takes time if the group is not Regular.
 func (g *Group) Rank(world int32) int32 {
 	if g == nil {
+		return None
+	}
+	if len(g.runs) == 1 && g.runs[0].stride == 1 { // most groups
+		if i := world - g.runs[0].first; i >= 0 && i < g.size {
+			return i
+		}
 		return None
 	}
 	for i, w := range g.table {
@@ -99,6 +105,9 @@ func (g *Group) Rank(world int32) int32 {
 	}
 	return None
 }
+
+// Regular reports whether Rank is computed without looking at many members.
+func (g *Group) Regular() bool { return g == nil || g.table == nil && len(g.runs) < manyRuns }
 
 // Has reports whether a rank of the job is in the group.
 func (g *Group) Has(world int32) bool { return g.Rank(world) != None }
@@ -129,7 +138,7 @@ const manyRuns = 8
 
 // finder returns a function that does what Rank does, for many look-ups.
 func (g *Group) finder() func(world int32) int32 {
-	if g == nil || g.table == nil && len(g.runs) < manyRuns {
+	if g.Regular() {
 		return g.Rank
 	}
 	m := make(map[int32]int32, g.size)

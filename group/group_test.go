@@ -161,6 +161,16 @@ func TestRegularGroupsHoldNoTable(t *testing.T) {
 	for _, g := range []*Group{world, evens, rest, odd, Union(evens, odd), Intersection(rest, evens)} {
 		require.Nil(t, g.table)
 		require.LessOrEqual(t, len(g.runs), 5)
+		require.True(t, g.Regular())
 	}
 	require.Equal(t, Similar, Compare(world, Union(evens, odd)))
+
+	var squares []int
+	for i := range 64 {
+		squares = append(squares, i*i)
+	}
+	irregular, err := world.Incl(squares)
+	require.NoError(t, err)
+	require.False(t, irregular.Regular())
+	require.Len(t, irregular.table, 64)
 }

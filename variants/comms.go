@@ -31,7 +31,7 @@ type Comms[C any] struct {
 type opened[C any] struct {
 	ctx   *Context
 	state *C
-	ranks map[int32]int32 // of those that have sent something, by their rank in the job
+	ranks map[int32]int32 // of those that have sent something, by their rank in the job, if the group is not regular
 }
 
 // Early is a message that has arrived before its communicator was opened.
@@ -126,8 +126,11 @@ func (s *Comms[C]) find(id, gen uint32) *opened[C] {
 // rankOf returns the rank in the communicator of a rank of the job, which is in
 // it.
 func (o *opened[C]) rankOf(world int32) int32 {
-	if o.ctx.Group == nil {
+	switch g := o.ctx.Group; {
+	case g == nil:
 		return world
+	case g.Regular():
+		return g.Rank(world)
 	}
 	rank, ok := o.ranks[world]
 	if !ok {
