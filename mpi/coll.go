@@ -107,7 +107,8 @@ func begin(x *collective, err error) (*Request, error) {
 	tag, line := x.c.turns.tag()
 	x.prepare(tag)
 	x.line = line
-	q := &Request{c: x.c, op: x.name, s: x}
+	q := k.request(x.c, x.name)
+	q.s = x
 	k.run(q)
 	return q, nil
 }
