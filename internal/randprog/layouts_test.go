@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/exanet-mpi/exanet/datatype"
+	"github.com/exanet-mpi/exanet/internal/mem"
 	"github.com/exanet-mpi/exanet/internal/randtype"
 	"github.com/exanet-mpi/exanet/mpi"
 )
@@ -55,7 +56,18 @@ func (w overLayouts) scatter(n int) *scattered {
 	return &scattered{randtype.New(1, whole, r.Uint64()), n}
 }
 
-func (s *scattered) data() mpi.Data { return mpi.At(s.View.Base, s.View.Count, s.View.Type) }
+// data describes the message by a pointer to it, or by absolute addresses
+// (MPI_BOTTOM).
+func (s *scattered) data() mpi.Data {
+	if s.n%4 > 0 {
+		return mpi.At(s.View.Base, s.View.Count, s.View.Type)
+	}
+	t, err := datatype.Hindexed([]int{s.View.Count}, []int{int(mem.AddrOf(s.View.Base))}, s.View.Type)
+	if err != nil {
+		panic(err)
+	}
+	return mpi.At(nil, 1, t)
+}
 
 // outgoing scatters a message; sent is called when its memory may be used again.
 func (w overLayouts) outgoing(buf []byte) (d mpi.Data, sent func()) {
