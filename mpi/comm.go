@@ -29,7 +29,8 @@ const (
 //
 //	context.go  the numbers by which messages tell communicators apart
 //	agree.go    how the members of a communicator to be agree
-//	dup.go      Dup and Free
+//	meeting.go  how two groups do
+//	dup.go, idup.go  Dup and Free
 //	split.go    Split, Create
 //	inter.go    intercommunicators
 //	cart.go, graph.go  topologies
