@@ -12,14 +12,6 @@ import (
 // it does know of, an RTR or an EnvDS, it gives back only if it has not matched
 // it.
 
-// What a question says of the request: that the peer does not know of it, that it
-// does, or that it does and that its lane is broken (doubt.go).
-const (
-	toldNothing = iota
-	toldAll
-	toldBroken
-)
-
 // Cancel implements variants.Protocol.
 func (p *Protocol) Cancel(r *variants.Request) {
 	if r.Done || r.Cancelling {
@@ -29,32 +21,29 @@ func (p *Protocol) Cancel(r *variants.Request) {
 	m := p.remote(c, r.Peer)
 	switch {
 	case r.Recv && (r.Queued || r.Advertised):
-		p.ask(c, m, r, variants.CancelRecv, r.Advertised)
+		p.askCancel(c, m, r, variants.CancelRecv, r.Advertised)
 	case !r.Recv && r.Queued:
-		p.ask(c, m, r, variants.CancelSend, r.Delivered)
+		p.askCancel(c, m, r, variants.CancelSend, r.Delivered)
 	default:
 		p.Count.CancelsRefused++
 	}
 }
 
-// ask asks whether a request may be taken back; known says whether the peer
-// has been told of it.
-func (p *Protocol) ask(c *comm, m *remote, r *variants.Request, k variants.Kind, known bool) {
-	m.loose = true
-	told := uint64(toldNothing)
+// askCancel asks whether a request may be taken back; known says whether the
+// peer has been told of it.
+func (p *Protocol) askCancel(c *comm, m *remote, r *variants.Request, k variants.Kind, known bool) {
+	p.loosen(c, m)
+	told := uint64(0)
 	if known {
-		told = toldAll
+		told = 1
 	}
 	p.AskCancel(m.peer, c.envelope(k, r.Tag, placeOf(r)), r, uint64(r.Ticket), told)
 }
 
 func (p *Protocol) onCancelRecv(c *comm, e variants.Envelope, payload []byte) {
 	m := p.remote(c, e.Src)
-	told := variants.Word(payload, 1)
-	if told != toldBroken {
-		m.loose = true
-	}
-	yes := told == toldNothing
+	p.loosen(c, m)
+	yes := variants.Word(payload, 1) == 0
 	number := uint32(variants.Word(payload, 0))
 	if i := slices.IndexFunc(m.rtrs, func(a rtr) bool { return a.number == number }); i >= 0 {
 		m.rtrs = slices.Delete(m.rtrs, i, i+1)
@@ -65,8 +54,8 @@ func (p *Protocol) onCancelRecv(c *comm, e variants.Envelope, payload []byte) {
 
 func (p *Protocol) onCancelSend(c *comm, e variants.Envelope, payload []byte) {
 	m := p.remote(c, e.Src)
-	m.loose = true
-	yes := variants.Word(payload, 1) == toldNothing
+	p.loosen(c, m)
+	yes := variants.Word(payload, 1) == 0
 	for x := c.Arrived.First(); x != nil && !yes; x = x.InComm.Next() {
 		if x.Src == e.Src && x.Tag == e.Tag && x.Ticket == e.Ticket && x.Kind == variants.EnvDS {
 			p.Out.Consumed(m.peer, x.Size)
@@ -89,17 +78,13 @@ func (p *Protocol) onCancelReply(c *comm, e variants.Envelope, payload []byte) {
 			r, q = m.posted.Find(number), &m.posted
 		}
 	} else if r, q = c.Posted.Find(number), &c.Posted; r == nil {
-		r = p.advertised(number)
+		r = p.advertised(c, m, number)
 	}
 	if !p.CancelAnswered(e, r) {
 		return
 	}
 	if r.Queued {
 		q.Remove(r)
-	}
-	if r.Landed { // it was not the program that asked
-		p.Complete(r, errMismatch)
-		return
 	}
 	p.Cancelled(r)
 }

@@ -13,12 +13,13 @@
 // peer's credit is: the receiver's memory is the bound.
 //
 // A program that breaks the assumptions would hang, or match wrongly. It gets an
-// error instead, see doubt.go.
+// error instead, see position.go and ask.go.
 //
 //	optimistic.go  the protocol and its communicators
 //	send.go        the sending side
 //	recv.go        the receiving side
-//	doubt.go       programs that break the assumptions
+//	position.go    programs that break the assumptions: what messages tell
+//	ask.go         the same: what nobody is told
 //	cancel.go      cancelling, and peers that die
 package optimistic
 
@@ -52,28 +53,31 @@ type comm struct {
 
 // remote is the state towards one other rank of a communicator.
 type remote struct {
-	rank   int32
-	peer   *variants.Peer
-	posted variants.Queue  // long sends that wait for an RTR
-	synced variants.Queue  // eager synchronous sends that wait for an Ack
-	rtrs   []rtr           // advertised receives that no send has matched
-	lanes  map[int32]*lane // by tag
-	rest   lane            // of all other tags: not counted
+	rank    int32
+	peer    *variants.Peer
+	posted  variants.Queue  // long sends that wait for an RTR
+	synced  variants.Queue  // eager synchronous sends that wait for an Ack
+	rtrs    []rtr           // advertised receives that no send has matched
+	lanes   map[int32]*lane // by tag
+	rest    lane            // of all other tags: not counted
+	sent    uint32          // messages that end eager receives: eager ones, and verdicts
+	got     uint32          // of the peer's
+	events  uint32          // other things that have happened
+	doubted uint64          // moment of the last Doubt
+	asked   bool            // the peer waits for something that was not here when it asked (ask.go)
 	// loose: positions no longer tell which send belongs to which receive,
 	// since a receive of any tag was posted or a request cancelled.
 	loose bool
+	told  bool // and the peer knows
 
 	last *lane // looked up last
 }
 
 // lane is a tag of a remote: it counts, so that wrong matches are noticed.
 type lane struct {
-	tag                  int32
-	counts               bool
-	sent, received       uint32 // operations posted here
-	askedSend, askedRecv question
-	// In this direction a send and a receive do not fit, see doubt.go.
-	brokenSend, brokenRecv bool
+	tag            int32
+	counts         bool
+	sent, received uint32 // operations posted here
 }
 
 // rtr is a receive that its owner has advertised.
@@ -160,6 +164,9 @@ func (p *Protocol) Deliver(h packetizer.Header, payload []byte) {
 	if c == nil {
 		return
 	}
+	if e.Kind != variants.Query {
+		p.remote(c, e.Src).events++
+	}
 	switch e.Kind {
 	case variants.EnvD, variants.EnvDS:
 		p.arrive(c, e, payload)
@@ -168,9 +175,9 @@ func (p *Protocol) Deliver(h packetizer.Header, payload []byte) {
 	case variants.Ack:
 		p.onAck(c, e)
 	case variants.Query:
-		p.onQuery(c, e)
+		p.onQuery(c, e, payload)
 	case variants.Mismatch:
-		p.onMismatch(c, e)
+		p.onMismatch(c, e, payload)
 	case variants.CancelRecv:
 		p.onCancelRecv(c, e, payload)
 	case variants.CancelSend:

@@ -17,22 +17,18 @@ func (p *Protocol) PostRecv(r *variants.Request) {
 	m := p.remote(c, r.Peer)
 	r.Ticket = p.next()
 	if r.Tag == variants.AnyTag {
-		m.loose = true
+		p.loosen(c, m)
 		p.place(r, position{})
 	} else {
 		l := m.lane(r.Tag)
 		p.place(r, m.at(l, l.received))
 		l.received++
-		if l.brokenRecv {
-			p.Complete(r, errMismatch)
-			return
-		}
 	}
 	if r.Len() > p.Limit() {
 		p.advertise(c, m, r)
 		return
 	}
-	if x := c.Arrived.Find(r.Peer, r.Tag); x != nil {
+	if x := c.messageFor(m, r); x != nil {
 		c.Arrived.Drop(x)
 		p.receive(c, m, r, x.Envelope, x.Data)
 		p.Recycle(x)
@@ -42,32 +38,33 @@ func (p *Protocol) PostRecv(r *variants.Request) {
 		p.Complete(r, variants.ErrPeerDied)
 		return
 	}
-	if r.Tag != variants.AnyTag {
-		if l := m.lane(r.Tag); !m.loose && l.askedRecv.about(r) {
-			p.breakLane(c, m, r.Tag, false)
-			p.Complete(r, errMismatch)
-			return
-		}
-	}
+	m.events++
 	c.Posted.Push(r)
+	if m.asked || c.Arrived.Find(r.Peer, r.Tag) != nil { // a message that is at another position
+		p.ask(c, m, r, shortRecv)
+	}
 }
 
 // advertise sends the RTR of a long receive.
 func (p *Protocol) advertise(c *comm, m *remote, r *variants.Request) {
-	switch {
-	case m.peer.Failed:
-		p.Complete(r, variants.ErrPeerDied)
-		return
-	case !m.loose && c.eagerAt(r):
-		p.breakLane(c, m, r.Tag, false)
+	if x := c.eagerAt(m, r); x != nil {
+		p.drop(c, m, x)
 		p.Complete(r, errMismatch)
 		return
 	}
+	if m.peer.Failed {
+		p.Complete(r, variants.ErrPeerDied)
+		return
+	}
 	w := p.Expose(r)
+	m.events++
 	r.Advertised = true
 	r.Status.Source = r.Peer
 	p.Out.Control(m.peer, c.envelope(variants.RTR, r.Tag, placeOf(r)),
 		w.Addr, w.Notify, uint64(r.Len()), w.Layout, uint64(r.Ticket))
+	if m.asked {
+		p.pair(c, m)
+	}
 }
 
 // deliverShort is the shortest way of the most frequent message: an EnvD from
@@ -84,6 +81,7 @@ func (p *Protocol) deliverShort(h packetizer.Header, payload []byte) bool {
 		len(payload) > len(r.Buf) {
 		return false
 	}
+	m.got++
 	c.Posted.Remove(r)
 	r.Status = variants.Status{Source: m.rank, Tag: tag, Size: len(payload)}
 	p.Out.Consumed(m.peer, len(payload))
@@ -95,27 +93,21 @@ func (p *Protocol) deliverShort(h packetizer.Header, payload []byte) bool {
 // arrive matches an eager message, or keeps it.
 func (p *Protocol) arrive(c *comm, e variants.Envelope, payload []byte) {
 	m := p.remote(c, e.Src)
-	if r := c.Match(e.Src, e.Tag); r != nil {
+	m.got++
+	if r := c.receiveFor(m, e); r != nil {
+		c.Posted.Remove(r)
 		p.receive(c, m, r, e, payload)
 		return
 	}
-	if m.fitsNobody(e) {
-		p.breakLane(c, m, e.Tag, false)
-		p.Out.Consumed(m.peer, len(payload))
-		return
-	}
-	c.Arrived.Keep(p.Unexpected(e, len(payload), payload))
+	x := p.Unexpected(e, len(payload), payload)
+	c.Arrived.Keep(x)
+	p.misplaced(c, m, x)
 }
 
 // receive ends an eager receive with its message.
 func (p *Protocol) receive(c *comm, m *remote, r *variants.Request, e variants.Envelope, payload []byte) {
 	r.Status = variants.Status{Source: e.Src, Tag: e.Tag, Size: len(payload)}
 	p.Out.Consumed(m.peer, len(payload))
-	if m.contradicts(positionOf(e), placeOf(r)) {
-		p.breakLane(c, m, e.Tag, false)
-		p.Complete(r, errMismatch)
-		return
-	}
 	if e.Kind == variants.EnvDS {
 		p.Out.Control(m.peer, c.envelope(variants.Ack, e.Tag, position{n: e.Ticket}))
 	}
@@ -128,6 +120,7 @@ func (p *Protocol) Notified(slot int, n rdmaeng.Notification) {
 	if r == nil {
 		return
 	}
+	p.remote(p.comms.Of(r.Ctx), r.Peer).events++
 	p.Written(r, n)
 }
 

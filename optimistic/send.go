@@ -12,20 +12,17 @@ func (p *Protocol) TrySend(ctx *variants.Context, dst, tag int32, buf []byte) bo
 	c := p.comms.Of(ctx)
 	m := p.remote(c, dst)
 	l := m.lane(tag)
-	if l.brokenSend {
-		return false
-	}
 	if !p.Out.Eager(m.peer, c.envelope(variants.EnvD, tag, m.at(l, l.sent)), buf, false) {
 		return false
 	}
 	l.sent++
+	m.sent++
 	return true
 }
 
 // Crowded implements variants.Protocol.
 func (p *Protocol) Crowded(ctx *variants.Context, dst, tag int32, n int) bool {
-	m := p.remote(p.comms.Of(ctx), dst)
-	return !m.lane(tag).brokenSend && p.Core.Crowded(m.peer, n)
+	return p.Core.Crowded(p.remote(p.comms.Of(ctx), dst).peer, n)
 }
 
 // PostSend implements variants.Protocol.
@@ -41,14 +38,12 @@ func (p *Protocol) PostSend(r *variants.Request) {
 	r.Ticket = p.next()
 	p.place(r, m.at(l, l.sent))
 	l.sent++
-	if l.brokenSend {
-		p.Complete(r, errMismatch)
-		return
-	}
 	if r.Len() <= p.Limit() {
+		m.sent++
 		if r.Mode == variants.Synchronous {
 			p.Out.Insist(m.peer, c.envelope(variants.EnvDS, r.Tag, placeOf(r)), r.Buf)
 			r.Delivered = true
+			m.events++
 			m.synced.Push(r)
 			return
 		}
@@ -56,23 +51,27 @@ func (p *Protocol) PostSend(r *variants.Request) {
 		p.Complete(r, nil)
 		return
 	}
-	if a, ok := m.take(r.Tag); ok {
+	if a, ok := m.take(r); ok {
 		p.Count.FastReceives++
-		p.grant(c, m, r, a)
+		p.Write(m.peer, r, a.Room, false)
 		return
 	}
-	if !m.loose && l.askedSend.about(r) {
-		p.breakLane(c, m, r.Tag, true)
-		p.Complete(r, errMismatch)
-		return
-	}
+	m.events++
 	m.posted.Push(r)
+	if m.asked {
+		p.ask(c, m, r, longSend)
+	}
 }
 
-// take returns the oldest advertised receive that takes a tag.
-func (m *remote) take(tag int32) (rtr, bool) {
+// takes reports whether an advertised receive takes a send.
+func (m *remote) takes(a rtr, r *variants.Request) bool {
+	return (a.tag == r.Tag || a.tag == variants.AnyTag) && !m.contradicts(a.position, placeOf(r))
+}
+
+// take returns the oldest advertised receive that takes a send.
+func (m *remote) take(r *variants.Request) (rtr, bool) {
 	for i, a := range m.rtrs {
-		if a.tag == tag || a.tag == variants.AnyTag {
+		if m.takes(a, r) {
 			m.rtrs = append(m.rtrs[:i], m.rtrs[i+1:]...)
 			return a, true
 		}
@@ -85,33 +84,26 @@ func (m *remote) take(tag int32) (rtr, bool) {
 func (p *Protocol) onRTR(c *comm, e variants.Envelope, payload []byte) {
 	m := p.remote(c, e.Src)
 	a := rtr{Room: variants.RoomOf(payload), number: uint32(variants.Word(payload, 4)), tag: e.Tag, position: positionOf(e)}
-	for r := m.posted.Head(); r != nil; r = r.Next() {
-		if a.tag == r.Tag || a.tag == variants.AnyTag {
+	for r := range m.posted.All() {
+		if m.takes(a, r) {
 			m.posted.Remove(r)
-			p.grant(c, m, r, a)
+			p.Write(m.peer, r, a.Room, false)
 			return
 		}
 	}
 	m.rtrs = append(m.rtrs, a)
 }
 
-// grant writes a long send into the receive that it has matched.
-func (p *Protocol) grant(c *comm, m *remote, r *variants.Request, a rtr) {
-	if m.contradicts(a.position, placeOf(r)) {
-		m.rtrs = append(m.rtrs, a) // its owner will ask for it
-		p.breakLane(c, m, r.Tag, true)
-		p.Complete(r, errMismatch)
-		return
-	}
-	p.Write(m.peer, r, a.Room, false)
+func (p *Protocol) onAck(c *comm, e variants.Envelope) {
+	p.acknowledged(p.remote(c, e.Src), e.Tag, e.Ticket, nil)
 }
 
-func (p *Protocol) onAck(c *comm, e variants.Envelope) {
-	m := p.remote(c, e.Src)
-	for r := m.synced.Head(); r != nil; r = r.Next() {
-		if r.Tag == e.Tag && placeOf(r).n == e.Ticket {
+// acknowledged ends the synchronous eager send at a position, if there is one.
+func (p *Protocol) acknowledged(m *remote, tag int32, n uint32, err error) {
+	for r := range m.synced.All() {
+		if r.Tag == tag && placeOf(r).n == n {
 			m.synced.Remove(r)
-			p.Complete(r, nil)
+			p.Complete(r, err)
 			return
 		}
 	}
