@@ -37,13 +37,18 @@ func TestOptimisticDiagnosesMismatches(t *testing.T) {
 		name       string
 		send, recv int
 		late       int // rank that comes 300 ms later; -1: none
+		any        bool
 	}{
-		{"short send, long receive", short, long, -1},
-		{"short send, long receive, sender late", short, long, 0},
-		{"short send, long receive, receiver late", short, long, 1},
-		{"long send, short receive", long, short, -1},
-		{"long send, short receive, sender late", long, short, 0},
-		{"long send, short receive, receiver late", long, short, 1},
+		{"short send, long receive", short, long, -1, false},
+		{"short send, long receive, sender late", short, long, 0, false},
+		{"short send, long receive, receiver late", short, long, 1, false},
+		{"long send, short receive", long, short, -1, false},
+		{"long send, short receive, sender late", long, short, 0, false},
+		{"long send, short receive, receiver late", long, short, 1, false},
+		{"short send, long receive of any tag", short, long, -1, true},
+		{"long send, short receive of any tag", long, short, -1, true},
+		{"long send, short receive of any tag, sender late", long, short, 0, true},
+		{"long send, short receive of any tag, receiver late", long, short, 1, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			outcome := make(chan [2]error, 1)
@@ -56,7 +61,11 @@ func TestOptimisticDiagnosesMismatches(t *testing.T) {
 					if w.Rank() == 0 {
 						errs[0] = mpi.Send(w, make([]byte, c.send), 1, 4)
 					} else {
-						_, errs[1] = mpi.Recv(w, make([]byte, c.recv), 0, 4)
+						tag := 4
+						if c.any {
+							tag = mpi.AnyTag
+						}
+						_, errs[1] = mpi.Recv(w, make([]byte, c.recv), 0, tag)
 					}
 					return nil
 				})

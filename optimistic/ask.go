@@ -52,8 +52,8 @@ const doubted = 1 << 8 // the asker has waited for a while
 func (p *Protocol) Doubt() {
 	for c := range p.comms.All() {
 		for _, m := range c.peers {
-			if at := m.moment(); m.doubted != at {
-				m.doubted = at
+			if m.news {
+				m.news = false
 				p.tellLoose(c, m)
 				p.askAll(c, m, &m.posted, longSend)
 				p.askAll(c, m, &m.synced, syncSend)
@@ -63,9 +63,6 @@ func (p *Protocol) Doubt() {
 		}
 	}
 }
-
-// moment tells whether anything has happened between this rank and a remote.
-func (m *remote) moment() uint64 { return uint64(m.events)<<32 | uint64(m.got) }
 
 // askAll asks about the first request of each tag.
 func (p *Protocol) askAll(c *comm, m *remote, q *variants.Queue, what uint64) {

@@ -53,18 +53,17 @@ type comm struct {
 
 // remote is the state towards one other rank of a communicator.
 type remote struct {
-	rank    int32
-	peer    *variants.Peer
-	posted  variants.Queue  // long sends that wait for an RTR
-	synced  variants.Queue  // eager synchronous sends that wait for an Ack
-	rtrs    []rtr           // advertised receives that no send has matched
-	lanes   map[int32]*lane // by tag
-	rest    lane            // of all other tags: not counted
-	sent    uint32          // messages that end eager receives: eager ones, and verdicts
-	got     uint32          // of the peer's
-	events  uint32          // other things that have happened
-	doubted uint64          // moment of the last Doubt
-	asked   bool            // the peer waits for something that was not here when it asked (ask.go)
+	rank   int32
+	peer   *variants.Peer
+	posted variants.Queue  // long sends that wait for an RTR
+	synced variants.Queue  // eager synchronous sends that wait for an Ack
+	rtrs   []rtr           // advertised receives that no send has matched
+	lanes  map[int32]*lane // by tag
+	rest   lane            // of all other tags: not counted
+	sent   uint32          // messages that end eager receives: eager ones, and verdicts
+	got    uint32          // of the peer's
+	news   bool            // something has happened since the last Doubt
+	asked  bool            // the peer waits for something that was not here when it asked (ask.go)
 	// loose: positions no longer tell which send belongs to which receive,
 	// since a receive of any tag was posted or a request cancelled.
 	loose bool
@@ -165,7 +164,7 @@ func (p *Protocol) Deliver(h packetizer.Header, payload []byte) {
 		return
 	}
 	if e.Kind != variants.Query {
-		p.remote(c, e.Src).events++
+		p.remote(c, e.Src).news = true
 	}
 	switch e.Kind {
 	case variants.EnvD, variants.EnvDS:

@@ -38,7 +38,7 @@ func (p *Protocol) PostRecv(r *variants.Request) {
 		p.Complete(r, variants.ErrPeerDied)
 		return
 	}
-	m.events++
+	m.news = true
 	c.Posted.Push(r)
 	if m.asked || c.Arrived.Find(r.Peer, r.Tag) != nil { // a message that is at another position
 		p.ask(c, m, r, shortRecv)
@@ -57,7 +57,7 @@ func (p *Protocol) advertise(c *comm, m *remote, r *variants.Request) {
 		return
 	}
 	w := p.Expose(r)
-	m.events++
+	m.news = true
 	r.Advertised = true
 	r.Status.Source = r.Peer
 	p.Out.Control(m.peer, c.envelope(variants.RTR, r.Tag, placeOf(r)),
@@ -82,6 +82,7 @@ func (p *Protocol) deliverShort(h packetizer.Header, payload []byte) bool {
 		return false
 	}
 	m.got++
+	m.news = true
 	c.Posted.Remove(r)
 	r.Status = variants.Status{Source: m.rank, Tag: tag, Size: len(payload)}
 	p.Out.Consumed(m.peer, len(payload))
@@ -120,7 +121,7 @@ func (p *Protocol) Notified(slot int, n rdmaeng.Notification) {
 	if r == nil {
 		return
 	}
-	p.remote(p.comms.Of(r.Ctx), r.Peer).events++
+	p.remote(p.comms.Of(r.Ctx), r.Peer).news = true
 	p.Written(r, n)
 }
 

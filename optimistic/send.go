@@ -43,7 +43,7 @@ func (p *Protocol) PostSend(r *variants.Request) {
 		if r.Mode == variants.Synchronous {
 			p.Out.Insist(m.peer, c.envelope(variants.EnvDS, r.Tag, placeOf(r)), r.Buf)
 			r.Delivered = true
-			m.events++
+			m.news = true
 			m.synced.Push(r)
 			return
 		}
@@ -56,7 +56,7 @@ func (p *Protocol) PostSend(r *variants.Request) {
 		p.Write(m.peer, r, a.Room, false)
 		return
 	}
-	m.events++
+	m.news = true
 	m.posted.Push(r)
 	if m.asked {
 		p.ask(c, m, r, longSend)

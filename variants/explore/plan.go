@@ -66,7 +66,7 @@ func Plan(p world.Protocol, short, deep bool) []Part {
 		parts = append(parts,
 			Part{Name: "all of 2, reduced, who waits asks", Ranks: 2, Pieces: 1, Doubts: true, Programs: reduced.Programs(cfg, 2)},
 			Part{Name: "sample of 2, full, who waits asks", Ranks: 2, Pieces: 1, Doubts: true, Programs: sample(full, 2, 10*many, 8)},
-			Part{Name: "sample of 3, one short and one long", Ranks: 2, Pieces: 1, Doubts: true, Broken: true, Programs: Singles(Sized.Sample(3, 40*times, 9))},
+			Part{Name: "sample of 3, one short and one long", Ranks: 2, Pieces: 1, Doubts: true, Broken: true, Programs: Singles(Sized.Sample(3, times, 9))},
 			Part{Name: "all of 2, one short and one long, 2 pieces", Ranks: 2, Pieces: 2, Doubts: true, Broken: true, Programs: Sized.Programs(all, 2)})
 	}
 	if p.Forgetful { // otherwise it is as the protocol that keeps its lanes
