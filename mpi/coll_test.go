@@ -509,6 +509,45 @@ func TestCollectivesOfAFreedCommunicatorGoOn(t *testing.T) {
 	}))
 }
 
+// Persistent collectives are made in the same order by all ranks, but may be
+// started in any, and waited for in any.
+func TestPersistentCollectivesStartInAnyOrder(t *testing.T) {
+	for _, variant := range mpi.Variants() {
+		require.NoError(t, mpi.Run(3, func(c *mpi.Comm) error {
+			const n = 5
+			sums, reqs := make([][]int, n), make([]*mpi.Request, n)
+			for i := range n {
+				sums[i] = make([]int, 1000*i+1)
+				var err error
+				if reqs[i], err = mpi.AllreduceInit(c, nil, sums[i], mpi.Sum); err != nil {
+					return err
+				}
+			}
+			for round := range 4 {
+				for i := range n {
+					sums[i][0] = i + round
+				}
+				for i := range n {
+					if err := reqs[(i*(c.Rank()+1)+round)%n].Start(); err != nil { // 1, 2 and 3 have no factor in common with 5
+						return err
+					}
+				}
+				for i := range n {
+					if _, err := reqs[(i*2+c.Rank())%n].Wait(); err != nil {
+						return err
+					}
+				}
+				for i := range n {
+					if sums[i][0] != 3*(i+round) {
+						return fmt.Errorf("call %d in round %d: %d", i, round, sums[i][0])
+					}
+				}
+			}
+			return nil
+		}, mpi.WithVariant(variant)))
+	}
+}
+
 // Non-blocking collectives go on while the program computes: nobody calls
 // anything until they have ended.
 func TestNonBlockingCollectivesNeedNoCalls(t *testing.T) {

@@ -152,12 +152,13 @@ func (s *collective) work(st *coll.Step, alone bool) bool {
 		return true // there is nothing to be computed
 	}
 	n := len(st.To)
-	if n <= longStep {
+	own := st.Kind == coll.Combine && s.own
+	if n <= longStep && !own {
 		s.compute(st, 0, n)
 		return true
 	}
 	k := s.c.rank
-	if alone {
+	if alone { // an operator of the program may panic, which must not leave the lock behind
 		k.mu.Unlock()
 		s.compute(st, 0, n)
 		k.mu.Lock()
@@ -168,7 +169,11 @@ func (s *collective) work(st *coll.Step, alone bool) bool {
 		piece = max(longStep/s.Elem, 1) * s.Elem
 	}
 	end := min(s.part+piece, n)
-	s.compute(st, s.part, end)
+	if own {
+		s.risk(st, s.part, end)
+	} else {
+		s.compute(st, s.part, end)
+	}
 	if s.part = end; end < n {
 		k.ready.Push(&s.batch)
 		return false
@@ -183,6 +188,17 @@ func (s *collective) compute(st *coll.Step, from, to int) {
 	} else {
 		s.combine(st.From[from:to], st.To[from:to])
 	}
+}
+
+// risk is compute with an operator of the program, by a goroutine that has other
+// things to do as well: a panic is the error of this call.
+func (s *collective) risk(st *coll.Step, from, to int) {
+	defer func() {
+		if p := recover(); p != nil {
+			s.err = s.c.fail(s.name, noValue, noValue, len(st.To), fmt.Errorf("%w: it panicked: %v", ErrOp, p), "")
+		}
+	}()
+	s.compute(st, from, to)
 }
 
 // begin, advance, outcome and requests implement schedule.

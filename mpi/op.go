@@ -116,6 +116,7 @@ type reducer struct {
 	step  int // bytes from one element to the next
 	at    int // of an element behind the beginning of its step; then one by one
 	apart bool
+	own   bool // an operator of the program
 }
 
 func (r *reducer) combine(in, inout []byte) {
@@ -139,9 +140,9 @@ func reducerOf[T Element](op Op) (r reducer, ok bool) {
 	switch {
 	case op.raw != nil:
 		t, err := datatype.Of[T]()
-		return reducer{raw: op.raw, t: t, step: max(1, mem.Size[T]())}, err == nil
+		return reducer{raw: op.raw, t: t, step: max(1, mem.Size[T]()), own: true}, err == nil
 	case op.kind == opUser: // also the zero Op
-		return reducer{apply: op.user}, op.user != nil && op.elem == reflect.TypeFor[T]()
+		return reducer{apply: op.user, own: true}, op.user != nil && op.elem == reflect.TypeFor[T]()
 	}
 	r.apply = opOn(op.kind, kindOf[T]())
 	return r, r.apply != nil
@@ -151,7 +152,7 @@ func reducerOf[T Element](op Op) (r reducer, ok bool) {
 func reducerOn(op Op, t *datatype.Type, sc scale) (r reducer, ok bool) {
 	switch {
 	case op.raw != nil:
-		return reducer{raw: op.raw, t: t, step: max(1, sc.elem), at: sc.origin, apart: sc.t != t}, true
+		return reducer{raw: op.raw, t: t, step: max(1, sc.elem), at: sc.origin, apart: sc.t != t, own: true}, true
 	case op.kind == opUser:
 		return r, false
 	}
