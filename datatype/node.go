@@ -18,7 +18,6 @@ type node struct {
 	count  int
 	stride int
 	blocks int // blocks in all
-	depth  int // of the tree below
 	body   *node
 	places *places
 	kids   []node
@@ -64,7 +63,7 @@ func repeat(n *node, count, stride int) node {
 		r.size, r.count, r.blocks = r.size*count, r.count*count, r.blocks*count
 		return r
 	}
-	return node{op: opLoop, size: count * n.size, count: count, stride: stride, blocks: count * n.blocks, depth: n.depth + 1, body: n}
+	return node{op: opLoop, size: count * n.size, count: count, stride: stride, blocks: count * n.blocks, body: n}
 }
 
 // flattened is how many blocks a list may have that is made one of blocks.
@@ -101,7 +100,6 @@ func concat(nodes []node) node {
 	for i := range keep {
 		list.size += keep[i].size
 		list.ends[i] = list.size
-		list.depth = max(list.depth, keep[i].depth+1)
 	}
 	return list
 }
