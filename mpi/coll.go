@@ -148,8 +148,9 @@ func (c *Comm) Barrier() error {
 	x.rewind()
 	x.wholly()
 	c.barriers = x
+	err := x.err
 	k.mu.Unlock()
-	return x.err
+	return err
 }
 
 // Ibarrier begins a Barrier (MPI_Ibarrier).

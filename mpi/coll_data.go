@@ -152,7 +152,7 @@ func (x *collective) blocks(v Vector, n int, what string, in, out bool, skip fun
 		if v.Displs != nil {
 			at = v.Displs[i]
 		}
-		if count > 0 {
+		if b.Size() > 0 { // else it may lie at the end of memory
 			b.Base = unsafe.Add(v.Base, at*unit)
 		}
 		if skip != nil && skip(i) {
