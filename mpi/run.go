@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"sync"
+	"time"
 
 	"github.com/exanet-mpi/exanet/emu/host"
 	"github.com/exanet-mpi/exanet/packetizer"
@@ -44,13 +45,16 @@ func Run(n int, main func(world *Comm) error, opts ...Option) error {
 	for i := range n {
 		wg.Go(func() {
 			k := ranks[i]
-			defer k.close()
 			world := newWorld(k)
-			if errs[i] = guard(main, world); errs[i] == nil {
+			var panicked bool
+			if panicked, errs[i] = guard(main, world); errs[i] == nil {
 				errs[i] = k.finalize(world)
 			}
 			if errs[i] != nil {
 				k.fab.Fail()
+			}
+			if !panicked || k.unlocked() {
+				k.close()
 			}
 		})
 	}
@@ -59,16 +63,31 @@ func Run(n int, main func(world *Comm) error, opts ...Option) error {
 }
 
 // guard calls a rank's main function and turns a panic into an error.
-func guard(main func(*Comm) error, world *Comm) (err error) {
+func guard(main func(*Comm) error, world *Comm) (panicked bool, err error) {
 	defer func() {
 		p := recover()
 		if aborted, ok := p.(*AbortError); ok {
 			err = aborted
 		} else if p != nil {
+			panicked = true
 			err = fmt.Errorf("rank %d panicked: %v\n%s", world.Rank(), p, debug.Stack())
 		}
 	}()
-	return main(world)
+	return false, main(world)
+}
+
+// unlocked reports whether the lock of a rank that has panicked can be had: the
+// panic may have been in a call that held it, which nobody gives back. Then the
+// background goroutine stays behind, as does whoever else waits for the lock.
+func (k *rank) unlocked() bool {
+	for range 1000 {
+		if k.mu.TryLock() {
+			k.mu.Unlock()
+			return true
+		}
+		time.Sleep(time.Millisecond)
+	}
+	return false
 }
 
 // primary joins the errors of ranks that did not merely notice that another
