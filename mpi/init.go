@@ -46,6 +46,9 @@ type settings struct {
 
 	collectives string // algorithms that are forced
 	algorithms  *coll.Selection
+
+	segment *os.File // of a job that no launcher of ours has made
+	place   int      // this process's rank in it
 }
 
 // Option is an option of Init and Run.
@@ -95,6 +98,20 @@ func WithDevice(name string) Option {
 func WithCollectives(list string) Option {
 	return func(s *settings) error {
 		s.collectives = list
+		return nil
+	}
+}
+
+// WithJob makes Init take the place of a rank in a job that somebody else than our
+// launcher has started: another MPI, for instance. segment is the memory file that
+// host.NewJob has made, the same for all ranks; it may be closed once Init has
+// returned. Whoever has started the job ends it if a rank dies.
+func WithJob(segment *os.File, rank int) Option {
+	return func(s *settings) error {
+		if segment == nil {
+			return errors.New("there is no job segment")
+		}
+		s.segment, s.place = segment, rank
 		return nil
 	}
 }
@@ -187,6 +204,12 @@ func (s *settings) profile() string {
 // join takes this process's place in the job that the environment names, and
 // returns when all ranks have done so.
 func join(o *settings) (fabric, error) {
+	if o.segment != nil {
+		if o.device == deviceRegisters {
+			return nil, errors.New("the device registers serves jobs of exanet run: choose another device")
+		}
+		return enter(o, o.segment, o.place)
+	}
 	text, ok := os.LookupEnv(envRank)
 	if !ok {
 		m, err := host.NewLocalJob(1).JoinLocal(0)
@@ -207,7 +230,12 @@ func join(o *settings) (fabric, error) {
 		return nil, err
 	}
 	defer file.Close()
-	m, err := host.Join(file, rank, o.profile())
+	return enter(o, file, rank)
+}
+
+// enter takes a rank's place in the job of a segment.
+func enter(o *settings, segment *os.File, rank int) (fabric, error) {
+	m, err := host.Join(segment, rank, o.profile())
 	if err != nil {
 		return nil, err
 	}

@@ -195,6 +195,10 @@ func (k *rank) began(m *pooled) {
 	}
 }
 
+// Active reports whether the request has been posted or started, and not been
+// waited for since.
+func (q *Request) Active() bool { return !q.idle() }
+
 // idle reports whether there is nothing to wait for.
 func (q *Request) idle() bool { return q == nil || !q.active }
 

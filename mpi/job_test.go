@@ -1,0 +1,54 @@
+package mpi
+
+import (
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/exanet-mpi/exanet/emu/host"
+)
+
+// Ranks that are given the segment of their job need no launcher of ours.
+func TestWithJob(t *testing.T) {
+	job, err := host.NewJob(2)
+	require.NoError(t, err)
+	defer job.Close()
+	var wg sync.WaitGroup
+	for i := range 2 {
+		wg.Go(func() {
+			o, err := options([]Option{WithJob(job.File(), i)})
+			if !assert.NoError(t, err) {
+				return
+			}
+			f, err := join(o)
+			if !assert.NoError(t, err) {
+				return
+			}
+			k, err := newRank(f, o)
+			if !assert.NoError(t, err) {
+				return
+			}
+			defer k.close()
+			world := newWorld(k)
+			in := []int{-1}
+			_, err = Sendrecv(world, []int{i}, 1-i, 0, in, 1-i, 0)
+			assert.NoError(t, err)
+			assert.Equal(t, 1-i, in[0])
+			assert.NoError(t, k.finalize(world))
+		})
+	}
+	wg.Wait()
+
+	_, err = options([]Option{WithJob(nil, 0)})
+	assert.ErrorIs(t, err, ErrInit)
+	if !slices.Contains(Devices(), deviceRegisters) {
+		return
+	}
+	o, err := options([]Option{WithJob(job.File(), 0), WithDevice(deviceRegisters)})
+	require.NoError(t, err)
+	_, err = join(o)
+	assert.ErrorContains(t, err, "registers")
+}
