@@ -5,7 +5,7 @@ GO ?= go
 # cannot see, so their tests run without it in `test-fast`.
 RACE_FLAGS ?= -race -short
 
-.PHONY: all build test test-fast test-race test-tags vet deps bench clean
+.PHONY: all build preload test test-fast test-race test-tags test-real vet deps bench clean
 
 all: build
 
@@ -34,6 +34,30 @@ vet:
 	if [ -n "$$unformatted" ]; then echo "not gofmt'ed: $$unformatted"; exit 1; fi
 	$(GO) vet ./...
 	GOARCH=arm64 $(GO) vet ./...
+
+# The preload library (docs/preload.md): the part that is preloaded, and the part in
+# Go that it loads. The headers and the library are those of the MPI that programs
+# were built with.
+MPICH_INCLUDE ?= /usr/include/$(shell $(CC) -print-multiarch)/mpich
+MPICH_FLAGS = -O2 -Wall -I$(MPICH_INCLUDE)
+PRELOAD = cmd/libexanet
+
+preload:
+	mkdir -p bin
+	$(GO) run ./$(PRELOAD)/generate $(PRELOAD)/functions.txt >bin/entries.c
+	$(CC) $(MPICH_FLAGS) -Wextra -fPIC -shared -I$(PRELOAD)/entry \
+		-DEXANET_HOST_LIBRARY='"libmpich.so.12"' -DEXANET_GO_PART='"libexanet-mpich-go.so"' \
+		-o bin/libexanet-mpich.so $(PRELOAD)/entry/entry.c bin/entries.c -ldl
+	CGO_ENABLED=1 CGO_CFLAGS="$(MPICH_FLAGS)" CGO_LDFLAGS=-lmpich \
+		$(GO) build -tags mpich -buildmode=c-shared -o bin/libexanet-mpich-go.so ./$(PRELOAD)
+	rm -f bin/libexanet-mpich-go.h
+
+# Programs under the host MPI alone and with the library preloaded.
+test-real:
+	scripts/mpich.sh
+	$(MAKE) preload
+	CGO_ENABLED=1 CGO_CFLAGS="$(MPICH_FLAGS)" $(GO) vet -tags mpich ./$(PRELOAD)/...
+	$(GO) test -count 1 -timeout 20m -tags real ./$(PRELOAD)
 
 # What the tests need beyond Go: a C compiler, for the race detector.
 deps:

@@ -1,0 +1,261 @@
+//go:build mpich
+
+package main
+
+// #include "host.h"
+import "C"
+
+import (
+	"unsafe"
+
+	"github.com/exanet-mpi/exanet/datatype"
+	"github.com/exanet-mpi/exanet/mpi"
+)
+
+// collective makes a call in one of its forms, if the communicator is ours. The
+// call is described by a function that stops at the first error in args.
+func collective(comm uintptr, form int32, req unsafe.Pointer, describe func(c *mpi.Comm, a *args) mpi.DataCall) int64 {
+	c := commOf(comm)
+	if c == nil {
+		return pass
+	}
+	a := args{ranks: c.Size()}
+	call := describe(c, &a)
+	switch {
+	case a.err != nil:
+		return result(comm, a.err)
+	case form == formBegin:
+		q, err := call.Begin()
+		return made(q, err, comm, false, req)
+	case form == formInit:
+		q, err := call.Init()
+		return made(q, err, comm, true, req)
+	case hostBusy.Load():
+		return result(comm, waitFor(call.Begin()))
+	}
+	return result(comm, call.Do())
+}
+
+// args turns arguments of the host into ours, and keeps the first error.
+type args struct {
+	ranks int
+	err   error
+}
+
+func (a *args) view(buf unsafe.Pointer, count int64, t uintptr) datatype.View {
+	if a.err != nil {
+		return datatype.View{}
+	}
+	v, err := viewOf(buf, count, t)
+	a.err = err
+	return v
+}
+
+func (a *args) datatype(t uintptr) *datatype.Type {
+	if a.err != nil {
+		return nil
+	}
+	d, err := typeOf(t)
+	a.err = err
+	return d
+}
+
+func (a *args) op(op, t uintptr) mpi.Op {
+	if a.err != nil {
+		return mpi.Op{}
+	}
+	o, err := opOf(op, t)
+	a.err = err
+	return o
+}
+
+// ints reads an array with one number for each rank, of 64 bits if large.
+func (a *args) ints(p unsafe.Pointer, large int32) []int {
+	if p == nil {
+		return nil
+	}
+	n := make([]int, a.ranks)
+	for i := range n {
+		if large != 0 {
+			n[i] = int(unsafe.Slice((*int64)(p), a.ranks)[i])
+		} else {
+			n[i] = int(unsafe.Slice((*int32)(p), a.ranks)[i])
+		}
+	}
+	return n
+}
+
+func (a *args) vector(base unsafe.Pointer, counts, displs unsafe.Pointer, t uintptr, large int32) mpi.Vector {
+	return mpi.Vector{Base: base, Counts: a.ints(counts, large), Displs: a.ints(displs, large), Type: a.datatype(t)}
+}
+
+// each is vector with a datatype for each rank.
+func (a *args) each(base unsafe.Pointer, counts, displs, types unsafe.Pointer, large int32) mpi.Vector {
+	v := mpi.Vector{Base: base, Counts: a.ints(counts, large), Displs: a.ints(displs, large), Types: make([]*datatype.Type, a.ranks)}
+	for i, t := range unsafe.Slice((*C.MPI_Datatype)(types), a.ranks) {
+		if v.Counts[i] == 0 {
+			v.Types[i] = datatype.Byte // what is not looked at need not be valid
+		} else {
+			v.Types[i] = a.datatype(uintptr(t))
+		}
+	}
+	return v
+}
+
+//export exanet_Barrier
+func exanet_Barrier(comm uintptr, form int32, req unsafe.Pointer) int64 {
+	c := commOf(comm)
+	switch {
+	case c == nil:
+		return pass
+	case form == formInit:
+		q, err := c.BarrierInit()
+		return made(q, err, comm, true, req)
+	case form == formBegin:
+		q, err := c.Ibarrier()
+		return made(q, err, comm, false, req)
+	case hostBusy.Load():
+		return result(comm, waitFor(c.Ibarrier()))
+	}
+	return result(comm, c.Barrier())
+}
+
+//export exanet_Bcast
+func exanet_Bcast(buf unsafe.Pointer, count int64, t uintptr, root int32, comm uintptr, form int32, req unsafe.Pointer) int64 {
+	return collective(comm, form, req, func(c *mpi.Comm, a *args) mpi.DataCall {
+		return c.BcastData(a.view(buf, count, t), int(root))
+	})
+}
+
+//export exanet_Gather
+func exanet_Gather(out unsafe.Pointer, outcount int64, outtype uintptr, in unsafe.Pointer, incount int64, intype uintptr, root int32, comm uintptr, form int32, req unsafe.Pointer) int64 {
+	return collective(comm, form, req, func(c *mpi.Comm, a *args) mpi.DataCall {
+		var recv datatype.View
+		if c.Rank() == int(root) {
+			recv = a.view(in, incount, intype)
+		}
+		return c.GatherData(a.view(out, outcount, outtype), recv, int(root))
+	})
+}
+
+//export exanet_Gatherv
+func exanet_Gatherv(out unsafe.Pointer, outcount int64, outtype uintptr, in, incounts, displs unsafe.Pointer, intype uintptr, root int32, comm uintptr, form int32, req unsafe.Pointer, large int32) int64 {
+	return collective(comm, form, req, func(c *mpi.Comm, a *args) mpi.DataCall {
+		var recv mpi.Vector
+		if c.Rank() == int(root) {
+			recv = a.vector(in, incounts, displs, intype, large)
+		}
+		return c.GathervData(a.view(out, outcount, outtype), recv, int(root))
+	})
+}
+
+//export exanet_Scatter
+func exanet_Scatter(out unsafe.Pointer, outcount int64, outtype uintptr, in unsafe.Pointer, incount int64, intype uintptr, root int32, comm uintptr, form int32, req unsafe.Pointer) int64 {
+	return collective(comm, form, req, func(c *mpi.Comm, a *args) mpi.DataCall {
+		var send datatype.View
+		if c.Rank() == int(root) {
+			send = a.view(out, outcount, outtype)
+		}
+		return c.ScatterData(send, a.view(in, incount, intype), int(root))
+	})
+}
+
+//export exanet_Scatterv
+func exanet_Scatterv(out, outcounts, displs unsafe.Pointer, outtype uintptr, in unsafe.Pointer, incount int64, intype uintptr, root int32, comm uintptr, form int32, req unsafe.Pointer, large int32) int64 {
+	return collective(comm, form, req, func(c *mpi.Comm, a *args) mpi.DataCall {
+		var send mpi.Vector
+		if c.Rank() == int(root) {
+			send = a.vector(out, outcounts, displs, outtype, large)
+		}
+		return c.ScattervData(send, a.view(in, incount, intype), int(root))
+	})
+}
+
+//export exanet_Allgather
+func exanet_Allgather(out unsafe.Pointer, outcount int64, outtype uintptr, in unsafe.Pointer, incount int64, intype uintptr, comm uintptr, form int32, req unsafe.Pointer) int64 {
+	return collective(comm, form, req, func(c *mpi.Comm, a *args) mpi.DataCall {
+		return c.AllgatherData(a.view(out, outcount, outtype), a.view(in, incount, intype))
+	})
+}
+
+//export exanet_Allgatherv
+func exanet_Allgatherv(out unsafe.Pointer, outcount int64, outtype uintptr, in, incounts, displs unsafe.Pointer, intype uintptr, comm uintptr, form int32, req unsafe.Pointer, large int32) int64 {
+	return collective(comm, form, req, func(c *mpi.Comm, a *args) mpi.DataCall {
+		return c.AllgathervData(a.view(out, outcount, outtype), a.vector(in, incounts, displs, intype, large))
+	})
+}
+
+//export exanet_Alltoall
+func exanet_Alltoall(out unsafe.Pointer, outcount int64, outtype uintptr, in unsafe.Pointer, incount int64, intype uintptr, comm uintptr, form int32, req unsafe.Pointer) int64 {
+	return collective(comm, form, req, func(c *mpi.Comm, a *args) mpi.DataCall {
+		return c.AlltoallData(a.view(out, outcount, outtype), a.view(in, incount, intype))
+	})
+}
+
+//export exanet_Alltoallv
+func exanet_Alltoallv(out, outcounts, outdispls unsafe.Pointer, outtype uintptr, in, incounts, indispls unsafe.Pointer, intype uintptr, comm uintptr, form int32, req unsafe.Pointer, large int32) int64 {
+	return collective(comm, form, req, func(c *mpi.Comm, a *args) mpi.DataCall {
+		var send mpi.Vector // without counts: in place
+		if uintptr(out) != inPlace {
+			send = a.vector(out, outcounts, outdispls, outtype, large)
+		}
+		return c.AlltoallvData(send, a.vector(in, incounts, indispls, intype, large))
+	})
+}
+
+//export exanet_Alltoallw
+func exanet_Alltoallw(out, outcounts, outdispls, outtypes, in, incounts, indispls, intypes unsafe.Pointer, comm uintptr, form int32, req unsafe.Pointer, large int32) int64 {
+	return collective(comm, form, req, func(c *mpi.Comm, a *args) mpi.DataCall {
+		var send mpi.Vector // without counts: in place
+		if uintptr(out) != inPlace {
+			send = a.each(out, outcounts, outdispls, outtypes, large)
+		}
+		return c.AlltoallvData(send, a.each(in, incounts, indispls, intypes, large))
+	})
+}
+
+//export exanet_Reduce
+func exanet_Reduce(out, in unsafe.Pointer, count int64, t, op uintptr, root int32, comm uintptr, form int32, req unsafe.Pointer) int64 {
+	return collective(comm, form, req, func(c *mpi.Comm, a *args) mpi.DataCall {
+		var recv datatype.View
+		if c.Rank() == int(root) {
+			recv = a.view(in, count, t)
+		}
+		return c.ReduceData(a.view(out, count, t), recv, a.op(op, t), int(root))
+	})
+}
+
+//export exanet_Allreduce
+func exanet_Allreduce(out, in unsafe.Pointer, count int64, t, op, comm uintptr, form int32, req unsafe.Pointer) int64 {
+	return collective(comm, form, req, func(c *mpi.Comm, a *args) mpi.DataCall {
+		return c.AllreduceData(a.view(out, count, t), a.view(in, count, t), a.op(op, t))
+	})
+}
+
+//export exanet_Reduce_scatter
+func exanet_Reduce_scatter(out, in, counts unsafe.Pointer, t, op, comm uintptr, form int32, req unsafe.Pointer, large int32) int64 {
+	return collective(comm, form, req, func(c *mpi.Comm, a *args) mpi.DataCall {
+		return c.ReduceScatterData(out, in, uintptr(out) == inPlace, a.ints(counts, large), a.datatype(t), a.op(op, t))
+	})
+}
+
+//export exanet_Reduce_scatter_block
+func exanet_Reduce_scatter_block(out, in unsafe.Pointer, count int64, t, op, comm uintptr, form int32, req unsafe.Pointer) int64 {
+	return collective(comm, form, req, func(c *mpi.Comm, a *args) mpi.DataCall {
+		return c.ReduceScatterBlockData(out, in, uintptr(out) == inPlace, int(count), a.datatype(t), a.op(op, t))
+	})
+}
+
+//export exanet_Scan
+func exanet_Scan(out, in unsafe.Pointer, count int64, t, op, comm uintptr, form int32, req unsafe.Pointer) int64 {
+	return collective(comm, form, req, func(c *mpi.Comm, a *args) mpi.DataCall {
+		return c.ScanData(a.view(out, count, t), a.view(in, count, t), a.op(op, t))
+	})
+}
+
+//export exanet_Exscan
+func exanet_Exscan(out, in unsafe.Pointer, count int64, t, op, comm uintptr, form int32, req unsafe.Pointer) int64 {
+	return collective(comm, form, req, func(c *mpi.Comm, a *args) mpi.DataCall {
+		return c.ExscanData(a.view(out, count, t), a.view(in, count, t), a.op(op, t))
+	})
+}

@@ -1,0 +1,125 @@
+//go:build mpich
+
+package main
+
+// #include "host.h"
+import "C"
+
+import (
+	"maps"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/exanet-mpi/exanet/mpi"
+)
+
+// communicators of ours by the handle of the host's. The map is replaced when one
+// is made or freed, so that looking one up takes no lock.
+var communicators struct {
+	sync.Mutex
+	byHandle atomic.Pointer[map[uintptr]*mpi.Comm]
+}
+
+// hostBusy says that something exists for which the host must make progress while
+// we wait: a window, a request of its own, a communicator that is not ours.
+var hostBusy atomic.Bool
+
+//export exanet_note
+func exanet_note() { hostBusy.Store(true) }
+
+// commOf returns our communicator beside the host's, nil if there is none.
+func commOf(handle uintptr) *mpi.Comm {
+	if c := (*communicators.byHandle.Load())[handle]; c != nil {
+		return c
+	}
+	hostBusy.Store(true)
+	return nil
+}
+
+// register changes the map; nil takes a communicator out of it.
+func register(handle uintptr, c *mpi.Comm) {
+	communicators.Lock()
+	defer communicators.Unlock()
+	m := make(map[uintptr]*mpi.Comm)
+	if old := communicators.byHandle.Load(); old != nil {
+		m = maps.Clone(*old)
+	}
+	if c == nil {
+		delete(m, handle)
+	} else {
+		m[handle] = c
+	}
+	communicators.byHandle.Store(&m)
+}
+
+// exanet_adopt makes a communicator of ours beside the one that the host has made
+// of the members of parent. All members of the new one call it; they have all been
+// told by the host who they are, so they agree on their number by themselves. tag
+// is that of MPI_Comm_create_group, which other members of parent know nothing
+// of, else -1.
+//
+//export exanet_adopt
+func exanet_adopt(parent uintptr, made unsafe.Pointer, tag int32) int64 {
+	handle := *(*C.MPI_Comm)(made)
+	of := commOf(parent)
+	if of == nil || handle == C.MPI_COMM_NULL {
+		return pass
+	}
+	g, err := groupOf(handle)
+	if err != nil {
+		return result(parent, err)
+	}
+	var c *mpi.Comm
+	if tag < 0 {
+		c, err = of.Create(g)
+	} else {
+		c, err = of.CreateGroup(g, int(tag))
+	}
+	if err != nil {
+		return result(parent, err)
+	}
+	register(uintptr(handle), c)
+	return 0
+}
+
+// groupOf reads the members of a communicator off the host.
+func groupOf(handle C.MPI_Comm) (*mpi.Group, error) {
+	var of, all C.MPI_Group
+	var n C.int
+	C.PMPI_Comm_group(handle, &of)
+	C.PMPI_Comm_group(C.exanet_world, &all)
+	C.PMPI_Group_size(of, &n)
+	from, to := make([]C.int, n), make([]C.int, n)
+	for i := range from {
+		from[i] = C.int(i)
+	}
+	C.PMPI_Group_translate_ranks(of, n, unsafe.SliceData(from), all, unsafe.SliceData(to))
+	C.PMPI_Group_free(&of)
+	C.PMPI_Group_free(&all)
+	ranks := make([]int, n)
+	for i, r := range to {
+		ranks[i] = int(r)
+	}
+	return world().Group().Incl(ranks...)
+}
+
+func world() *mpi.Comm { return (*communicators.byHandle.Load())[uintptr(C.exanet_world)] }
+
+// release gives up ours before the host gives up its own, whose handle may be used
+// again at once.
+func release(comm unsafe.Pointer) int64 {
+	handle := uintptr(*(*C.MPI_Comm)(comm))
+	c := (*communicators.byHandle.Load())[handle]
+	if c == nil || handle == uintptr(C.exanet_world) || handle == uintptr(C.exanet_self) {
+		return pass // the host says what is wrong with it, if anything is
+	}
+	register(handle, nil)
+	return result(uintptr(C.exanet_world), c.Free())
+}
+
+//export exanet_Comm_free
+func exanet_Comm_free(comm unsafe.Pointer) int64 { return release(comm) }
+
+//export exanet_Comm_disconnect
+func exanet_Comm_disconnect(comm unsafe.Pointer) int64 { return release(comm) }

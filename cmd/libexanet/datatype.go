@@ -1,0 +1,124 @@
+//go:build mpich
+
+package main
+
+// #include "host.h"
+import "C"
+
+import (
+	"fmt"
+	"reflect"
+	"sync"
+	"unsafe"
+
+	"github.com/exanet-mpi/exanet/datatype"
+	"github.com/exanet-mpi/exanet/mpi"
+)
+
+// Datatypes are the host's. What one means is read off its envelope when it is
+// first used, and forgotten when it is freed.
+
+var predefined = map[string]*datatype.Type{
+	"Byte": datatype.Byte, "Bool": datatype.Bool,
+	"Int8": datatype.Int8, "Int16": datatype.Int16, "Int32": datatype.Int32, "Int64": datatype.Int64,
+	"Uint8": datatype.Uint8, "Uint16": datatype.Uint16, "Uint32": datatype.Uint32, "Uint64": datatype.Uint64,
+	"Float32": datatype.Float32, "Float64": datatype.Float64, "LongDouble": datatype.LongDouble,
+	"Complex64": datatype.Complex64, "Complex128": datatype.Complex128, "LongDoubleComplex": datatype.LongDoubleComplex,
+	"FloatInt": datatype.FloatInt, "DoubleInt": datatype.DoubleInt, "LongInt": datatype.LongInt,
+	"ShortInt": datatype.ShortInt, "TwoInt": datatype.TwoInt, "LongDoubleInt": datatype.LongDoubleInt,
+	"TwoFloat32": twin[float32](), "TwoFloat64": twin[float64](),
+}
+
+// twin is a Fortran pair, whose index is of the kind of the value.
+func twin[T any]() *datatype.Type {
+	t, err := datatype.OfGo(reflect.TypeFor[struct{ V, I T }]())
+	if err != nil {
+		panic(err)
+	}
+	return t
+}
+
+// basicTypes are the host's predefined types; hostOnly those with which the host
+// computes.
+var (
+	basicTypes = map[uintptr]*datatype.Type{}
+	hostOnly   = map[uintptr]bool{}
+)
+
+func init() {
+	for p := C.exanet_types; p.name != nil; p = (*C.struct_exanet_type)(unsafe.Add(unsafe.Pointer(p), C.sizeof_struct_exanet_type)) {
+		if p._type == C.MPI_DATATYPE_NULL {
+			continue
+		}
+		basicTypes[uintptr(p._type)] = predefined[C.GoString(p.name)]
+		if p.host_only != 0 {
+			hostOnly[uintptr(p._type)] = true
+		}
+	}
+}
+
+// derived are the types that the program has made, by the host's handle.
+var derived struct {
+	sync.RWMutex
+	byHandle map[uintptr]*datatype.Type
+}
+
+// typeOf returns what a datatype of the host means.
+func typeOf(handle uintptr) (*datatype.Type, error) {
+	if t := basicTypes[handle]; t != nil {
+		return t, nil
+	}
+	derived.RLock()
+	t := derived.byHandle[handle]
+	derived.RUnlock()
+	if t != nil {
+		return t, nil
+	}
+	t, err := read(C.MPI_Datatype(handle))
+	if err != nil {
+		return nil, err
+	}
+	derived.Lock()
+	defer derived.Unlock()
+	if derived.byHandle == nil {
+		derived.byHandle = make(map[uintptr]*datatype.Type)
+	}
+	derived.byHandle[handle] = t
+	return t, nil
+}
+
+//export exanet_Type_free
+func exanet_Type_free(t unsafe.Pointer) int64 {
+	derived.Lock()
+	delete(derived.byHandle, uintptr(*(*C.MPI_Datatype)(t)))
+	derived.Unlock()
+	return 0
+}
+
+// badType says that a datatype cannot be used.
+func badType(why string) error { return fmt.Errorf("%w: %s", mpi.ErrType, why) }
+
+// dataOf is MPI's (buf, count, datatype).
+func dataOf(buf unsafe.Pointer, count int64, handle uintptr) (mpi.Data, error) {
+	t, err := typeOf(handle)
+	if err != nil {
+		return mpi.Data{}, err
+	}
+	return mpi.At(buf, int(count), t), nil
+}
+
+// viewOf is dataOf for collectives.
+func viewOf(buf unsafe.Pointer, count int64, handle uintptr) (datatype.View, error) {
+	if uintptr(buf) == inPlace {
+		return mpi.InPlace, nil
+	}
+	t, err := typeOf(handle)
+	if err != nil {
+		return datatype.View{}, err
+	}
+	v, err := datatype.At(buf, int(count), t)
+	if err != nil {
+		return v, fmt.Errorf("%w: %w", mpi.ErrCount, err)
+	}
+	return v, nil
+}

@@ -1,0 +1,283 @@
+// Command generate writes the entry points of the preload library, in C, for the
+// functions of a list: generate functions.txt >entries.c.
+//
+// An entry point calls ours, which is in Go and returns PASS for what concerns
+// the host MPI, or else a code and the communicator whose error handler is to be
+// called. The last arguments of ours, which the entry points of a family share,
+// are the form of the call, where there are several, whether the arrays are those
+// of the MPI-4 forms, where there are any, and the request of those forms that
+// make one.
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"strings"
+)
+
+func main() {
+	if len(os.Args) != 2 {
+		fail(fmt.Errorf("give the list of functions"))
+	}
+	f, err := os.Open(os.Args[1])
+	if err != nil {
+		fail(err)
+	}
+	g := generator{w: bufio.NewWriter(os.Stdout)}
+	fmt.Fprintln(g.w, "/* Generated from the list of functions: change that. */\n#include \"entry.h\"")
+	for s := bufio.NewScanner(f); s.Scan(); {
+		line := strings.TrimSpace(s.Text())
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		fn, err := parse(line)
+		if err == nil {
+			err = g.family(fn)
+		}
+		if err != nil {
+			fail(fmt.Errorf("%q: %w", line, err))
+		}
+	}
+	g.table()
+	if err := g.w.Flush(); err != nil {
+		fail(err)
+	}
+}
+
+func fail(err error) {
+	fmt.Fprintln(os.Stderr, "generate:", err)
+	os.Exit(1)
+}
+
+// function is a line of the list.
+type function struct {
+	kind   string
+	since4 bool
+	name   string
+	params []param
+}
+
+// param is a parameter: its type, without the brackets of arrays.
+type param struct {
+	typ, name string
+	array     bool
+}
+
+func parse(line string) (fn function, err error) {
+	fields := strings.Fields(line)
+	if len(fields) < 3 {
+		return fn, fmt.Errorf("give a kind, a name and parameters")
+	}
+	fn.kind, fn.since4 = strings.CutSuffix(fields[0], "4")
+	fn.name = fields[1]
+	for _, text := range strings.Split(strings.Join(fields[2:], " "), ",") {
+		var p param
+		text, p.array = strings.CutSuffix(strings.TrimSpace(text), "[]")
+		at := strings.LastIndexAny(text, " *") + 1
+		p.typ, p.name = strings.TrimSpace(text[:at]), text[at:]
+		if p.typ == "" || p.name == "" {
+			return fn, fmt.Errorf("%q is no parameter", text)
+		}
+		fn.params = append(fn.params, p)
+	}
+	return fn, nil
+}
+
+// forms of types: as C has them before MPI-4 and in the forms of MPI-4.
+var sized = map[string][2]string{
+	"COUNT":        {"int", "MPI_Count"},
+	"UNIT":         {"int", "MPI_Aint"},
+	"COUNTS":       {"const int *", "const MPI_Count *"},
+	"DISPLS":       {"const int *", "const MPI_Aint *"},
+	"COUNTOUT":     {"int *", "MPI_Count *"},
+	"USERFUNCTION": {"MPI_User_function *", "MPI_User_function_c *"},
+}
+
+// declare writes a parameter as it is declared.
+func (p param) declare(large int) string {
+	typ := p.typ
+	if s, ok := sized[typ]; ok {
+		typ = s[large]
+	}
+	if p.array {
+		return typ + " " + p.name + "[]"
+	}
+	return typ + " " + p.name
+}
+
+// pass returns the type of the parameter of ours for p, and the argument.
+func (p param) pass() (typ, arg string) {
+	switch {
+	case p.array || strings.HasSuffix(p.typ, "*") || p.typ == "COUNTS" || p.typ == "DISPLS" || p.typ == "COUNTOUT" || p.typ == "USERFUNCTION":
+		return "const void *", "(const void *)" + p.name
+	case p.typ == "COUNT":
+		return "int64_t", p.name
+	case p.typ == "int":
+		return "int32_t", p.name
+	}
+	return "uintptr_t", "(uintptr_t)" + p.name // a handle
+}
+
+func (fn *function) uses(types ...string) bool {
+	for _, p := range fn.params {
+		for _, t := range types {
+			if p.typ == t {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// generator writes entry points and collects what is ours.
+type generator struct {
+	w    *bufio.Writer
+	ours []string
+}
+
+// entry is one function of MPI.
+type entry struct {
+	name   string
+	params []param
+	large  int // 1: with large counts
+	since4 bool
+	kind   string
+	ours   string // the function of ours
+	args   []param
+	extra  []string // more arguments of ours, of type int32_t
+	made   string   // a request that is made
+}
+
+func (g *generator) family(fn function) error {
+	status, request, info := param{typ: "MPI_Status *", name: "status"}, param{typ: "MPI_Request *", name: "request"}, param{typ: "MPI_Info", name: "info"}
+	larges := 1
+	if fn.uses("COUNT", "COUNTS", "UNIT", "COUNTOUT", "USERFUNCTION") {
+		larges = 2
+	}
+	emit := func(e entry) {
+		e.ours, e.args = "exanet_"+fn.name, fn.params
+		for e.large = range larges {
+			g.entry(e, fn)
+		}
+	}
+	switch fn.kind {
+	case "send", "recv", "coll":
+		g.declare(fn)
+		with := func(more ...param) []param { return append(append([]param{}, fn.params...), more...) }
+		one := entry{name: fn.name, params: fn.params, kind: "call", extra: []string{"exanet_do"}}
+		if fn.kind == "recv" {
+			one.params = with(status)
+		}
+		emit(one)
+		emit(entry{name: "I" + strings.ToLower(fn.name[:1]) + fn.name[1:], params: with(request), kind: "call", extra: []string{"exanet_begin"}, made: "request"})
+		init := entry{name: fn.name + "_init", params: with(request), kind: "call", extra: []string{"exanet_init"}, made: "request"}
+		if fn.kind == "coll" {
+			init.params, init.since4 = with(info, request), true
+		}
+		emit(init)
+	case "call", "begin", "after", "before":
+		g.declare(fn)
+		kind := fn.kind
+		if kind == "begin" {
+			kind = "call"
+		}
+		emit(entry{name: fn.name, params: fn.params, kind: kind, since4: fn.since4})
+	case "comm", "note":
+		emit(entry{name: fn.name, params: fn.params, kind: fn.kind, since4: fn.since4})
+	default:
+		return fmt.Errorf("there is no kind %q", fn.kind)
+	}
+	return nil
+}
+
+// declare declares ours for a family.
+func (g *generator) declare(fn function) {
+	var types []string
+	for _, p := range fn.params {
+		t, _ := p.pass()
+		types = append(types, t)
+	}
+	switch fn.kind {
+	case "send", "coll":
+		types = append(types, "int32_t", "const void *")
+	case "recv":
+		types = append(types, "int32_t", "const void *", "const void *")
+	}
+	if fn.arrays() {
+		types = append(types, "int32_t")
+	}
+	fmt.Fprintf(g.w, "\nstatic int64_t (*exanet_%s)(%s);\n", fn.name, strings.Join(types, ", "))
+	g.ours = append(g.ours, fn.name)
+}
+
+func (fn *function) arrays() bool { return fn.uses("COUNTS", "DISPLS", "COUNTOUT", "USERFUNCTION") }
+
+// entry writes one entry point.
+func (g *generator) entry(e entry, fn function) {
+	name := "MPI_" + e.name
+	if e.large == 1 {
+		name += "_c"
+	}
+	var decl, names, args []string
+	for _, p := range e.params {
+		decl = append(decl, p.declare(e.large))
+		names = append(names, p.name)
+	}
+	for _, p := range e.args {
+		_, a := p.pass()
+		args = append(args, a)
+	}
+	args = append(args, e.extra...)
+	if len(e.extra) > 0 {
+		made := "0"
+		if e.made != "" {
+			made = e.made
+		}
+		args = append(args, made)
+		if fn.kind == "recv" {
+			status := "0"
+			if e.made == "" {
+				status = "status"
+			}
+			args = append(args, status)
+		}
+	}
+	if fn.arrays() {
+		args = append(args, fmt.Sprint(e.large))
+	}
+	if e.since4 || e.large == 1 {
+		fmt.Fprintln(g.w, "#if MPI_VERSION >= 4")
+		defer fmt.Fprintln(g.w, "#endif")
+	}
+	fmt.Fprintf(g.w, "\nint %s(%s)\n{\n\tHOST(%s, %s);\n", name, strings.Join(decl, ", "), name, strings.Join(decl, ", "))
+	host, ours := "host("+strings.Join(names, ", ")+")", e.ours+"("+strings.Join(args, ", ")+")"
+	switch e.kind {
+	case "call":
+		fmt.Fprintf(g.w, "\tif (exanet_on) {\n\t\tint64_t r = %s;\n\t\tif (r != EXANET_PASS)\n\t\t\treturn r ? exanet_failed(r) : MPI_SUCCESS;\n\t}\n\treturn %s;\n", ours, host)
+	case "before":
+		fmt.Fprintf(g.w, "\tif (exanet_on) {\n\t\tint64_t r = %s;\n\t\tif (r && r != EXANET_PASS)\n\t\t\treturn exanet_failed(r);\n\t}\n\treturn %s;\n", ours, host)
+	case "after":
+		fmt.Fprintf(g.w, "\tint code = %s;\n\tif (exanet_on && code == MPI_SUCCESS) {\n\t\tint64_t r = %s;\n\t\tif (r && r != EXANET_PASS)\n\t\t\treturn exanet_failed(r);\n\t}\n\treturn code;\n", host, ours)
+	case "comm":
+		tag := "-1"
+		for _, p := range e.params {
+			if p.name == "tag" {
+				tag = "tag"
+			}
+		}
+		fmt.Fprintf(g.w, "\tint code = %s;\n\tif (exanet_on && code == MPI_SUCCESS) {\n\t\tint64_t r = exanet_adopt((uintptr_t)comm, newcomm, %s);\n\t\tif (r && r != EXANET_PASS)\n\t\t\treturn exanet_failed(r);\n\t}\n\treturn code;\n", host, tag)
+	case "note":
+		fmt.Fprintf(g.w, "\tif (exanet_on)\n\t\texanet_note();\n\treturn %s;\n", host)
+	}
+	fmt.Fprintln(g.w, "}")
+}
+
+// table writes where what is ours is found.
+func (g *generator) table() {
+	fmt.Fprintln(g.w, "\nconst struct exanet_slot exanet_slots[] = {")
+	for _, n := range g.ours {
+		fmt.Fprintf(g.w, "\t{\"exanet_%s\", (void **)&exanet_%s},\n", n, n)
+	}
+	fmt.Fprintln(g.w, "\t{0, 0}\n};")
+}

@@ -1,0 +1,122 @@
+//go:build mpich
+
+#include "host.h"
+
+const MPI_Comm exanet_world = MPI_COMM_WORLD, exanet_self = MPI_COMM_SELF;
+const MPI_Request exanet_no_request = MPI_REQUEST_NULL;
+MPI_Status *const exanet_ignored = MPI_STATUS_IGNORE;
+const MPI_Message exanet_no_message = MPI_MESSAGE_NULL, exanet_message_no_proc = MPI_MESSAGE_NO_PROC;
+const MPI_Op exanet_replace = MPI_REPLACE, exanet_no_op = MPI_NO_OP, exanet_min = MPI_MIN;
+const MPI_Datatype exanet_byte = MPI_BYTE, exanet_int = MPI_INT;
+
+static const struct exanet_type types[] = {
+	{"Int8", MPI_CHAR, 0}, {"Int8", MPI_SIGNED_CHAR, 0}, {"Uint8", MPI_UNSIGNED_CHAR, 0},
+	{"Byte", MPI_BYTE, 0}, {"Byte", MPI_PACKED, 0}, {"Int32", MPI_WCHAR, 0},
+	{"Int16", MPI_SHORT, 0}, {"Uint16", MPI_UNSIGNED_SHORT, 0},
+	{"Int32", MPI_INT, 0}, {"Uint32", MPI_UNSIGNED, 0},
+	{"Int64", MPI_LONG, 0}, {"Uint64", MPI_UNSIGNED_LONG, 0},
+	{"Int64", MPI_LONG_LONG, 0}, {"Uint64", MPI_UNSIGNED_LONG_LONG, 0},
+	{"Float32", MPI_FLOAT, 0}, {"Float64", MPI_DOUBLE, 0}, {"LongDouble", MPI_LONG_DOUBLE, 1},
+	{"Int8", MPI_INT8_T, 0}, {"Int16", MPI_INT16_T, 0}, {"Int32", MPI_INT32_T, 0}, {"Int64", MPI_INT64_T, 0},
+	{"Uint8", MPI_UINT8_T, 0}, {"Uint16", MPI_UINT16_T, 0}, {"Uint32", MPI_UINT32_T, 0}, {"Uint64", MPI_UINT64_T, 0},
+	{"Bool", MPI_C_BOOL, 0}, {"Complex64", MPI_C_FLOAT_COMPLEX, 0}, {"Complex128", MPI_C_DOUBLE_COMPLEX, 0},
+	{"LongDoubleComplex", MPI_C_LONG_DOUBLE_COMPLEX, 1},
+	{"Int64", MPI_AINT, 0}, {"Int64", MPI_OFFSET, 0}, {"Int64", MPI_COUNT, 0},
+	{"FloatInt", MPI_FLOAT_INT, 0}, {"DoubleInt", MPI_DOUBLE_INT, 0}, {"LongInt", MPI_LONG_INT, 0},
+	{"ShortInt", MPI_SHORT_INT, 0}, {"TwoInt", MPI_2INT, 0}, {"LongDoubleInt", MPI_LONG_DOUBLE_INT, 1},
+	{"Bool", MPI_CXX_BOOL, 0}, {"Complex64", MPI_CXX_FLOAT_COMPLEX, 0}, {"Complex128", MPI_CXX_DOUBLE_COMPLEX, 0},
+	{"LongDoubleComplex", MPI_CXX_LONG_DOUBLE_COMPLEX, 1},
+	/* Fortran */
+	{"Int8", MPI_CHARACTER, 0}, {"Int32", MPI_LOGICAL, 1}, {"Int32", MPI_INTEGER, 0},
+	{"Float32", MPI_REAL, 0}, {"Float64", MPI_DOUBLE_PRECISION, 0},
+	{"Complex64", MPI_COMPLEX, 0}, {"Complex128", MPI_DOUBLE_COMPLEX, 0},
+	{"TwoInt", MPI_2INTEGER, 0}, {"TwoFloat32", MPI_2REAL, 0}, {"TwoFloat64", MPI_2DOUBLE_PRECISION, 0},
+	{"Int8", MPI_INTEGER1, 0}, {"Int16", MPI_INTEGER2, 0}, {"Int32", MPI_INTEGER4, 0}, {"Int64", MPI_INTEGER8, 0},
+	{"Float32", MPI_REAL4, 0}, {"Float64", MPI_REAL8, 0}, {"LongDouble", MPI_REAL16, 1},
+	{"Complex64", MPI_COMPLEX8, 0}, {"Complex128", MPI_COMPLEX16, 0}, {"LongDoubleComplex", MPI_COMPLEX32, 1},
+	{"Uint16", MPIX_C_FLOAT16, 1},
+	{0, 0, 0}
+};
+
+static const struct exanet_op ops[] = {
+	{"Sum", MPI_SUM}, {"Prod", MPI_PROD}, {"Max", MPI_MAX}, {"Min", MPI_MIN},
+	{"Land", MPI_LAND}, {"Lor", MPI_LOR}, {"Lxor", MPI_LXOR},
+	{"Band", MPI_BAND}, {"Bor", MPI_BOR}, {"Bxor", MPI_BXOR},
+	{"MinLoc", MPI_MINLOC}, {"MaxLoc", MPI_MAXLOC}, {"Replace", MPI_REPLACE}, {"NoOp", MPI_NO_OP},
+	{0, 0}
+};
+
+const struct exanet_type *const exanet_types = types;
+const struct exanet_op *const exanet_ops = ops;
+
+void exanet_call(void *f, int large, void *in, void *inout, int64_t count, MPI_Datatype type)
+{
+#if MPI_VERSION >= 4
+	if (large) {
+		MPI_Count n = count;
+		((MPI_User_function_c *)f)(in, inout, &n, &type);
+		return;
+	}
+#endif
+	/* A vector longer than an int can say comes in parts. */
+	while (count > 0) {
+		int n = count < (1 << 30) ? (int)count : 1 << 30;
+		MPI_Aint lb, extent;
+		((MPI_User_function *)f)(in, inout, &n, &type);
+		if (!(count -= n))
+			break;
+		PMPI_Type_get_extent(type, &lb, &extent);
+		in = (char *)in + n * extent;
+		inout = (char *)inout + n * extent;
+	}
+	(void)large;
+}
+
+void exanet_set_status(MPI_Status *s, int source, int tag, int64_t bytes, int cancelled)
+{
+	s->count_lo = (int)bytes;
+	s->count_hi_and_cancelled = (int)((uint64_t)bytes >> 32) << 1 | cancelled;
+	s->MPI_SOURCE = source;
+	s->MPI_TAG = tag;
+}
+
+/* A generalized request that does not complete: asking for it is what makes every
+   host look at its network. Probing MPI_COMM_SELF does not, in MPICH. */
+static MPI_Request poll_request;
+
+static int poll_query(void *state, MPI_Status *s)
+{
+	(void)state;
+	PMPI_Status_set_elements(s, MPI_BYTE, 0);
+	PMPI_Status_set_cancelled(s, 0);
+	return MPI_SUCCESS;
+}
+
+static int poll_free(void *state)
+{
+	(void)state;
+	return MPI_SUCCESS;
+}
+
+static int poll_cancel(void *state, int complete)
+{
+	(void)state, (void)complete;
+	return MPI_SUCCESS;
+}
+
+void exanet_poll_begin(void)
+{
+	PMPI_Grequest_start(poll_query, poll_free, poll_cancel, 0, &poll_request);
+}
+
+void exanet_poll_end(void)
+{
+	PMPI_Grequest_complete(poll_request);
+	PMPI_Wait(&poll_request, MPI_STATUS_IGNORE);
+}
+
+void exanet_poll(void)
+{
+	int flag;
+	PMPI_Request_get_status(poll_request, &flag, MPI_STATUS_IGNORE);
+}

@@ -1,0 +1,24 @@
+// Command libexanet is the preload library: an MPI program that knows nothing of
+// this stack runs over it, with LD_PRELOAD=libexanet-mpich.so in its environment.
+// "make preload" builds it; docs/preload.md tells what it does.
+//
+// It has two parts. The one that is preloaded (entry) is C: an entry point for
+// each function of functions.txt, written by the program in generate. The other
+// is this package, as a shared library that the first loads in MPI_Init:
+//
+//	boot.go      how the ranks find each other, through the host MPI; MPI_Finalize
+//	comm.go      communicators of ours beside the host's
+//	datatype.go  datatypes, read off the host's
+//	op.go        operators
+//	p2p.go, probe.go, coll.go  the calls
+//	request.go   handles of requests and messages
+//	wait.go, waitmany.go, waitany.go  waiting, for the host's requests too
+//	status.go    statuses and error codes as the host has them
+//
+// The host is the MPI that the program was built with. It makes every object;
+// ours are found by the host's handle. A communicator is either known here, and
+// then all its messages are ours; or it is not, and then they are the host's.
+package main
+
+// main is never called: a shared library has one all the same.
+func main() {}

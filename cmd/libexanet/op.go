@@ -1,0 +1,91 @@
+//go:build mpich
+
+package main
+
+// #include "host.h"
+import "C"
+
+import (
+	"fmt"
+	"sync"
+	"unsafe"
+
+	"github.com/exanet-mpi/exanet/datatype"
+	"github.com/exanet-mpi/exanet/mpi"
+)
+
+// inPlace is the address MPI_IN_PLACE.
+var inPlace = uintptr(unsafe.Pointer(C.MPI_IN_PLACE))
+
+var ours = map[string]mpi.Op{
+	"Sum": mpi.Sum, "Prod": mpi.Prod, "Max": mpi.Max, "Min": mpi.Min,
+	"Land": mpi.Land, "Lor": mpi.Lor, "Lxor": mpi.Lxor, "Band": mpi.Band, "Bor": mpi.Bor, "Bxor": mpi.Bxor,
+	"MinLoc": mpi.MinLoc, "MaxLoc": mpi.MaxLoc, "Replace": mpi.Replace, "NoOp": mpi.NoOp,
+}
+
+// basicOps are the host's predefined operators.
+var basicOps = map[uintptr]mpi.Op{}
+
+func init() {
+	for p := C.exanet_ops; p.name != nil; p = (*C.struct_exanet_op)(unsafe.Add(unsafe.Pointer(p), C.sizeof_struct_exanet_op)) {
+		basicOps[uintptr(p.op)] = ours[C.GoString(p.name)]
+	}
+}
+
+// userOp is an operator that the program has made.
+type userOp struct {
+	f       unsafe.Pointer
+	large   C.int // f is of the MPI-4 form
+	commute bool
+}
+
+var userOps struct {
+	sync.RWMutex
+	byHandle map[uintptr]userOp
+}
+
+//export exanet_Op_create
+func exanet_Op_create(f unsafe.Pointer, commute int32, op unsafe.Pointer, large int32) int64 {
+	userOps.Lock()
+	defer userOps.Unlock()
+	if userOps.byHandle == nil {
+		userOps.byHandle = make(map[uintptr]userOp)
+	}
+	userOps.byHandle[uintptr(*(*C.MPI_Op)(op))] = userOp{f, C.int(large), commute != 0}
+	return 0
+}
+
+// Requests under way keep the function.
+//
+//export exanet_Op_free
+func exanet_Op_free(op unsafe.Pointer) int64 {
+	userOps.Lock()
+	delete(userOps.byHandle, uintptr(*(*C.MPI_Op)(op)))
+	userOps.Unlock()
+	return 0
+}
+
+// opOf returns an operator for elements of a datatype, both the host's. User
+// functions see the host's datatype. So does the host itself, which computes with
+// the types that Go does not have.
+func opOf(handle, elements uintptr) (mpi.Op, error) {
+	t := C.MPI_Datatype(elements)
+	if op, ok := basicOps[handle]; ok {
+		if !hostOnly[elements] || handle == uintptr(C.exanet_replace) || handle == uintptr(C.exanet_no_op) {
+			return op, nil
+		}
+		h := C.MPI_Op(handle)
+		return mpi.NewOpFunc(func(in, inout unsafe.Pointer, n int, _ *datatype.Type) {
+			C.PMPI_Reduce_local(in, inout, C.int(n), t, h)
+		}, true), nil
+	}
+	userOps.RLock()
+	u, ok := userOps.byHandle[handle]
+	userOps.RUnlock()
+	if !ok {
+		return mpi.Op{}, fmt.Errorf("%w: no such operator", mpi.ErrOp)
+	}
+	return mpi.NewOpFunc(func(in, inout unsafe.Pointer, n int, _ *datatype.Type) {
+		C.exanet_call(u.f, u.large, in, inout, C.int64_t(n), t)
+	}, u.commute), nil
+}

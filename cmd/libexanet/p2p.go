@@ -1,0 +1,188 @@
+//go:build mpich
+
+package main
+
+// #include "host.h"
+import "C"
+
+import (
+	"unsafe"
+
+	"github.com/exanet-mpi/exanet/mpi"
+)
+
+// The forms of a call, as entry.h has them.
+const (
+	formDo = iota
+	formBegin
+	formInit
+)
+
+// sends are the forms of a kind of send.
+type sends struct {
+	do          func(*mpi.Comm, mpi.Data, int, int) error
+	begin, init func(*mpi.Comm, mpi.Data, int, int) (*mpi.Request, error)
+}
+
+var (
+	standard    = sends{(*mpi.Comm).SendData, (*mpi.Comm).IsendData, (*mpi.Comm).SendInitData}
+	synchronous = sends{(*mpi.Comm).SsendData, (*mpi.Comm).IssendData, (*mpi.Comm).SsendInitData}
+	ready       = sends{(*mpi.Comm).RsendData, (*mpi.Comm).IrsendData, (*mpi.Comm).RsendInitData}
+	buffered    = sends{(*mpi.Comm).BsendData, (*mpi.Comm).IbsendData, (*mpi.Comm).BsendInitData}
+)
+
+func (s *sends) call(buf unsafe.Pointer, count int64, t uintptr, dest, tag int32, comm uintptr, form int32, req unsafe.Pointer) int64 {
+	c := commOf(comm)
+	if c == nil {
+		return pass
+	}
+	d, err := dataOf(buf, count, t)
+	if err != nil {
+		return result(comm, err)
+	}
+	to, as := rankIn(dest), int(tag)
+	if form == formDo && !hostBusy.Load() {
+		return result(comm, s.do(c, d, to, as))
+	}
+	post := s.begin
+	if form == formInit {
+		post = s.init
+	}
+	q, err := post(c, d, to, as)
+	if form == formDo {
+		return result(comm, waitFor(q, err))
+	}
+	return made(q, err, comm, form == formInit, req)
+}
+
+//export exanet_Send
+func exanet_Send(buf unsafe.Pointer, count int64, t uintptr, dest, tag int32, comm uintptr, form int32, req unsafe.Pointer) int64 {
+	return standard.call(buf, count, t, dest, tag, comm, form, req)
+}
+
+//export exanet_Ssend
+func exanet_Ssend(buf unsafe.Pointer, count int64, t uintptr, dest, tag int32, comm uintptr, form int32, req unsafe.Pointer) int64 {
+	return synchronous.call(buf, count, t, dest, tag, comm, form, req)
+}
+
+//export exanet_Rsend
+func exanet_Rsend(buf unsafe.Pointer, count int64, t uintptr, dest, tag int32, comm uintptr, form int32, req unsafe.Pointer) int64 {
+	return ready.call(buf, count, t, dest, tag, comm, form, req)
+}
+
+//export exanet_Bsend
+func exanet_Bsend(buf unsafe.Pointer, count int64, t uintptr, dest, tag int32, comm uintptr, form int32, req unsafe.Pointer) int64 {
+	return buffered.call(buf, count, t, dest, tag, comm, form, req)
+}
+
+//export exanet_Recv
+func exanet_Recv(buf unsafe.Pointer, count int64, t uintptr, source, tag int32, comm uintptr, form int32, req, status unsafe.Pointer) int64 {
+	c := commOf(comm)
+	if c == nil {
+		return pass
+	}
+	d, err := dataOf(buf, count, t)
+	if err != nil {
+		return result(comm, err)
+	}
+	from, as := rankIn(source), tagIn(tag)
+	switch form {
+	case formBegin:
+		q, err := c.IrecvData(d, from, as)
+		return made(q, err, comm, false, req)
+	case formInit:
+		q, err := c.RecvInitData(d, from, as)
+		return made(q, err, comm, true, req)
+	}
+	var st mpi.Status
+	if hostBusy.Load() {
+		var q *mpi.Request
+		if q, err = c.IrecvData(d, from, as); err == nil {
+			st, err = wait(q)
+		}
+	} else {
+		st, err = c.RecvData(d, from, as)
+	}
+	setStatus(status, st)
+	return result(comm, err)
+}
+
+//export exanet_Sendrecv
+func exanet_Sendrecv(out unsafe.Pointer, outcount int64, outtype uintptr, dest, outtag int32, in unsafe.Pointer, incount int64, intype uintptr, source, intag int32, comm uintptr, status unsafe.Pointer) int64 {
+	return pair(out, outcount, outtype, dest, outtag, in, incount, intype, source, intag, comm, status, nil)
+}
+
+//export exanet_Isendrecv
+func exanet_Isendrecv(out unsafe.Pointer, outcount int64, outtype uintptr, dest, outtag int32, in unsafe.Pointer, incount int64, intype uintptr, source, intag int32, comm uintptr, req unsafe.Pointer) int64 {
+	return pair(out, outcount, outtype, dest, outtag, in, incount, intype, source, intag, comm, nil, req)
+}
+
+// pair is Sendrecv, or Isendrecv if there is a request to be made.
+func pair(out unsafe.Pointer, outcount int64, outtype uintptr, dest, outtag int32, in unsafe.Pointer, incount int64, intype uintptr, source, intag int32, comm uintptr, status, req unsafe.Pointer) int64 {
+	c := commOf(comm)
+	if c == nil {
+		return pass
+	}
+	send, err := dataOf(out, outcount, outtype)
+	if err != nil {
+		return result(comm, err)
+	}
+	recv, err := dataOf(in, incount, intype)
+	if err != nil {
+		return result(comm, err)
+	}
+	q, err := c.IsendrecvData(send, rankIn(dest), int(outtag), recv, rankIn(source), tagIn(intag))
+	return exchange(q, err, comm, status, req)
+}
+
+//export exanet_Sendrecv_replace
+func exanet_Sendrecv_replace(buf unsafe.Pointer, count int64, t uintptr, dest, outtag, source, intag int32, comm uintptr, status unsafe.Pointer) int64 {
+	return replace(buf, count, t, dest, outtag, source, intag, comm, status, nil)
+}
+
+//export exanet_Isendrecv_replace
+func exanet_Isendrecv_replace(buf unsafe.Pointer, count int64, t uintptr, dest, outtag, source, intag int32, comm uintptr, req unsafe.Pointer) int64 {
+	return replace(buf, count, t, dest, outtag, source, intag, comm, nil, req)
+}
+
+func replace(buf unsafe.Pointer, count int64, t uintptr, dest, outtag, source, intag int32, comm uintptr, status, req unsafe.Pointer) int64 {
+	c := commOf(comm)
+	if c == nil {
+		return pass
+	}
+	d, err := dataOf(buf, count, t)
+	if err != nil {
+		return result(comm, err)
+	}
+	q, err := c.IsendrecvReplaceData(d, rankIn(dest), int(outtag), rankIn(source), tagIn(intag))
+	return exchange(q, err, comm, status, req)
+}
+
+// exchange waits for a request, or hands it to the program.
+func exchange(q *mpi.Request, err error, comm uintptr, status, req unsafe.Pointer) int64 {
+	if req != nil {
+		return made(q, err, comm, false, req)
+	}
+	var st mpi.Status
+	if err == nil {
+		st, err = wait(q)
+	}
+	setStatus(status, st)
+	return result(comm, err)
+}
+
+// The buffer of buffered sends is attached to the host and to ours: each takes of
+// it what it is said to have, ours in memory of its own.
+//
+//export exanet_Buffer_attach
+func exanet_Buffer_attach(buf unsafe.Pointer, size int64) int64 {
+	return result(uintptr(C.exanet_world), world().AttachBuffer(int(size)))
+}
+
+//export exanet_Buffer_detach
+func exanet_Buffer_detach(address, size unsafe.Pointer, large int32) int64 {
+	if _, err := world().DetachBuffer(); err != nil {
+		return pass // the host says what is wrong
+	}
+	return 0
+}

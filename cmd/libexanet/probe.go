@@ -1,0 +1,145 @@
+//go:build mpich
+
+package main
+
+// #include "host.h"
+import "C"
+
+import (
+	"unsafe"
+
+	"github.com/exanet-mpi/exanet/mpi"
+)
+
+//export exanet_Probe
+func exanet_Probe(source, tag int32, comm uintptr, status unsafe.Pointer) int64 {
+	c := commOf(comm)
+	if c == nil {
+		return pass
+	}
+	from, as := rankIn(source), tagIn(tag)
+	if !hostBusy.Load() {
+		st, err := c.Probe(from, as)
+		setStatus(status, st)
+		return result(comm, err)
+	}
+	for {
+		found, st, err := c.Iprobe(from, as)
+		if found || err != nil {
+			setStatus(status, st)
+			return result(comm, err)
+		}
+		C.exanet_poll()
+	}
+}
+
+//export exanet_Iprobe
+func exanet_Iprobe(source, tag int32, comm uintptr, flag, status unsafe.Pointer) int64 {
+	c := commOf(comm)
+	if c == nil {
+		return pass
+	}
+	found, st, err := c.Iprobe(rankIn(source), tagIn(tag))
+	setFlag(flag, found)
+	if found {
+		setStatus(status, st)
+	} else {
+		pollHost()
+	}
+	return result(comm, err)
+}
+
+//export exanet_Mprobe
+func exanet_Mprobe(source, tag int32, comm uintptr, msg, status unsafe.Pointer) int64 {
+	c := commOf(comm)
+	if c == nil {
+		return pass
+	}
+	from, as := rankIn(source), tagIn(tag)
+	if !hostBusy.Load() {
+		m, st, err := c.Mprobe(from, as)
+		return extracted(m, st, err, comm, from, msg, status)
+	}
+	for {
+		m, st, err := c.Improbe(from, as)
+		if m != nil || err != nil {
+			return extracted(m, st, err, comm, from, msg, status)
+		}
+		C.exanet_poll()
+	}
+}
+
+//export exanet_Improbe
+func exanet_Improbe(source, tag int32, comm uintptr, flag, msg, status unsafe.Pointer) int64 {
+	c := commOf(comm)
+	if c == nil {
+		return pass
+	}
+	from := rankIn(source)
+	m, st, err := c.Improbe(from, tagIn(tag))
+	setFlag(flag, m != nil)
+	if m == nil && err == nil {
+		pollHost()
+		return 0
+	}
+	return extracted(m, st, err, comm, from, msg, status)
+}
+
+// extracted hands a message to the program. From MPI_PROC_NULL comes the host's own.
+func extracted(m *mpi.Message, st mpi.Status, err error, comm uintptr, from int, msg, status unsafe.Pointer) int64 {
+	if err != nil {
+		return result(comm, err)
+	}
+	setStatus(status, st)
+	if from == mpi.ProcNull {
+		*(*C.MPI_Message)(msg) = C.exanet_message_no_proc
+		return 0
+	}
+	*(*C.MPI_Message)(msg) = C.MPI_Message(messages.put(&message{m, comm}) | messageKind)
+	return 0
+}
+
+// taken returns the message of a handle, which is then no longer valid; nil if it
+// is the host's.
+func taken(p unsafe.Pointer) *message {
+	h := (*C.MPI_Message)(p)
+	if uint32(*h)&^(handleLimit-1) != messageKind || *h == C.exanet_no_message {
+		return nil
+	}
+	n := int32(*h) & (handleLimit - 1)
+	m := messages.get(n)
+	if m != nil {
+		messages.drop(n)
+		*h = C.exanet_no_message
+	}
+	return m
+}
+
+//export exanet_Mrecv
+func exanet_Mrecv(buf unsafe.Pointer, count int64, t uintptr, msg, status unsafe.Pointer) int64 {
+	m := taken(msg)
+	if m == nil {
+		return pass
+	}
+	q, err := m.receive(buf, count, t)
+	return exchange(q, err, m.comm, status, nil)
+}
+
+//export exanet_Imrecv
+func exanet_Imrecv(buf unsafe.Pointer, count int64, t uintptr, msg, req unsafe.Pointer) int64 {
+	m := taken(msg)
+	if m == nil {
+		hostBusy.Store(true)
+		return pass
+	}
+	q, err := m.receive(buf, count, t)
+	return made(q, err, m.comm, false, req)
+}
+
+func (m *message) receive(buf unsafe.Pointer, count int64, t uintptr) (*mpi.Request, error) {
+	d, err := dataOf(buf, count, t)
+	if err != nil {
+		return nil, err
+	}
+	return m.IrecvData(d)
+}

@@ -1,0 +1,140 @@
+//go:build mpich
+
+package main
+
+// #include "host.h"
+import "C"
+
+import (
+	"errors"
+	"unsafe"
+
+	"github.com/exanet-mpi/exanet/mpi"
+)
+
+// pass is what the entry points take for "this concerns the host".
+const pass = int64(-1)
+
+// Ranks and tags that mean something else, as the host writes them and as we do.
+
+func rankIn(r int32) int {
+	switch r {
+	case C.MPI_ANY_SOURCE:
+		return mpi.AnySource
+	case C.MPI_PROC_NULL:
+		return mpi.ProcNull
+	}
+	if r < 0 {
+		return -1 << 30 // nobody
+	}
+	return int(r)
+}
+
+func rankOut(r int) C.int {
+	switch r {
+	case mpi.AnySource:
+		return C.MPI_ANY_SOURCE
+	case mpi.ProcNull:
+		return C.MPI_PROC_NULL
+	}
+	return C.int(r)
+}
+
+func tagIn(t int32) int {
+	if t == C.MPI_ANY_TAG {
+		return mpi.AnyTag
+	}
+	if t < 0 {
+		return -1 << 30
+	}
+	return int(t)
+}
+
+func tagOut(t int) C.int {
+	if t == mpi.AnyTag {
+		return C.MPI_ANY_TAG
+	}
+	return C.int(t)
+}
+
+// ignored is the address of MPI_STATUS_IGNORE and MPI_STATUSES_IGNORE.
+var ignored = uintptr(unsafe.Pointer(C.exanet_ignored))
+
+// setStatus fills in a status of the host, if the caller wants it. MPI_ERROR stays
+// as it is.
+func setStatus(p unsafe.Pointer, st mpi.Status) {
+	if p == nil || uintptr(p) == ignored {
+		return
+	}
+	cancelled := C.int(0)
+	if st.Cancelled() {
+		cancelled = 1
+	}
+	C.exanet_set_status((*C.MPI_Status)(p), rankOut(st.Source), tagOut(st.Tag), C.int64_t(st.Bytes()), cancelled)
+}
+
+// emptyStatus is that of a request that is not active.
+var emptyStatus = mpi.Status{Source: mpi.AnySource, Tag: mpi.AnyTag}
+
+// statuses are those of an array, nil if nobody wants them.
+func statuses(p unsafe.Pointer, n int32) []C.MPI_Status {
+	if p == nil || uintptr(p) == ignored || n <= 0 {
+		return nil
+	}
+	return unsafe.Slice((*C.MPI_Status)(p), n)
+}
+
+func setFlag(p unsafe.Pointer, on bool) {
+	*(*C.int)(p) = 0
+	if on {
+		*(*C.int)(p) = 1
+	}
+}
+
+// classes are the error classes of the host for our errors.
+var classes = []struct {
+	err   error
+	class C.int
+}{
+	{mpi.ErrTruncate, C.MPI_ERR_TRUNCATE},
+	{mpi.ErrRank, C.MPI_ERR_RANK},
+	{mpi.ErrRoot, C.MPI_ERR_ROOT},
+	{mpi.ErrTag, C.MPI_ERR_TAG},
+	{mpi.ErrComm, C.MPI_ERR_COMM},
+	{mpi.ErrType, C.MPI_ERR_TYPE},
+	{mpi.ErrCount, C.MPI_ERR_COUNT},
+	{mpi.ErrOp, C.MPI_ERR_OP},
+	{mpi.ErrRequest, C.MPI_ERR_REQUEST},
+	{mpi.ErrBuffer, C.MPI_ERR_BUFFER},
+	{mpi.ErrArg, C.MPI_ERR_ARG},
+	{mpi.ErrGroup, C.MPI_ERR_GROUP},
+}
+
+// codeOf is the host's error code for an error.
+func codeOf(err error) C.int {
+	if err == nil {
+		return C.MPI_SUCCESS
+	}
+	// The host has no text for what only we know.
+	if verbose || errors.Is(err, mpi.ErrAssumption) {
+		say("%v", err)
+	}
+	for _, c := range classes {
+		if errors.Is(err, c.err) {
+			return c.class
+		}
+	}
+	return C.MPI_ERR_OTHER
+}
+
+// result is what a call on a communicator returns.
+func result(comm uintptr, err error) int64 {
+	if err == nil {
+		return 0
+	}
+	return failed(comm, codeOf(err))
+}
+
+func failed(comm uintptr, code C.int) int64 {
+	return int64(comm)<<32 | int64(code)
+}

@@ -1,0 +1,21 @@
+/* A rank dies as the argument says, while the others wait for it. */
+#include "check.h"
+#include <signal.h>
+#include <unistd.h>
+
+int main(int argc, char **argv)
+{
+	int x;
+	begin(&argc, &argv);
+	MPI_Sendrecv(&rank, 1, MPI_INT, (rank + 1) % size, 0, &x, 1, MPI_INT, (rank + size - 1) % size, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+	if (rank == size - 1) {
+		if (!strcmp(argv[1], "kill"))
+			kill(getpid(), SIGKILL);
+		if (!strcmp(argv[1], "abort"))
+			MPI_Abort(MPI_COMM_WORLD, 9);
+		if (!strcmp(argv[1], "fatal"))
+			MPI_Send(&x, 1, MPI_INT, size, 0, MPI_COMM_WORLD);
+	}
+	MPI_Recv(&x, 1, MPI_INT, size - 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+	return 0;
+}

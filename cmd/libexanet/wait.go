@@ -1,0 +1,172 @@
+//go:build mpich
+
+package main
+
+// #include "host.h"
+import "C"
+
+import (
+	"unsafe"
+
+	"github.com/exanet-mpi/exanet/mpi"
+)
+
+// pollHost lets the host make progress if anything may depend on it.
+func pollHost() {
+	if hostBusy.Load() {
+		C.exanet_poll()
+	}
+}
+
+// wait waits for a request. While something of the host's exists it lets the host
+// make progress as well, which it can only do by looking again and again.
+func wait(q *mpi.Request) (mpi.Status, error) {
+	if !hostBusy.Load() {
+		return q.Wait()
+	}
+	for {
+		if done, st, err := q.Test(); done || err != nil {
+			return st, err
+		}
+		C.exanet_poll()
+	}
+}
+
+// waitFor is wait for a request that has just been made.
+func waitFor(q *mpi.Request, err error) error {
+	if err != nil {
+		return err
+	}
+	_, err = wait(q)
+	return err
+}
+
+//export exanet_Wait
+func exanet_Wait(p, status unsafe.Pointer) int64 {
+	h := (*C.MPI_Request)(p)
+	q, mine := requestOf(*h)
+	switch {
+	case !mine:
+		return pass
+	case q.Request == nil:
+		return stray()
+	}
+	st, err := wait(q.Request)
+	setStatus(status, st)
+	ended(h, q)
+	return result(q.comm, err)
+}
+
+//export exanet_Test
+func exanet_Test(p, flag, status unsafe.Pointer) int64 {
+	h := (*C.MPI_Request)(p)
+	q, mine := requestOf(*h)
+	switch {
+	case !mine:
+		return pass
+	case q.Request == nil:
+		return stray()
+	}
+	done, st, err := q.Test()
+	if err != nil {
+		done = true
+	}
+	setFlag(flag, done)
+	if !done {
+		pollHost()
+		return 0
+	}
+	setStatus(status, st)
+	ended(h, q)
+	return result(q.comm, err)
+}
+
+// several is the array of requests of a call.
+type several struct {
+	handles []C.MPI_Request
+	known   []request
+	ours    []*mpi.Request // nil where it is not ours
+	host    []C.MPI_Request
+	some    bool // one of them is ours
+	mixed   bool // others are the host's
+	bad     bool // one is none of ours, although its handle could be
+}
+
+func severalOf(n int32, p unsafe.Pointer) *several {
+	if n <= 0 {
+		return &several{}
+	}
+	l := &several{handles: unsafe.Slice((*C.MPI_Request)(p), n)}
+	for _, h := range l.handles {
+		if isOurs(h) {
+			l.some = true
+		} else if h != C.exanet_no_request {
+			l.mixed = true
+		}
+	}
+	if l.mixed {
+		hostBusy.Store(true)
+	}
+	if !l.some {
+		return l
+	}
+	l.known, l.ours = make([]request, n), make([]*mpi.Request, n)
+	if l.mixed {
+		l.host = make([]C.MPI_Request, n)
+	}
+	for i, h := range l.handles {
+		if isOurs(h) {
+			l.known[i] = requests.get(int32(h))
+			l.ours[i] = l.known[i].Request
+			l.bad = l.bad || l.ours[i] == nil
+			h = C.exanet_no_request
+		}
+		if l.mixed {
+			l.host[i] = h
+		}
+	}
+	return l
+}
+
+// returned copies what the host has made of its requests.
+func (l *several) returned() {
+	for i := range l.host {
+		if l.ours[i] == nil {
+			l.handles[i] = l.host[i]
+		}
+	}
+}
+
+// end takes note that request i, which is ours, has ended.
+func (l *several) end(i int) { ended(&l.handles[i], l.known[i]) }
+
+// blocks reports whether the call may wait for ours alone.
+func (l *several) blocks() bool { return !l.mixed && !hostBusy.Load() }
+
+// hostDone looks, without ending anything, whether all of the host's requests have
+// completed.
+func (l *several) hostDone() bool {
+	for _, h := range l.host {
+		var flag C.int
+		if h == C.exanet_no_request {
+			continue
+		}
+		if C.PMPI_Request_get_status(h, &flag, C.MPI_STATUS_IGNORE) == C.MPI_SUCCESS && flag == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// oursDone looks, without ending anything, whether all of ours have completed.
+func (l *several) oursDone() bool {
+	for _, q := range l.ours {
+		if q == nil {
+			continue
+		}
+		if done, _ := q.Status(); !done {
+			return false
+		}
+	}
+	return true
+}
