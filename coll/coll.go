@@ -91,6 +91,9 @@ func (b *Blocks) of(buf []byte, i int) []byte {
 	if b.Each != nil {
 		return b.Each[i]
 	}
+	if b.size(i) == 0 { // it may be displaced to anywhere
+		return nil
+	}
 	off, n := b.at(i)
 	return buf[off : off+n]
 }

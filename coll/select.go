@@ -19,7 +19,7 @@ type choice struct {
 }
 
 // NewSelection makes the selection for an override: a comma-separated list of
-// collective:algorithm, as "allreduce:ring,bcast:binomial"; empty is none.
+// collective:algorithm, as "allreduce:ring,bcast:binomial", in which spaces do not matter; empty is none.
 func NewSelection(override string) (*Selection, error) {
 	s := new(Selection)
 	for c := range Collectives {
@@ -27,13 +27,16 @@ func NewSelection(override string) (*Selection, error) {
 			s.table[c] = append(s.table[c], choice{r.Bytes, r.Ranks, find(c, r.Algorithm)})
 		}
 	}
-	for _, item := range strings.Split(override, ",") {
-		if item = strings.TrimSpace(item); item == "" {
-			continue
-		}
-		c, a, err := parse(item)
+	if strings.TrimSpace(override) == "" {
+		return s, nil
+	}
+	for item := range strings.SplitSeq(override, ",") {
+		c, a, err := parse(strings.TrimSpace(item))
 		if err != nil {
 			return nil, err
+		}
+		if had := s.forced[c]; had != nil {
+			return nil, fmt.Errorf("%s is given twice: %s and %s", c, had.Name, a.Name)
 		}
 		s.forced[c] = a
 	}
@@ -45,6 +48,7 @@ func parse(item string) (Collective, *Algorithm, error) {
 	if !ok {
 		return 0, nil, fmt.Errorf("%q is not collective:algorithm", item)
 	}
+	name, algorithm = strings.TrimSpace(name), strings.TrimSpace(algorithm)
 	for c := range Collectives {
 		if c.String() != name {
 			continue

@@ -34,18 +34,22 @@ func TestSwitchPointsOfTheThesis(t *testing.T) {
 
 func TestOverrides(t *testing.T) {
 	c := coll.Call{Op: coll.Allreduce, Ranks: 8, Elem: 1, Commute: true, Send: make([]byte, 8)}
-	require.Equal(t, "ring", pick(t, " bcast:scatter_ring, allreduce:ring ,", c))
+	require.Equal(t, "ring", pick(t, " bcast:scatter_ring, allreduce : ring ", c))
 	c.Commute = false
 	require.Equal(t, "recursive_doubling", pick(t, "allreduce:ring", c), "a ring would combine in another order")
 	s, err := coll.NewSelection("bcast:scatter_ring")
 	require.NoError(t, err)
 	require.Equal(t, "scatter_ring", s.Forced(coll.Bcast))
 	require.Empty(t, s.Forced(coll.Barrier))
+	require.Equal(t, "recursive_doubling", pick(t, " ", c), "nothing is forced")
 	for override, text := range map[string]string{
-		"allreduce":             `"allreduce" is not collective:algorithm`,
-		"allreduce:binomial":    "recursive_doubling, rabenseifner, ring",
-		"all_reduce:ring":       "there are barrier, bcast",
-		"bcast:binomial,x:ring": `no collective "x"`,
+		"allreduce":                          `"allreduce" is not collective:algorithm`,
+		"allreduce:binomial":                 "recursive_doubling, rabenseifner, ring",
+		"all_reduce:ring":                    "there are barrier, bcast",
+		"bcast:binomial,x:ring":              `no collective "x"`,
+		",":                                  `"" is not collective:algorithm`,
+		"allreduce:ring,":                    `"" is not collective:algorithm`,
+		"bcast:binomial, bcast:scatter_ring": "bcast is given twice: binomial and scatter_ring",
 	} {
 		_, err := coll.NewSelection(override)
 		require.ErrorContains(t, err, text)

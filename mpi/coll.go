@@ -164,7 +164,7 @@ func invokeOn[T Element](c *Comm, name string, op coll.Collective, buf []T) (*co
 	x, err := c.invoke(name, op)
 	if err == nil {
 		_, err = valid(c, name, buf, ProcNull, 0, false)
-		x.Elem = max(1, mem.Size[T]())
+		x.Elem = mem.Size[T]()
 	}
 	return x, err
 }

@@ -3,6 +3,7 @@ package mpi_test
 import (
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"testing"
 
@@ -28,9 +29,15 @@ func TestMistakesInCollectives(t *testing.T) {
 			"not their sum":         {mpi.Allgather(c, v, long), mpi.ErrCount, "as long as"},
 			"too few counts":        {mpi.Allgatherv(c, v, long, []int{1, 1}, nil), mpi.ErrCount, "each of the 3 blocks"},
 			"too many displs":       {mpi.Allgatherv(c, v, long, three, []int{0, 1, 2, 3}), mpi.ErrCount, "displacement"},
-			"negative count":        {mpi.Allgatherv(c, v, long, []int{1, -1, 1}, nil), mpi.ErrCount, "block 1, of -1"},
+			"negative count":        {mpi.Allgatherv(c, v, long, []int{1, -1, 1}, nil), mpi.ErrCount, "the count of block 1 of recv is negative: -1"},
 			"outside":               {mpi.Allgatherv(c, v, long, three, []int{0, 6, 2}), mpi.ErrCount, "not within recv, of 6"},
 			"before the beginning":  {mpi.Allgatherv(c, v, long, three, []int{0, -1, 2}), mpi.ErrCount, "from -1"},
+			"far outside":           {mpi.Allgatherv(c, v, long, three, []int{math.MaxInt, 0, 1}), mpi.ErrCount, "not within recv"},
+			"counts that overflow":  {mpi.ReduceScatter(c, []int{}, v, []int{math.MaxInt, math.MaxInt, 2}, mpi.Sum), mpi.ErrCount, "overflow"},
+			"more than the memory":  {mpi.ReduceScatter(c, []int{}, v, []int{1 << 61, 0, 0}, mpi.Sum), mpi.ErrCount, "as counts tell"},
+			"strings":               {mpi.Allreduce(c, nil, []string{""}, mpi.Sum), mpi.ErrType, "string"},
+			"strings at a root":     {mpi.Reduce(c, []string{""}, []string{""}, mpi.Sum, 0), mpi.ErrType, "string"},
+			"local strings":         {mpi.ReduceLocal([]string{""}, []string{""}, mpi.Sum), mpi.ErrType, "string"},
 			"own block":             {mpi.Alltoallv(c, three, three, nil, long, []int{2, 2, 2}, nil), mpi.ErrCount, "to itself"},
 			"scattered counts":      {mpi.ReduceScatter(c, v, v, three, mpi.Sum), mpi.ErrCount, "as counts tell"},
 			"negative scatter":      {mpi.ReduceScatter(c, v, v, []int{-1, 1, 1}, mpi.Sum), mpi.ErrCount, "negative"},

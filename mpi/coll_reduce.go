@@ -1,6 +1,9 @@
 package mpi
 
 import (
+	"fmt"
+	"reflect"
+
 	"github.com/exanet-mpi/exanet/coll"
 	"github.com/exanet-mpi/exanet/internal/mem"
 )
@@ -11,6 +14,7 @@ func reduction[T Element](c *Comm, name string, which coll.Collective, send, rec
 	if err != nil {
 		return x, err
 	}
+	x.Elem = max(1, x.Elem)
 	x.InPlace = send == nil && recv != nil || same(send, recv)
 	x.Recv, x.Commute = mem.Bytes(recv), op.commute
 	if !x.InPlace {
@@ -127,12 +131,12 @@ func reduceScatter[T Element](c *Comm, name string, send, recv []T, counts []int
 	if err != nil {
 		return x, err
 	}
-	x.RecvBlocks = coll.Blocks{Unit: x.Elem, Counts: counts}
+	x.RecvBlocks = coll.Blocks{Unit: mem.Size[T](), Counts: counts}
 	total, err := x.total(counts)
 	if err != nil {
 		return x, err
 	}
-	if len(x.input()) != total*x.Elem || len(recv) < counts[x.Rank] {
+	if elements(x, send, recv) != total || len(recv) < counts[x.Rank] {
 		return x, x.miscounted(len(x.input()), "the input must have as many elements as counts tell, recv the caller's")
 	}
 	return x, nil
@@ -161,10 +165,10 @@ func reduceScatterBlock[T Element](c *Comm, name string, send, recv []T, op Op) 
 	if err != nil {
 		return x, err
 	}
-	in := len(x.input()) / x.Elem
-	if x.RecvBlocks, err = x.shared(in, "the input"); err != nil {
+	if x.RecvBlocks, err = x.shared(elements(x, send, recv), "the input"); err != nil {
 		return x, err
 	}
+	x.RecvBlocks.Unit = mem.Size[T]()
 	if !x.InPlace && len(recv) != x.RecvBlocks.N {
 		return x, x.miscounted(len(x.Recv), "send must be as long as the receive buffers of all ranks")
 	}
@@ -194,7 +198,9 @@ func ReduceScatterBlockInit[T Element](c *Comm, send, recv []T, op Op) (*Request
 func ReduceLocal[T Element](in, inout []T, op Op) error {
 	r, ok := reducerOf[T](op)
 	switch {
-	case !ok || !plain[T]():
+	case !plain[T]():
+		return (*Comm)(nil).fail("ReduceLocal", noValue, noValue, noValue, fmt.Errorf("%w: %v", ErrType, reflect.TypeFor[T]()), "reduce elements without pointers")
+	case !ok:
 		return (*Comm)(nil).fail("ReduceLocal", noValue, noValue, len(mem.Bytes(in)), ErrOp, op.name+" does not take these elements")
 	case len(in) != len(inout):
 		return (*Comm)(nil).fail("ReduceLocal", noValue, noValue, len(mem.Bytes(inout)), ErrCount, "inout must be as long as in")
@@ -202,6 +208,14 @@ func ReduceLocal[T Element](in, inout []T, op Op) error {
 		r.combine(mem.Bytes(in), mem.Bytes(inout))
 	}
 	return nil
+}
+
+// elements is the number of elements of the caller's contribution.
+func elements[T Element](x *collective, send, recv []T) int {
+	if x.InPlace {
+		return len(recv)
+	}
+	return len(send)
 }
 
 // input is where the caller's contribution is.

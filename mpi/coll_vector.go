@@ -2,6 +2,7 @@ package mpi
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/exanet-mpi/exanet/coll"
 	"github.com/exanet-mpi/exanet/internal/mem"
@@ -9,7 +10,7 @@ import (
 
 // Collectives with blocks of different sizes. Block i of a buffer has counts[i]
 // elements and begins at element displs[i]; with nil displs the blocks follow
-// each other.
+// each other. Blocks of 0 elements may be anywhere, also outside the buffer.
 
 // total adds up the counts of all ranks.
 func (x *collective) total(counts []int) (n int, err error) {
@@ -19,6 +20,9 @@ func (x *collective) total(counts []int) (n int, err error) {
 	for i, c := range counts {
 		if c < 0 {
 			return 0, x.miscounted(noValue, fmt.Sprintf("the count of block %d is negative: %d", i, c))
+		}
+		if c > math.MaxInt-n {
+			return 0, x.miscounted(noValue, "the counts of all blocks together overflow")
 		}
 		n += c
 	}
@@ -40,10 +44,15 @@ func (x *collective) divide(what string, n, size int, counts, displs []int) (col
 		if displs != nil {
 			at = displs[i]
 		}
-		if c < 0 || c > 0 && (at < 0 || at+c > size) {
+		if c < 0 {
+			return b, x.miscounted(size*x.Elem, fmt.Sprintf("the count of block %d of %s is negative: %d", i, what, c))
+		}
+		if c > 0 && (at < 0 || at > size || c > size-at) {
 			return b, x.miscounted(size*x.Elem, fmt.Sprintf("block %d, of %d elements from %d, is not within %s, of %d elements", i, c, at, what, size))
 		}
-		at += c
+		if displs == nil {
+			at += c
+		}
 	}
 	return b, nil
 }

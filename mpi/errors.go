@@ -27,8 +27,9 @@ var (
 	ErrComm = errors.New("invalid communicator")
 	// ErrType: the element type contains pointers (MPI_ERR_TYPE).
 	ErrType = errors.New("element type is not of fixed size without pointers")
-	// ErrCount: buffers of different length where they must agree (MPI_ERR_COUNT).
-	ErrCount = errors.New("buffer lengths differ")
+	// ErrCount: a count that is negative or overflows, or buffers of different length
+	// where they must agree (MPI_ERR_COUNT).
+	ErrCount = errors.New("counts or lengths do not fit")
 	// ErrOp: the operator is not defined for the element type (MPI_ERR_OP).
 	ErrOp = errors.New("operator not defined for this element type")
 	// ErrRequest: the request can not do that (MPI_ERR_REQUEST).
