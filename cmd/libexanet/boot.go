@@ -6,9 +6,7 @@ package main
 import "C"
 
 import (
-	"bytes"
 	"crypto/rand"
-	"crypto/sha256"
 	"debug/elf"
 	"errors"
 	"fmt"
@@ -17,6 +15,7 @@ import (
 	"strings"
 	"unsafe"
 
+	"github.com/exanet-mpi/exanet/cmd/libexanet/meet"
 	"github.com/exanet-mpi/exanet/emu/host"
 	"github.com/exanet-mpi/exanet/mpi"
 )
@@ -24,27 +23,12 @@ import (
 // How the ranks meet (thesis 3.2.1: there, too, the first exchange goes over what
 // the MPI has already). Rank 0 makes the segment of the job. Every rank tells the
 // others which host it is on; rank 0's host is that of all, or the whole job is
-// left to the host MPI. Then rank 0 hands the segment out through a socket in the
-// abstract name space, which leaves no name behind.
+// left to the host MPI. Then rank 0 hands the segment out.
 
 // verbose says that the user wants to know.
 var verbose = os.Getenv("EXANET_VERBOSE") != ""
 
 func say(format string, a ...any) { fmt.Fprintf(os.Stderr, "exanet: "+format+"\n", a...) }
-
-// card is what a rank tells the others.
-type card struct {
-	node   [32]byte // what host it is on
-	socket [31]byte // of rank 0: where to get the segment
-	state  byte
-}
-
-// The states of a card, the worst last.
-const (
-	fit byte = iota
-	failing
-	fortran2008
-)
 
 // exanet_start joins the ranks of the job and reports whether they are ours. All
 // call it in MPI_Init, when the host MPI is up.
@@ -65,34 +49,34 @@ func exanet_start(level int32) int32 {
 }
 
 func start(rank, size, level int) error {
-	mine := card{node: node()}
+	mine := meet.Card{Node: meet.Node()}
 	var job *host.Job
-	var out *dispenser
+	var offer *meet.Offer
 	var err error
 	if rank == 0 {
 		if job, err = host.NewJob(size); err == nil {
 			defer job.Close()
-			rand.Read(mine.socket[:])
-			out, err = dispense(job.File(), mine.socket[:], size-1)
+			rand.Read(mine.Socket[:])
+			offer, err = meet.Give(job.File(), mine.Socket[:], size-1)
 		}
 	}
 	switch {
 	case usesF08():
-		mine.state = fortran2008
+		mine.State = meet.UsesF08
 	case err != nil:
-		mine.state = failing
+		mine.State = meet.Failing
 	}
-	all := make([]card, size)
+	all := make([]meet.Card, size)
 	C.PMPI_Allgather(unsafe.Pointer(&mine), C.int(unsafe.Sizeof(mine)), C.exanet_byte, unsafe.Pointer(&all[0]), C.int(unsafe.Sizeof(mine)), C.exanet_byte, C.exanet_world)
-	if why := refusal(all); why != nil {
-		out.close()
+	if why := meet.Refusal(all); why != nil {
+		offer.Close()
 		return errors.Join(why, err)
 	}
 	var segment *os.File
 	if rank == 0 {
-		segment, err = job.File(), out.wait()
+		segment, err = job.File(), offer.Wait()
 	} else {
-		segment, err = fetch(all[0].socket[:])
+		segment, err = meet.Fetch(all[0].Socket[:])
 	}
 	if !agreed(err == nil) {
 		if err == nil {
@@ -127,21 +111,6 @@ func start(rank, size, level int) error {
 	return nil
 }
 
-// refusal says why the job is left to the host, nil if it is not.
-func refusal(all []card) error {
-	for i, c := range all {
-		switch {
-		case c.node != all[0].node:
-			return fmt.Errorf("ranks 0 and %d are on different hosts", i)
-		case c.state == fortran2008:
-			return errors.New("the program uses mpi_f08, which is not intercepted")
-		case c.state == failing:
-			return fmt.Errorf("rank %d could not make the job's memory", i)
-		}
-	}
-	return nil
-}
-
 // usesF08 reports whether the program calls the host's wrappers for mpi_f08, some of
 // which do not come through the entry points of C.
 func usesF08() bool {
@@ -171,13 +140,6 @@ func agreed(yes bool) bool {
 	}
 	C.PMPI_Allreduce(unsafe.Pointer(&mine), unsafe.Pointer(&all), 1, C.exanet_int, C.exanet_min, C.exanet_world)
 	return all != 0
-}
-
-// node tells hosts apart, and containers whose sockets do not reach each other.
-func node() [32]byte {
-	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	net, _ := os.Readlink("/proc/self/ns/net")
-	return sha256.Sum256(bytes.Join([][]byte{boot, []byte(net)}, []byte{0}))
 }
 
 // exanet_finalize ends ours before the host ends: the ranks meet, while the host

@@ -6,7 +6,8 @@
 // each function of functions.txt, written by the program in generate. The other
 // is this package, as a shared library that the first loads in MPI_Init:
 //
-//	boot.go      how the ranks find each other, through the host MPI; MPI_Finalize
+//	boot.go      how the ranks find each other, through the host MPI and package
+//	             meet; MPI_Finalize
 //	comm.go      communicators of ours beside the host's
 //	datatype.go  datatypes, read off the host's
 //	op.go        operators

@@ -1,6 +1,4 @@
-//go:build mpich
-
-package main
+package meet
 
 import (
 	"encoding/hex"
@@ -15,8 +13,8 @@ import (
 // patience is how long the ranks, which are all in MPI_Init, wait for each other.
 const patience = 30 * time.Second
 
-// dispenser hands a file to a number of processes of this user.
-type dispenser struct {
+// Offer is a file that is being handed to a number of processes of this user.
+type Offer struct {
 	l    *net.UnixListener
 	done chan error
 }
@@ -25,13 +23,14 @@ func address(name []byte) *net.UnixAddr {
 	return &net.UnixAddr{Name: "@exanet-" + hex.EncodeToString(name), Net: "unix"}
 }
 
-// dispense begins to hand out file under a name that must not be guessed.
-func dispense(file *os.File, name []byte, times int) (*dispenser, error) {
+// Give begins to hand out file, so many times, under a name that others cannot
+// guess. It may be closed when Wait has returned.
+func Give(file *os.File, name []byte, times int) (*Offer, error) {
 	l, err := net.ListenUnix("unix", address(name))
 	if err != nil {
 		return nil, err
 	}
-	d := &dispenser{l, make(chan error, 1)}
+	d := &Offer{l, make(chan error, 1)}
 	go func() {
 		defer l.Close()
 		d.done <- d.serve(file, times)
@@ -39,7 +38,7 @@ func dispense(file *os.File, name []byte, times int) (*dispenser, error) {
 	return d, nil
 }
 
-func (d *dispenser) serve(file *os.File, times int) error {
+func (d *Offer) serve(file *os.File, times int) error {
 	if err := d.l.SetDeadline(time.Now().Add(patience)); err != nil {
 		return err
 	}
@@ -59,17 +58,18 @@ func (d *dispenser) serve(file *os.File, times int) error {
 	return nil
 }
 
-// wait waits until everybody has been served.
-func (d *dispenser) wait() error { return <-d.done }
+// Wait returns when everybody has the file, or has not come for it in time.
+func (d *Offer) Wait() error { return <-d.done }
 
-func (d *dispenser) close() {
+// Close takes the offer back. It may be nil.
+func (d *Offer) Close() {
 	if d != nil {
 		d.l.Close()
 	}
 }
 
-// fetch gets the file that is handed out under a name.
-func fetch(name []byte) (*os.File, error) {
+// Fetch gets the file that is handed out under a name.
+func Fetch(name []byte) (*os.File, error) {
 	c, err := net.DialUnix("unix", nil, address(name))
 	if err != nil {
 		return nil, err
