@@ -1,7 +1,6 @@
 package mpi
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/exanet-mpi/exanet/coll"
@@ -17,7 +16,7 @@ import (
 // A rank that can not go on as it should, since a message had the wrong size or
 // another rank has died, performs the rest of its schedule all the same, so that
 // nobody waits for it in vain. What it sends from then on is spoilt: see
-// spoilt. So an error reaches every rank whose result depends on it.
+// spoilt.go. So an error reaches every rank whose result depends on it.
 type collective struct {
 	coll.Schedule
 	reducer
@@ -233,76 +232,4 @@ func (s *collective) outcome() (Status, error) {
 		s.c.rank.putCollective(s)
 	}
 	return emptyStatus, err
-}
-
-// Spoilt messages tell by their size that their sender can not go on, and why.
-// It is a size that the receiver does not expect, but on the same side of the
-// protocol's limit: a short message needs nobody's consent, and a long one is what
-// the protocol optimistic wants for a long receive.
-const (
-	spoiltDied = 37 + iota
-	spoiltOther
-	spoiltSizes = spoiltOther - spoiltDied + 1
-)
-
-// spoiltSize is the size that tells code of messages of another size.
-func spoiltSize(expected, limit, code int) int {
-	switch {
-	case expected-spoiltOther > limit:
-		return expected - code
-	case expected > limit:
-		return expected + code
-	case expected >= spoiltDied && expected <= spoiltOther:
-		return code - spoiltSizes
-	}
-	return code
-}
-
-// spoil returns what to send instead of b.
-func spoil(b []byte, limit int, err error) []byte {
-	code := spoiltOther
-	if errors.Is(err, ErrProcFailed) {
-		code = spoiltDied
-	}
-	if n := spoiltSize(len(b), limit, code); n > len(b) {
-		return make([]byte, n)
-	} else {
-		return b[:n]
-	}
-}
-
-// spoilt returns the reason that a size tells, nil for the size of another
-// message.
-func spoilt(expected, limit, size int) error {
-	switch size {
-	case spoiltSize(expected, limit, spoiltDied):
-		return ErrProcFailed
-	case spoiltSize(expected, limit, spoiltOther):
-		return ErrCount
-	}
-	return nil
-}
-
-// check returns what is wrong with a message that has ended.
-func (s *collective) check(r *variants.Request) error {
-	expected := len(r.Buf)
-	if r.Err == nil && (!r.Recv || r.Status.Size == expected) {
-		return nil
-	}
-	err, do := r.Err, ""
-	received := r.Recv && (err == nil || errors.Is(err, ErrTruncate))
-	switch {
-	case errors.Is(err, ErrProcFailed):
-		do = "see what the launcher says about it"
-	case received:
-		if why := spoilt(expected, s.c.rank.fab.Limit(), r.Status.Size); why != nil {
-			err, do = fmt.Errorf("%w: that rank could not go on", why), "see the error of that rank"
-			break
-		}
-		if err == nil {
-			err = ErrCount
-		}
-		err, do = fmt.Errorf("%w: that rank passed %d bytes", err, r.Status.Size), "all ranks must pass matching counts"
-	}
-	return s.c.fail(s.name, int(r.Peer), noValue, expected, err, do)
 }
