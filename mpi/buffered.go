@@ -97,7 +97,7 @@ func Ibsend[T Element](c *Comm, buf []T, dest, tag int) (*Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Request{c: c, op: "Ibsend", active: true}, nil
+	return &Request{c: c, op: "Ibsend", state: immediate}, nil
 }
 
 func (c *Comm) bsend(op string, d memory, dest, tag int) error {

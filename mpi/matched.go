@@ -2,6 +2,7 @@ package mpi
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"github.com/exanet-mpi/exanet/internal/mem"
@@ -15,13 +16,19 @@ import (
 // Message is a message that Mprobe or Improbe has found and nobody has received
 // (MPI_Message). It must be received, once.
 type Message struct {
-	c  *Comm
-	m  *variants.Message // nil: from ProcNull
-	st Status
+	c    *Comm
+	m    *variants.Message // nil: from ProcNull
+	st   Status
+	gone atomic.Bool // received
 }
 
-// Status describes the message.
-func (m *Message) Status() Status { return m.st }
+// Status describes the message; it is empty if m is nil.
+func (m *Message) Status() Status {
+	if m == nil {
+		return emptyStatus
+	}
+	return m.st
+}
 
 // Mprobe waits for a message that a Recv with these arguments would take, and
 // takes it out of matching (MPI_Mprobe). Later messages match as if it had been
@@ -37,7 +44,7 @@ func (c *Comm) MprobeContext(ctx context.Context, source, tag int) (*Message, St
 	if err != nil {
 		return nil, Status{}, err
 	}
-	return &Message{c, m, st}, st, nil
+	return &Message{c: c, m: m, st: st}, st, nil
 }
 
 // Improbe is Mprobe without waiting (MPI_Improbe). The message is nil if none
@@ -47,7 +54,7 @@ func (c *Comm) Improbe(source, tag int) (*Message, Status, error) {
 	if err != nil || !found {
 		return nil, Status{}, err
 	}
-	return &Message{c, m, st}, st, nil
+	return &Message{c: c, m: m, st: st}, st, nil
 }
 
 // Mrecv receives a message that was found (MPI_Mrecv). If it is longer than buf,
@@ -69,31 +76,32 @@ func imrecv[T Element](m *Message, op string, buf []T) (*Request, error) {
 	if m == nil || m.c == nil {
 		return nil, (*Request)(nil).misuse(op, receivedBefore)
 	}
-	c := m.c
-	if _, err := valid(c, op, buf, ProcNull, 0, true); err != nil {
+	if _, err := valid(m.c, op, buf, ProcNull, 0, true); err != nil {
 		return nil, err
 	}
-	return m.post(op, raw(mem.Bytes(buf))), nil
+	return m.post(op, raw(mem.Bytes(buf)))
 }
 
-func (m *Message) post(op string, d memory) *Request {
+func (m *Message) post(op string, d memory) (*Request, error) {
 	c := m.c
-	m.c = nil
-	q := &Request{c: c, op: op, active: true, null: m.m == nil}
+	if m.gone.Swap(true) {
+		return nil, (&Request{c: c}).misuse(op, receivedBefore)
+	}
+	q := &Request{c: c, op: op, state: immediate, null: m.m == nil}
 	if q.null {
-		return q
+		return q, nil
 	}
 	k := c.rank
 	if s := k.stats; s != nil {
 		defer s.record(op, d.size(), time.Now())
 	}
 	k.mu.Lock()
-	q.m = k.take()
+	q.m, q.state = k.take(), pending
 	q.m.Recv, q.m.Ctx = true, c.p2p
 	k.load(q.m, d)
 	k.proto.PostMatched(&q.m.Request, m.m)
 	k.leave()
 	k.mu.Unlock()
 	m.m = nil
-	return q
+	return q, nil
 }

@@ -131,7 +131,7 @@ func (c *Comm) IbsendData(d Data, dest, tag int) (*Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Request{c: c, op: "IbsendData", active: true}, nil
+	return &Request{c: c, op: "IbsendData", state: immediate}, nil
 }
 
 // IrecvData is Irecv for data of any layout (MPI_Irecv).
@@ -212,7 +212,7 @@ func (m *Message) irecvData(op string, d Data) (*Request, error) {
 	if err := m.c.validData(op, &d, ProcNull, 0, true); err != nil {
 		return nil, err
 	}
-	return m.post(op, d.memory), nil
+	return m.post(op, d.memory)
 }
 
 // CountOf is the number of elements of type t in the message (MPI_Get_count), or

@@ -72,12 +72,13 @@ func (q *Request) Start() error { return startAll("Start", q) }
 func StartAll(reqs ...*Request) error { return startAll("StartAll", reqs...) }
 
 func startAll(op string, reqs ...*Request) error {
+	if len(reqs) == 0 {
+		return nil
+	}
 	for _, q := range reqs {
 		switch {
-		case q == nil || q.fixed == nil:
-			return q.misuse(op, "it is not persistent, or was freed")
-		case q.active:
-			return q.misuse(op, "it is active: wait for it first")
+		case q == nil || q.c == nil:
+			return q.misuse(op, notPersistent)
 		case q.c.rank != reqs[0].c.rank:
 			return q.misuse(op, "the requests belong to different ranks")
 		}
@@ -85,18 +86,23 @@ func startAll(op string, reqs ...*Request) error {
 			return err
 		}
 	}
-	if len(reqs) == 0 {
-		return nil
-	}
 	k := reqs[0].c.rank
 	if s := k.stats; s != nil {
 		defer s.record(op, 0, time.Now())
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	for _, q := range reqs {
+		switch {
+		case q.fixed == nil:
+			return q.misuse(op, notPersistent)
+		case q.phase() != inert:
+			return q.misuse(op, "it is active: wait for it first")
+		}
+	}
 	for i, q := range reqs {
-		if q.active {
-			return q.misuse(op, "it is active: argument "+itoa(i)+" is the same request as an earlier one")
+		if q.fixed == nil || q.phase() != inert {
+			return q.misuse(op, "argument "+itoa(i)+" is the same request as an earlier one, or another goroutine has started or freed it")
 		}
 		if err := q.start(op); err != nil {
 			return err
@@ -106,31 +112,38 @@ func startAll(op string, reqs ...*Request) error {
 	return nil
 }
 
-// start begins a persistent request, with the lock held.
+const notPersistent = "it is not persistent, or was freed"
+
+// start begins a persistent request, with the lock held, which it may release in
+// between.
 func (q *Request) start(op string) error {
 	p, k := q.fixed, q.c.rank
 	if q.s != nil {
 		k.run(q)
 		return nil
 	}
+	q.become(starting)
 	ctx, peer, tag := q.c.p2p, int32(p.peer), int32(p.tag)
 	if p.copy && p.m != nil {
 		if err := k.buffer(q.c, op, p.data, peer, tag); err != nil {
+			q.become(inert)
 			return err
 		}
 	}
-	q.active = true
 	if p.m == nil || p.copy || !p.recv && p.mode == variants.Standard && !p.data.gaps() && k.trySend(ctx, peer, tag, p.data.buf) {
-		return nil // complete at once
+		q.become(immediate)
+		return nil
 	}
 	m := p.m
 	m.Reset()
 	m.Recv, m.Mode, m.Ctx, m.Peer, m.Tag = p.recv, p.mode, ctx, peer, tag
 	k.load(m, p.data)
 	if k.sentPacked(m, p.data) {
+		q.become(immediate)
 		return nil
 	}
 	q.m = m
+	q.become(pending)
 	if p.recv {
 		k.proto.PostRecv(&m.Request)
 	} else {

@@ -1,6 +1,7 @@
 package mpi
 
 import (
+	"sync/atomic"
 	"time"
 
 	"github.com/exanet-mpi/exanet/datatype"
@@ -21,17 +22,38 @@ import (
 // posted or started until Wait, or a Test that succeeds, has returned. Then it
 // is inert, waiting for it again returns an empty Status at once; or inactive,
 // if it is persistent.
+//
+// Several goroutines may use one request: while one is in Wait, WaitContext, Test
+// or Status, others may Cancel it, Wait for it or Test it too. One of those that
+// wait gets its outcome, the others an empty Status, as if they had called later. A
+// call that comes when the request has ended does nothing, or tells so with
+// ErrRequest. What else goroutines do at the same time with one request spoils no
+// other, but may find it before or after the other call: a program orders Start
+// and Free itself, passes a request to one call at a time that waits for any of
+// several, and recycles it when no other goroutine has it.
 type Request struct {
-	m      *pooled
-	s      schedule
-	fixed  *persistent // nil: it is not persistent
-	c      *Comm
-	op     string
-	w      *watch // nil: no call for any of several requests has met it
-	active bool
-	null   bool // a receive from ProcNull
-	over   bool // the schedule has ended; under the rank's lock
+	m     *pooled
+	s     schedule
+	fixed *persistent // nil: it is not persistent
+	c     *Comm
+	op    string
+	w     *watch // nil: no call for any of several requests has met it
+	state uint32 // see inert
+	null  bool   // a receive from ProcNull
+	over  bool   // the schedule has ended; under the rank's lock
 }
+
+// The states of a request. They change with the rank's lock held, but for one
+// change: who waits for an immediate request makes it inert without the lock.
+// Hence they are read and written as atomics, once others can see the request. What
+// else changes in a request is read and written with the lock held alone.
+const (
+	inert     = iota // or inactive
+	recycled         // given back
+	starting         // Start is under way and may have released the lock
+	immediate        // active, but was complete when it was posted
+	pending          // active, and has a message or a schedule
+)
 
 // pooled is a request of the protocol, kept for reuse.
 type pooled struct {
@@ -118,7 +140,7 @@ func (c *Comm) postSend(op string, mode variants.Mode, d memory, dest, tag int) 
 		k.put(m)
 		return q
 	}
-	q.m = m
+	q.m, q.state = m, pending
 	k.proto.PostSend(&m.Request)
 	k.began(m)
 	k.leave()
@@ -137,7 +159,7 @@ func (c *Comm) postRecv(op string, d memory, source, tag int) *Request {
 		q.null = true
 		return q
 	}
-	q.m = k.take()
+	q.m, q.state = k.take(), pending
 	q.m.Recv, q.m.Ctx, q.m.Peer, q.m.Tag = true, c.p2p, int32(source), int32(tag)
 	k.load(q.m, d)
 	k.proto.PostRecv(&q.m.Request)
@@ -150,13 +172,12 @@ func (c *Comm) postRecv(op string, d memory, source, tag int) *Request {
 // collector keeps all of them while the program has one.
 const slabSize = 32
 
-// request returns a new active request.
+// request returns a new request, which is immediate until it is made pending.
 func (k *rank) request(c *Comm, op string) *Request {
 	var q *Request
 	if n := len(k.recycled); n > 0 {
 		q = k.recycled[n-1]
 		k.recycled = k.recycled[:n-1]
-		*q = Request{}
 	} else {
 		if len(k.slab) == 0 {
 			k.slab = make([]Request, slabSize)
@@ -164,7 +185,7 @@ func (k *rank) request(c *Comm, op string) *Request {
 		q = &k.slab[0]
 		k.slab = k.slab[1:]
 	}
-	q.c, q.op, q.active = c, op, true
+	*q = Request{c: c, op: op, state: immediate}
 	return q
 }
 
@@ -180,8 +201,8 @@ func Recycle(reqs ...*Request) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, q := range reqs {
-		if q != nil && q.c != nil && q.c.rank == k && !q.active && q.fixed == nil && q.s == nil {
-			q.c = nil
+		if q != nil && q.c != nil && q.c.rank == k && q.phase() == inert && q.fixed == nil && q.s == nil {
+			q.become(recycled)
 			k.recycled = append(k.recycled, q)
 		}
 	}
@@ -199,14 +220,17 @@ func (k *rank) began(m *pooled) {
 // waited for since.
 func (q *Request) Active() bool { return !q.idle() }
 
-// idle reports whether there is nothing to wait for.
-func (q *Request) idle() bool { return q == nil || !q.active }
+func (q *Request) phase() uint32 { return atomic.LoadUint32(&q.state) }
 
-// immediate reports whether an active request was complete when it was posted.
-// That needs no lock: the request belongs to its owner alone.
-func (q *Request) immediate() bool { return q.m == nil && q.s == nil }
+// become changes the state, with the lock held.
+func (q *Request) become(state uint32) { atomic.StoreUint32(&q.state, state) }
 
-// done reports whether an active request has completed.
+// idle reports whether there is nothing to wait for: without the lock, whether
+// there was.
+func (q *Request) idle() bool { return q == nil || q.phase() < immediate }
+
+// done reports whether a request that was active has completed, or ended
+// meanwhile, with the lock held.
 func (q *Request) done() bool {
 	if q.m != nil {
 		return q.m.Done
@@ -217,7 +241,20 @@ func (q *Request) done() bool {
 // finish ends a completed request and returns its outcome. Unless it is
 // immediate the caller holds the rank's lock.
 func (q *Request) finish() (st Status, err error) {
-	q.active = false
+	switch q.phase() {
+	case immediate:
+		if st = emptyStatus; atomic.CompareAndSwapUint32(&q.state, immediate, inert) && q.null {
+			st = nullStatus
+		}
+		return st, nil
+	case pending:
+	default: // another goroutine has ended it
+		return emptyStatus, nil
+	}
+	if !q.done() {
+		return Status{}, q.misuse(q.op, "another goroutine has started the request again while this one waited for it")
+	}
+	q.become(inert)
 	if q.w != nil {
 		q.unwatch()
 	}
@@ -233,10 +270,6 @@ func (q *Request) finish() (st Status, err error) {
 		if q.fixed == nil {
 			q.s = nil
 		}
-	case q.null:
-		st = nullStatus
-	default:
-		st = emptyStatus
 	}
 	return st, err
 }
@@ -244,6 +277,8 @@ func (q *Request) finish() (st Status, err error) {
 // status is that of a completed request, which is not ended.
 func (q *Request) status() Status {
 	switch {
+	case q.idle():
+		return emptyStatus
 	case q.m != nil:
 		return statusOf(&q.m.Request)
 	case q.null:
@@ -259,20 +294,24 @@ func (q *Request) status() Status {
 // for all the same; its Status tells whether it was cancelled. What is more
 // than one message, a collective for instance, cannot be cancelled.
 func (q *Request) Cancel() error {
-	switch {
-	case q.idle():
-		return q.misuse("Cancel", "it has completed and was waited for, or was not started")
-	case q.s != nil:
-		return q.misuse("Cancel", "only sends and receives can be taken back")
-	case q.immediate():
-		return nil
+	if q.idle() {
+		return q.misuse("Cancel", inertAlready)
 	}
 	k := q.c.rank
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	q.cancel()
+	switch {
+	case q.idle():
+		return q.misuse("Cancel", inertAlready)
+	case q.m != nil:
+		q.cancel()
+	case q.s != nil:
+		return q.misuse("Cancel", "only sends and receives can be taken back")
+	}
 	return nil
 }
+
+const inertAlready = "it has completed and was waited for, or was not started"
 
 // cancel asks for a message to be taken back, with the lock held.
 func (q *Request) cancel() {
@@ -292,14 +331,22 @@ func (q *Request) cancel() {
 // completes all the same, without anyone being told: Finalize waits for the
 // sends. The buffer belongs to the request until then, of a receive too, for
 // which only the arrival of later messages tells. A persistent request can not
-// be started again.
+// be started again. A collective may be freed while it is under way, which MPI
+// forbids: it goes on, and as nothing tells when it has ended its buffers must not
+// be used again.
 func (q *Request) Free() error {
-	if q == nil || q.c == nil || !q.active && q.fixed == nil {
-		return q.misuse("Free", "it has completed and was waited for, or was freed before")
+	if q == nil || q.c == nil {
+		return q.misuse("Free", "there is none")
 	}
 	k := q.c.rank
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	switch {
+	case q.phase() == starting:
+		return q.misuse("Free", "another goroutine starts it: free it later")
+	case q.idle() && q.fixed == nil:
+		return q.misuse("Free", "it has completed and was waited for, or was freed before")
+	}
 	if q.w != nil {
 		q.unwatch()
 	}
@@ -316,7 +363,9 @@ func (q *Request) Free() error {
 	}
 	// The protocol keeps a receive until it completes, the progress engine a
 	// schedule, to which it comes by q.s.
-	q.m, q.fixed, q.active = nil, nil, false
+	q.m, q.fixed = nil, nil
+	q.become(inert)
+	k.nudge()
 	return nil
 }
 

@@ -22,7 +22,8 @@ type schedule interface {
 
 // run begins the schedule of a request, with the lock held.
 func (k *rank) run(q *Request) {
-	q.active, q.over = true, false
+	q.over = false
+	q.become(pending)
 	q.s.requests().Owner = q
 	q.s.begin()
 	k.underWay++

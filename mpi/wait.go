@@ -12,7 +12,7 @@ func (q *Request) Wait() (Status, error) {
 	if q.idle() {
 		return emptyStatus, nil
 	}
-	if q.immediate() {
+	if q.phase() == immediate {
 		return q.finish()
 	}
 	k := q.c.rank
@@ -39,7 +39,7 @@ func (q *Request) Wait() (Status, error) {
 // done. A collective cannot be taken back: it goes on, still active, when
 // WaitContext returns the error of ctx.
 func (q *Request) WaitContext(ctx context.Context) (Status, error) {
-	if q.idle() || q.immediate() || ctx.Done() == nil {
+	if q.idle() || q.phase() == immediate || ctx.Done() == nil {
 		return q.Wait()
 	}
 	k := q.c.rank
@@ -54,7 +54,7 @@ func (q *Request) WaitContext(ctx context.Context) (Status, error) {
 	given := false // up, but only a schedule is left at once
 	k.waitContext(ctx, func() bool { return q.done() || given && q.s != nil }, func() {
 		given = true
-		if q.m != nil {
+		if q.phase() == pending && q.m != nil {
 			q.cancel()
 		}
 	})
