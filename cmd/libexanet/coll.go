@@ -69,31 +69,32 @@ func (a *args) op(op, t uintptr) mpi.Op {
 	return o
 }
 
-// ints reads an array with one number for each rank, of 64 bits if large.
-func (a *args) ints(p unsafe.Pointer, large int32) []int {
+// ints reads an array of n numbers, of 64 bits if large.
+func ints(p unsafe.Pointer, n int, large int32) []int {
 	if p == nil {
 		return nil
 	}
-	n := make([]int, a.ranks)
-	for i := range n {
+	v := make([]int, n)
+	for i := range v {
 		if large != 0 {
-			n[i] = int(unsafe.Slice((*int64)(p), a.ranks)[i])
+			v[i] = int(unsafe.Slice((*int64)(p), n)[i])
 		} else {
-			n[i] = int(unsafe.Slice((*int32)(p), a.ranks)[i])
+			v[i] = int(unsafe.Slice((*int32)(p), n)[i])
 		}
 	}
-	return n
+	return v
 }
 
-func (a *args) vector(base unsafe.Pointer, counts, displs unsafe.Pointer, t uintptr, large int32) mpi.Vector {
-	return mpi.Vector{Base: base, Counts: a.ints(counts, large), Displs: a.ints(displs, large), Type: a.datatype(t)}
+// vector is a block for each of n ranks.
+func (a *args) vector(n int, base unsafe.Pointer, counts, displs unsafe.Pointer, t uintptr, large int32) mpi.Vector {
+	return mpi.Vector{Base: base, Counts: ints(counts, n, large), Displs: ints(displs, n, large), Type: a.datatype(t)}
 }
 
-// each is vector with a datatype for each rank.
-func (a *args) each(base unsafe.Pointer, counts, displs, types unsafe.Pointer, large int32) mpi.Vector {
-	v := mpi.Vector{Base: base, Counts: a.ints(counts, large), Displs: a.ints(displs, large), Types: make([]*datatype.Type, a.ranks)}
-	for i, t := range unsafe.Slice((*C.MPI_Datatype)(types), a.ranks) {
-		if v.Counts[i] == 0 {
+// each is vector with a datatype for each rank, and displacements in bytes.
+func (a *args) each(base unsafe.Pointer, counts, displs []int, types unsafe.Pointer) mpi.Vector {
+	v := mpi.Vector{Base: base, Counts: counts, Displs: displs, Types: make([]*datatype.Type, len(counts))}
+	for i, t := range unsafe.Slice((*C.MPI_Datatype)(types), len(counts)) {
+		if counts[i] == 0 {
 			v.Types[i] = datatype.Byte // what is not looked at need not be valid
 		} else {
 			v.Types[i] = a.datatype(uintptr(t))
@@ -143,7 +144,7 @@ func exanet_Gatherv(out unsafe.Pointer, outcount int64, outtype uintptr, in, inc
 	return collective(comm, form, req, func(c *mpi.Comm, a *args) mpi.DataCall {
 		var recv mpi.Vector
 		if c.Rank() == int(root) {
-			recv = a.vector(in, incounts, displs, intype, large)
+			recv = a.vector(a.ranks, in, incounts, displs, intype, large)
 		}
 		return c.GathervData(a.view(out, outcount, outtype), recv, int(root))
 	})
@@ -165,7 +166,7 @@ func exanet_Scatterv(out, outcounts, displs unsafe.Pointer, outtype uintptr, in 
 	return collective(comm, form, req, func(c *mpi.Comm, a *args) mpi.DataCall {
 		var send mpi.Vector
 		if c.Rank() == int(root) {
-			send = a.vector(out, outcounts, displs, outtype, large)
+			send = a.vector(a.ranks, out, outcounts, displs, outtype, large)
 		}
 		return c.ScattervData(send, a.view(in, incount, intype), int(root))
 	})
@@ -181,7 +182,7 @@ func exanet_Allgather(out unsafe.Pointer, outcount int64, outtype uintptr, in un
 //export exanet_Allgatherv
 func exanet_Allgatherv(out unsafe.Pointer, outcount int64, outtype uintptr, in, incounts, displs unsafe.Pointer, intype uintptr, comm uintptr, form int32, req unsafe.Pointer, large int32) int64 {
 	return collective(comm, form, req, func(c *mpi.Comm, a *args) mpi.DataCall {
-		return c.AllgathervData(a.view(out, outcount, outtype), a.vector(in, incounts, displs, intype, large))
+		return c.AllgathervData(a.view(out, outcount, outtype), a.vector(a.ranks, in, incounts, displs, intype, large))
 	})
 }
 
@@ -197,9 +198,9 @@ func exanet_Alltoallv(out, outcounts, outdispls unsafe.Pointer, outtype uintptr,
 	return collective(comm, form, req, func(c *mpi.Comm, a *args) mpi.DataCall {
 		var send mpi.Vector // without counts: in place
 		if uintptr(out) != inPlace {
-			send = a.vector(out, outcounts, outdispls, outtype, large)
+			send = a.vector(a.ranks, out, outcounts, outdispls, outtype, large)
 		}
-		return c.AlltoallvData(send, a.vector(in, incounts, indispls, intype, large))
+		return c.AlltoallvData(send, a.vector(a.ranks, in, incounts, indispls, intype, large))
 	})
 }
 
@@ -208,9 +209,9 @@ func exanet_Alltoallw(out, outcounts, outdispls, outtypes, in, incounts, indispl
 	return collective(comm, form, req, func(c *mpi.Comm, a *args) mpi.DataCall {
 		var send mpi.Vector // without counts: in place
 		if uintptr(out) != inPlace {
-			send = a.each(out, outcounts, outdispls, outtypes, large)
+			send = a.each(out, ints(outcounts, a.ranks, large), ints(outdispls, a.ranks, large), outtypes)
 		}
-		return c.AlltoallvData(send, a.each(in, incounts, indispls, intypes, large))
+		return c.AlltoallvData(send, a.each(in, ints(incounts, a.ranks, large), ints(indispls, a.ranks, large), intypes))
 	})
 }
 
@@ -235,7 +236,7 @@ func exanet_Allreduce(out, in unsafe.Pointer, count int64, t, op, comm uintptr, 
 //export exanet_Reduce_scatter
 func exanet_Reduce_scatter(out, in, counts unsafe.Pointer, t, op, comm uintptr, form int32, req unsafe.Pointer, large int32) int64 {
 	return collective(comm, form, req, func(c *mpi.Comm, a *args) mpi.DataCall {
-		return c.ReduceScatterData(out, in, uintptr(out) == inPlace, a.ints(counts, large), a.datatype(t), a.op(op, t))
+		return c.ReduceScatterData(out, in, uintptr(out) == inPlace, ints(counts, a.ranks, large), a.datatype(t), a.op(op, t))
 	})
 }
 

@@ -76,6 +76,9 @@ func exanet_adopt(parent uintptr, made unsafe.Pointer, tag int32) int64 {
 	} else {
 		c, err = of.CreateGroup(g, int(tag))
 	}
+	if err == nil {
+		c, err = shaped(handle, c)
+	}
 	if err != nil {
 		return result(parent, err)
 	}

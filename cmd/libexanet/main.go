@@ -11,7 +11,7 @@
 //	comm.go      communicators of ours beside the host's
 //	datatype.go  datatypes, read off the host's
 //	op.go        operators
-//	p2p.go, probe.go, coll.go  the calls
+//	p2p.go, probe.go, coll.go, neighbour.go  the calls
 //	request.go   handles of requests and messages
 //	wait.go, waitmany.go, waitany.go  waiting, for the host's requests too
 //	status.go    statuses and error codes as the host has them

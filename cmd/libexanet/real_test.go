@@ -76,6 +76,7 @@ func TestProgramsSeeTheSame(t *testing.T) {
 	}{
 		{"p2p", nil}, {"wait", nil}, {"probe", nil}, {"types", nil}, {"comm", nil},
 		{"coll", []string{"0"}}, {"coll", []string{"1"}}, {"coll", []string{"2"}},
+		{"neighbour", []string{"0"}}, {"neighbour", []string{"1"}}, {"neighbour", []string{"2"}},
 		{"ops", nil}, {"errors", nil}, {"onesided", nil}, {"large", nil}, {"fortran", nil}, {"guest", nil},
 		{"threads", []string{"65536"}},
 	} {
