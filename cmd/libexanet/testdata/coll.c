@@ -96,7 +96,7 @@ int main(int argc, char **argv)
 		CALL(Alltoallv, out, counts, outdispls, MPI_INT, in, outcounts, displs, MPI_INT, w);
 		CALL(Alltoallw, out, counts, outbytes, types, in, outcounts, bytes, types, w);
 		CALL(Reduce, out, in, n, MPI_INT, MPI_SUM, root, w);
-		if (root == 0) /* MPICH 4.0.2 crashes in place at another root */
+		if (root == 0) /* MPICH 4.0.2 crashes in place at another root, with long vectors */
 			CALL(Reduce, atroot ? MPI_IN_PLACE : out, atroot ? out : in, n, MPI_INT, MPI_MAX, root, w);
 		CALL(Allreduce, out, in, n, MPI_INT, MPI_SUM, w);
 		CALL(Allreduce, MPI_IN_PLACE, out, n, MPI_INT, MPI_MIN, w);
