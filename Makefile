@@ -45,7 +45,7 @@ PRELOAD = cmd/libexanet
 preload:
 	mkdir -p bin
 	$(GO) run ./$(PRELOAD)/generate $(PRELOAD)/functions.txt >bin/entries.c
-	$(CC) $(MPICH_FLAGS) -Wextra -fPIC -shared -I$(PRELOAD)/entry \
+	$(CC) $(MPICH_FLAGS) -Wextra -fexceptions -fPIC -shared -I$(PRELOAD)/entry \
 		-DEXANET_HOST_LIBRARY='"libmpich.so.12"' -DEXANET_GO_PART='"libexanet-mpich-go.so"' \
 		-o bin/libexanet-mpich.so $(PRELOAD)/entry/entry.c bin/entries.c -ldl
 	CGO_ENABLED=1 CGO_CFLAGS="$(MPICH_FLAGS)" CGO_LDFLAGS=-lmpich \

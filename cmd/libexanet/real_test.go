@@ -57,10 +57,11 @@ func library(t *testing.T) string {
 // compile builds a program of testdata.
 func compile(t *testing.T, name string) string {
 	t.Helper()
-	compiler, source := "mpicc.mpich", filepath.Join("testdata", name+".c")
-	if _, err := os.Stat(source); err != nil {
-		compiler, source = "mpifort.mpich", filepath.Join("testdata", name+".f90")
-	}
+	sources, err := filepath.Glob(filepath.Join("testdata", name+".*"))
+	require.NoError(t, err)
+	require.Len(t, sources, 1)
+	source := sources[0]
+	compiler := map[string]string{".c": "mpicc.mpich", ".cc": "mpicxx.mpich", ".f90": "mpifort.mpich"}[filepath.Ext(source)]
 	program := filepath.Join(t.TempDir(), name)
 	out, err := exec.Command(compiler, "-O1", "-w", "-pthread", "-o", program, source).CombinedOutput()
 	require.NoError(t, err, string(out))
@@ -77,7 +78,7 @@ func TestProgramsSeeTheSame(t *testing.T) {
 		{"p2p", nil}, {"wait", nil}, {"probe", nil}, {"types", nil}, {"comm", nil},
 		{"coll", []string{"0"}}, {"coll", []string{"1"}}, {"coll", []string{"2"}},
 		{"neighbour", []string{"0"}}, {"neighbour", []string{"1"}}, {"neighbour", []string{"2"}},
-		{"ops", nil}, {"errors", nil}, {"onesided", nil}, {"large", nil}, {"fortran", nil}, {"guest", nil},
+		{"ops", nil}, {"errors", nil}, {"onesided", nil}, {"large", nil}, {"fortran", nil}, {"guest", nil}, {"throws", nil},
 		{"threads", []string{"65536"}},
 	} {
 		t.Run(strings.Join(append([]string{c.name}, c.args...), " "), func(t *testing.T) {
