@@ -16,20 +16,45 @@ import (
 // without an error, so that nothing in a gap is ever written.
 
 // DataCall is a collective that has been described and can be made once, in one
-// of its three forms.
+// of its three forms: ErrRequest is what comes of making it again. A mistake in the
+// description is the error of all forms.
 type DataCall struct {
-	x   *collective
-	err error
+	x    *collective
+	turn uint32 // of x
+	err  error
+}
+
+// described ends the description of a call.
+func described(x *collective, err error) DataCall {
+	if err != nil {
+		x.refuse()
+		return DataCall{err: err}
+	}
+	return DataCall{x: x, turn: x.turn.Load()}
+}
+
+// once returns the description, to the first who asks for it: afterwards it may
+// be that of another call.
+func (d DataCall) once() (*collective, error) {
+	switch {
+	case d.err != nil:
+		return nil, d.err
+	case d.x == nil:
+		return nil, (*Comm)(nil).fail("DataCall", noValue, noValue, noValue, fmt.Errorf("%w: it describes no call", ErrRequest), "take what BcastData and its like return")
+	case !d.x.turn.CompareAndSwap(d.turn, d.turn+1):
+		return nil, (*Comm)(nil).fail("DataCall", noValue, noValue, noValue, fmt.Errorf("%w: the call has been made already", ErrRequest), "describe it for each time, or start a persistent request")
+	}
+	return d.x, nil
 }
 
 // Do makes the call and returns when it has ended.
-func (d DataCall) Do() error { return block(d.x, d.err) }
+func (d DataCall) Do() error { return block(d.once()) }
 
 // Begin begins the call; the Request must be waited for.
-func (d DataCall) Begin() (*Request, error) { return begin(d.x, d.err) }
+func (d DataCall) Begin() (*Request, error) { return begin(d.once()) }
 
 // Init makes a persistent request of the call.
-func (d DataCall) Init() (*Request, error) { return persist(d.x, d.err) }
+func (d DataCall) Init() (*Request, error) { return persist(d.once()) }
 
 // InPlace instead of the send data says that the input is in the receive data
 // (MPI_IN_PLACE); at the root of a scatter, instead of the receive data, that
@@ -87,15 +112,46 @@ func (c *Comm) onData(name string, op coll.Collective, data ...datatype.View) (*
 }
 
 func (x *collective) validData(v datatype.View) error {
+	if err := x.validBlock(v); err != nil {
+		return err
+	}
+	if from, to := v.Span(); v.Base == nil && to > from && from < nullPage {
+		return x.c.fail(x.name, noValue, noValue, v.Size(), fmt.Errorf("%w: there are no data at address %d", ErrArg, from), "give the memory of the data")
+	}
+	return nil
+}
+
+// validBlock is validData wherever the data lie.
+func (x *collective) validBlock(v datatype.View) error {
 	switch {
 	case inPlace(v):
 		return x.c.fail(x.name, noValue, noValue, noValue, fmt.Errorf("%w: InPlace", ErrArg), "only the calls and ranks that MPI names may be in place")
 	case v.Count < 0:
 		return x.miscounted(noValue, "the number of elements is negative: "+itoa(v.Count))
-	case v.Type == nil && v.Count > 0:
-		return x.c.fail(x.name, noValue, noValue, noValue, ErrType, "give the datatype of the data")
+	case unmade(v.Type):
+		return x.untyped()
+	}
+	_, extent := v.Type.Extent()
+	if n := max(extent, -extent, v.Type.Size()); n > 0 && v.Count > farthest/n/x.Ranks {
+		return x.miscounted(noValue, "so many elements are in no memory: "+itoa(v.Count))
 	}
 	return nil
+}
+
+// Data of all ranks together span no more than farthest bytes, and none of them lie
+// at addresses below nullPage.
+const (
+	farthest = 1 << 60
+	nullPage = 4096
+)
+
+// unmade reports whether there is no type: none of package datatype's making.
+func unmade(t *datatype.Type) bool {
+	return t == nil || t.Envelope().Combiner == 0
+}
+
+func (x *collective) untyped() error {
+	return x.c.fail(x.name, noValue, noValue, noValue, &dataError{ErrType, "the data have no type"}, "give the datatype of the data")
 }
 
 // place checks data which may be InPlace if allowed.
@@ -142,11 +198,14 @@ func (x *collective) blocks(v Vector, n int, what string, in, out bool, skip fun
 		if v.Types != nil {
 			b.Type = v.Types[i]
 		}
-		if err := x.validData(b); err != nil || count < 0 {
-			return nil, x.miscounted(noValue, "block "+itoa(i)+" of "+what+" has no type, or a negative count: "+itoa(count))
+		if count < 0 {
+			return nil, x.miscounted(noValue, "the count of block "+itoa(i)+" of "+what+" is negative: "+itoa(count))
+		}
+		if err := x.validBlock(b); err != nil {
+			return nil, err
 		}
 		unit := 1
-		if v.Types == nil && b.Type != nil {
+		if v.Types == nil {
 			_, unit = b.Type.Extent()
 		}
 		if v.Displs != nil {

@@ -16,7 +16,7 @@ func (c *Comm) BcastData(data datatype.View, root int) DataCall {
 	if err == nil {
 		x.Recv = x.packed(data, x.Rank == root, x.Rank != root)
 	}
-	return DataCall{x, err}
+	return described(x, err)
 }
 
 // GatherData collects the send data of all ranks at rank root (MPI_Gather). recv
@@ -34,13 +34,13 @@ func (c *Comm) GatherData(send, recv datatype.View, root int) DataCall {
 		err = x.validData(recv)
 	}
 	if err != nil {
-		return DataCall{x, err}
+		return described(x, err)
 	}
 	if x.Rank == root {
 		x.RecvBlocks = blocksOf(recv)
 		x.Recv = x.packed(times(recv, x.Ranks), x.InPlace, true)
 	}
-	return DataCall{x, x.sending(send, recv)}
+	return described(x, x.sending(send, recv))
 }
 
 // sending takes the send data of a call, which are as long as a block of recv if
@@ -66,21 +66,21 @@ func (c *Comm) GathervData(send datatype.View, recv Vector, root int) DataCall {
 		err = x.place(send, x.Rank == root)
 	}
 	if err != nil {
-		return DataCall{x, err}
+		return described(x, err)
 	}
 	if x.Rank == root {
 		own := func(i int) bool { return i == root && x.InPlace }
 		if x.RecvBlocks.Each, err = x.blocks(recv, x.Ranks, "recv", false, true, own); err != nil {
-			return DataCall{x, err}
+			return described(x, err)
 		}
 		if !x.InPlace && send.Size() != len(x.RecvBlocks.Each[root]) {
-			return DataCall{x, x.miscounted(send.Size(), "send data of the root must be as long as its block")}
+			return described(x, x.miscounted(send.Size(), "send data of the root must be as long as its block"))
 		}
 	}
 	if !x.InPlace {
 		x.Send = x.packed(send, true, false)
 	}
-	return DataCall{x, nil}
+	return described(x, nil)
 }
 
 // ScatterData deals out the send data of rank root (MPI_Scatter). send is the
@@ -98,19 +98,19 @@ func (c *Comm) ScatterData(send, recv datatype.View, root int) DataCall {
 		err = x.validData(send)
 	}
 	if err != nil {
-		return DataCall{x, err}
+		return described(x, err)
 	}
 	if x.Rank == root {
 		x.SendBlocks = blocksOf(send)
 		x.Send = x.packed(times(send, x.Ranks), true, false)
 		if !x.InPlace && recv.Size() != send.Size() {
-			return DataCall{x, x.miscounted(send.Size(), fmt.Sprintf("a block to be sent must be as long as the receive data, %d bytes", recv.Size()))}
+			return described(x, x.miscounted(send.Size(), fmt.Sprintf("a block to be sent must be as long as the receive data, %d bytes", recv.Size())))
 		}
 	}
 	if !x.InPlace {
 		x.Recv = x.packed(recv, false, true)
 	}
-	return DataCall{x, nil}
+	return described(x, nil)
 }
 
 // ScattervData is ScatterData with blocks of different sizes (MPI_Scatterv).
@@ -123,20 +123,20 @@ func (c *Comm) ScattervData(send Vector, recv datatype.View, root int) DataCall 
 		err = x.place(recv, x.Rank == root)
 	}
 	if err != nil {
-		return DataCall{x, err}
+		return described(x, err)
 	}
 	if x.Rank == root {
 		if x.SendBlocks.Each, err = x.blocks(send, x.Ranks, "send", true, false, nil); err != nil {
-			return DataCall{x, err}
+			return described(x, err)
 		}
 		if !x.InPlace && recv.Size() != len(x.SendBlocks.Each[root]) {
-			return DataCall{x, x.miscounted(recv.Size(), "receive data of the root must be as long as its block")}
+			return described(x, x.miscounted(recv.Size(), "receive data of the root must be as long as its block"))
 		}
 	}
 	if !x.InPlace {
 		x.Recv = x.packed(recv, false, true)
 	}
-	return DataCall{x, nil}
+	return described(x, nil)
 }
 
 // AllgatherData collects the send data of all ranks at every rank
@@ -148,11 +148,11 @@ func (c *Comm) AllgatherData(send, recv datatype.View) DataCall {
 		err = x.place(send, true)
 	}
 	if err != nil {
-		return DataCall{x, err}
+		return described(x, err)
 	}
 	x.RecvBlocks = blocksOf(recv)
 	x.Recv = x.packed(times(recv, x.Ranks), x.InPlace, true)
-	return DataCall{x, x.sending(send, recv)}
+	return described(x, x.sending(send, recv))
 }
 
 // AllgathervData is AllgatherData with blocks of different sizes
@@ -163,19 +163,19 @@ func (c *Comm) AllgathervData(send datatype.View, recv Vector) DataCall {
 		err = x.place(send, true)
 	}
 	if err != nil {
-		return DataCall{x, err}
+		return described(x, err)
 	}
 	if x.RecvBlocks.Each, err = x.blocks(recv, x.Ranks, "recv", x.InPlace, true, nil); err != nil {
-		return DataCall{x, err}
+		return described(x, err)
 	}
 	if x.InPlace {
-		return DataCall{x, nil}
+		return described(x, nil)
 	}
 	if send.Size() != len(x.RecvBlocks.Each[x.Rank]) {
-		return DataCall{x, x.miscounted(send.Size(), "send data must be as long as the caller's block")}
+		return described(x, x.miscounted(send.Size(), "send data must be as long as the caller's block"))
 	}
 	x.Send = x.packed(send, true, false)
-	return DataCall{x, nil}
+	return described(x, nil)
 }
 
 // AlltoallData sends a block to every rank and receives one from every rank
@@ -187,19 +187,19 @@ func (c *Comm) AlltoallData(send, recv datatype.View) DataCall {
 		err = x.place(send, true)
 	}
 	if err != nil {
-		return DataCall{x, err}
+		return described(x, err)
 	}
 	x.RecvBlocks = blocksOf(recv)
 	x.Recv = x.packed(times(recv, x.Ranks), x.InPlace, true)
 	if x.InPlace {
-		return DataCall{x, nil}
+		return described(x, nil)
 	}
 	if send.Size() != recv.Size() {
-		return DataCall{x, x.miscounted(recv.Size(), fmt.Sprintf("blocks to be received must be as long as those sent, %d bytes", send.Size()))}
+		return described(x, x.miscounted(recv.Size(), fmt.Sprintf("blocks to be received must be as long as those sent, %d bytes", send.Size())))
 	}
 	x.SendBlocks = blocksOf(send)
 	x.Send = x.packed(times(send, x.Ranks), true, false)
-	return DataCall{x, nil}
+	return described(x, nil)
 }
 
 // AlltoallvData is AlltoallData with blocks of different sizes (MPI_Alltoallv,
@@ -207,19 +207,19 @@ func (c *Comm) AlltoallData(send, recv datatype.View) DataCall {
 func (c *Comm) AlltoallvData(send, recv Vector) DataCall {
 	x, err := c.onData("Alltoallv", coll.Alltoallv)
 	if err != nil {
-		return DataCall{x, err}
+		return described(x, err)
 	}
 	if recv.Types != nil {
 		x.Op, x.name = coll.Alltoallw, "Alltoallw"
 	}
 	x.InPlace = send.Counts == nil
 	if x.RecvBlocks.Each, err = x.blocks(recv, x.Ranks, "recv", x.InPlace, true, nil); err != nil || x.InPlace {
-		return DataCall{x, err}
+		return described(x, err)
 	}
 	if x.SendBlocks.Each, err = x.blocks(send, x.Ranks, "send", true, false, nil); err == nil && len(x.SendBlocks.Each[x.Rank]) != len(x.RecvBlocks.Each[x.Rank]) {
 		err = x.miscounted(noValue, "what a rank sends to itself must be as long as what it receives from itself")
 	}
-	return DataCall{x, err}
+	return described(x, err)
 }
 
 // near is onData for a call among neighbours.
@@ -240,12 +240,12 @@ func (x *collective) absent(i int) bool { return x.Sources[i] < 0 }
 func (c *Comm) NeighbourAllgatherData(send, recv datatype.View) DataCall {
 	x, err := c.near("NeighbourAllgather", coll.NeighborAllgather, send, recv)
 	if err != nil {
-		return DataCall{x, err}
+		return described(x, err)
 	}
 	x.RecvBlocks = blocksOf(recv)
 	x.Recv = x.packed(times(recv, len(x.Sources)), true, true)
 	x.Send = x.packed(send, true, false)
-	return DataCall{x, nil}
+	return described(x, nil)
 }
 
 // NeighbourAllgathervData is NeighbourAllgatherData with blocks of different
@@ -253,11 +253,11 @@ func (c *Comm) NeighbourAllgatherData(send, recv datatype.View) DataCall {
 func (c *Comm) NeighbourAllgathervData(send datatype.View, recv Vector) DataCall {
 	x, err := c.near("NeighbourAllgatherv", coll.NeighborAllgatherv, send)
 	if err != nil {
-		return DataCall{x, err}
+		return described(x, err)
 	}
 	x.RecvBlocks.Each, err = x.blocks(recv, len(x.Sources), "recv", false, true, x.absent)
 	x.Send = x.packed(send, true, false)
-	return DataCall{x, err}
+	return described(x, err)
 }
 
 // NeighbourAlltoallData sends a block to each neighbour and receives one from
@@ -266,12 +266,12 @@ func (c *Comm) NeighbourAllgathervData(send datatype.View, recv Vector) DataCall
 func (c *Comm) NeighbourAlltoallData(send, recv datatype.View) DataCall {
 	x, err := c.near("NeighbourAlltoall", coll.NeighborAlltoall, send, recv)
 	if err != nil {
-		return DataCall{x, err}
+		return described(x, err)
 	}
 	x.SendBlocks, x.RecvBlocks = blocksOf(send), blocksOf(recv)
 	x.Recv = x.packed(times(recv, len(x.Sources)), true, true)
 	x.Send = x.packed(times(send, len(x.Dests)), true, false)
-	return DataCall{x, nil}
+	return described(x, nil)
 }
 
 // NeighbourAlltoallvData is NeighbourAlltoallData with blocks of different sizes
@@ -279,7 +279,7 @@ func (c *Comm) NeighbourAlltoallData(send, recv datatype.View) DataCall {
 func (c *Comm) NeighbourAlltoallvData(send, recv Vector) DataCall {
 	x, err := c.near("NeighbourAlltoallv", coll.NeighborAlltoallv)
 	if err != nil {
-		return DataCall{x, err}
+		return described(x, err)
 	}
 	if recv.Types != nil {
 		x.Op, x.name = coll.NeighborAlltoallw, "NeighbourAlltoallw"
@@ -287,5 +287,5 @@ func (c *Comm) NeighbourAlltoallvData(send, recv Vector) DataCall {
 	if x.RecvBlocks.Each, err = x.blocks(recv, len(x.Sources), "recv", false, true, x.absent); err == nil {
 		x.SendBlocks.Each, err = x.blocks(send, len(x.Dests), "send", true, false, nil)
 	}
-	return DataCall{x, err}
+	return described(x, err)
 }

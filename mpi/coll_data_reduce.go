@@ -23,8 +23,8 @@ type scale struct {
 func (x *collective) reduceData(op Op, t *datatype.Type) (sc scale, err error) {
 	x.Commute = op.commute
 	switch {
-	case t == nil:
-		return sc, nil // no elements
+	case unmade(t):
+		return sc, x.untyped()
 	case op.raw != nil:
 		if sc = imageOf(t); sc.t == nil {
 			return sc, x.refused(op)
@@ -45,7 +45,7 @@ func (x *collective) reduceData(op Op, t *datatype.Type) (sc scale, err error) {
 }
 
 func (x *collective) refused(op Op) error {
-	return x.c.fail(x.name, noValue, noValue, noValue, ErrOp, op.name+" does not take elements of this datatype")
+	return x.c.fail(x.name, noValue, noValue, noValue, ErrOp, op.refusal())
 }
 
 // imageOf is how an operator of NewOpFunc sees elements of t: as they are, unless
@@ -62,15 +62,15 @@ func imageOf(t *datatype.Type) scale {
 	origin := max(0, -first)
 	elem := (max(origin+first+span, origin+1) + align - 1) / align * align
 	apart, err := datatype.Resized(t, first, elem)
-	if err != nil || elem > farthest {
+	if err != nil || elem > widest {
 		return scale{}
 	}
 	return scale{t: apart, units: 1, elem: elem, origin: origin}
 }
 
-// farthest is the number of bytes over which the data of an element of a user
+// widest is the number of bytes over which the data of an element of a user
 // operator may be scattered.
-const farthest = 1 << 30
+const widest = 1 << 30
 
 // operand returns the elements of data as the reducer takes them.
 func (x *collective) operand(v datatype.View, sc scale, in, out bool) []byte {
@@ -84,6 +84,19 @@ func (x *collective) operand(v datatype.View, sc scale, in, out bool) []byte {
 	image := datatype.View{Base: unsafe.Add(unsafe.Pointer(unsafe.SliceData(b)), sc.origin), Count: v.Count * sc.units, Type: sc.t}
 	x.pieces = append(x.pieces, piece{v, image, in, out})
 	return b
+}
+
+// alike reports whether equally many bytes of two types are the same elements to an
+// operator.
+func alike(a, b *datatype.Type) bool {
+	if a.Kind() != 0 || b.Kind() != 0 {
+		return a.Kind() == b.Kind()
+	}
+	return a.Size() == b.Size() && a.Elements() == b.Elements()
+}
+
+func (x *collective) different() error {
+	return x.c.fail(x.name, noValue, noValue, noValue, &dataError{ErrType, "send and receive data are of different types"}, "give data of the same elements")
 }
 
 // reduceInto describes a reduction of send into recv, which is as long. takes says
@@ -110,6 +123,8 @@ func (c *Comm) reduceInto(name string, which coll.Collective, send, recv datatyp
 	switch {
 	case x.InPlace:
 		x.Recv = x.operand(recv, sc, true, result)
+	case takes && !alike(send.Type, recv.Type):
+		return x, x.different()
 	case takes && recv.Size() != send.Size():
 		return x, x.miscounted(recv.Size(), "receive data must be as long as send data")
 	default:
@@ -129,21 +144,21 @@ func (c *Comm) ReduceData(send, recv datatype.View, op Op, root int) DataCall {
 	if err == nil {
 		err = x.rooted(root)
 	}
-	return DataCall{x, err}
+	return described(x, err)
 }
 
 // AllreduceData combines the send data of all ranks into recv of every rank
 // (MPI_Allreduce). send may be InPlace.
 func (c *Comm) AllreduceData(send, recv datatype.View, op Op) DataCall {
 	x, err := c.reduceInto("Allreduce", coll.Allreduce, send, recv, op, true, true)
-	return DataCall{x, err}
+	return described(x, err)
 }
 
 // ScanData combines the send data of the ranks up to the caller into recv
 // (MPI_Scan). send may be InPlace.
 func (c *Comm) ScanData(send, recv datatype.View, op Op) DataCall {
 	x, err := c.reduceInto("Scan", coll.Scan, send, recv, op, true, true)
-	return DataCall{x, err}
+	return described(x, err)
 }
 
 // ExscanData is ScanData without the caller's own data (MPI_Exscan). recv of rank
@@ -151,7 +166,7 @@ func (c *Comm) ScanData(send, recv datatype.View, op Op) DataCall {
 func (c *Comm) ExscanData(send, recv datatype.View, op Op) DataCall {
 	result := c != nil && c.rank != nil && c.Rank() > 0
 	x, err := c.reduceInto("Exscan", coll.Exscan, send, recv, op, true, result)
-	return DataCall{x, err}
+	return described(x, err)
 }
 
 // ReduceScatterData combines the send data of all ranks and deals the result out:
@@ -160,14 +175,14 @@ func (c *Comm) ExscanData(send, recv datatype.View, op Op) DataCall {
 func (c *Comm) ReduceScatterData(send, recv unsafe.Pointer, inPlace bool, counts []int, t *datatype.Type, op Op) DataCall {
 	x, err := c.onData("ReduceScatter", coll.ReduceScatter)
 	if err != nil {
-		return DataCall{x, err}
+		return described(x, err)
 	}
 	total, err := x.total(counts)
 	if err != nil {
-		return DataCall{x, err}
+		return described(x, err)
 	}
 	x.RecvBlocks = coll.Blocks{Counts: counts}
-	return DataCall{x, x.scattered(send, recv, inPlace, total, counts[x.Rank], t, op)}
+	return described(x, x.scattered(send, recv, inPlace, total, counts[x.Rank], t, op))
 }
 
 // ReduceScatterBlockData is ReduceScatterData with count elements for every rank
@@ -175,13 +190,16 @@ func (c *Comm) ReduceScatterData(send, recv unsafe.Pointer, inPlace bool, counts
 func (c *Comm) ReduceScatterBlockData(send, recv unsafe.Pointer, inPlace bool, count int, t *datatype.Type, op Op) DataCall {
 	x, err := c.onData("ReduceScatterBlock", coll.ReduceScatterBlock)
 	if err != nil {
-		return DataCall{x, err}
+		return described(x, err)
 	}
 	if count < 0 {
-		return DataCall{x, x.miscounted(noValue, "the number of elements is negative: "+itoa(count))}
+		return described(x, x.miscounted(noValue, "the number of elements is negative: "+itoa(count)))
+	}
+	if count > farthest/x.Ranks {
+		return described(x, x.miscounted(noValue, "so many elements are in no memory: "+itoa(count)))
 	}
 	x.RecvBlocks = coll.Blocks{N: count}
-	return DataCall{x, x.scattered(send, recv, inPlace, x.Ranks*count, count, t, op)}
+	return described(x, x.scattered(send, recv, inPlace, x.Ranks*count, count, t, op))
 }
 
 // scattered takes the buffers of a reduction of total elements, of which the
@@ -223,6 +241,9 @@ func (c *Comm) ReduceLocalData(in, inout datatype.View, op Op) error {
 		return err
 	}
 	defer x.refuse()
+	if !alike(in.Type, inout.Type) {
+		return x.different()
+	}
 	if in.Size() != inout.Size() {
 		return x.miscounted(inout.Size(), "inout must be as long as in")
 	}

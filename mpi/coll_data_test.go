@@ -308,13 +308,13 @@ func TestReductionsOfPairsAndMixtures(t *testing.T) {
 		for name, check := range map[string]struct{ err, want error }{
 			"mixed elements":       {c.AllreduceData(mpi.InPlace, none, mpi.Sum).Do(), mpi.ErrOp},
 			"typed operator":       {c.AllreduceData(mpi.InPlace, some, composition).Do(), mpi.ErrOp},
-			"lengths":              {c.AllreduceData(at, some, mpi.MaxLoc).Do(), mpi.ErrCount},
+			"other elements":       {c.AllreduceData(at, some, mpi.MaxLoc).Do(), mpi.ErrType},
 			"in place at a leaf":   {c.GatherData(mpi.InPlace, some, (c.Rank()+1)%4).Do(), mpi.ErrArg},
 			"broadcast in place":   {c.BcastData(mpi.InPlace, 0).Do(), mpi.ErrArg},
 			"negative count":       {c.BcastData(datatype.View{Count: -2}, 0).Do(), mpi.ErrCount},
 			"no type":              {c.BcastData(datatype.View{Count: 2}, 0).Do(), mpi.ErrType},
 			"no blocks":            {c.AllgathervData(some, mpi.Vector{}).Do(), mpi.ErrCount},
-			"blocks with no type":  {c.AllgathervData(some, mpi.Vector{Counts: []int{1, 1, 1, 1}}).Do(), mpi.ErrCount},
+			"blocks with no type":  {c.AllgathervData(some, mpi.Vector{Counts: []int{1, 1, 1, 1}}).Do(), mpi.ErrType},
 			"blocks and their sum": {c.AllgatherData(some, at).Do(), mpi.ErrCount},
 		} {
 			if !errors.Is(check.err, check.want) {

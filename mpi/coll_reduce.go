@@ -22,7 +22,7 @@ func reduction[T Element](c *Comm, name string, which coll.Collective, send, rec
 	}
 	var ok bool
 	if x.reducer, ok = reducerOf[T](op); !ok {
-		return x, c.fail(name, noValue, noValue, x.bytes(), ErrOp, op.name+" does not take these elements")
+		return x, c.fail(name, noValue, noValue, x.bytes(), ErrOp, op.refusal())
 	}
 	return x, nil
 }
@@ -201,7 +201,7 @@ func ReduceLocal[T Element](in, inout []T, op Op) error {
 	case !plain[T]():
 		return (*Comm)(nil).fail("ReduceLocal", noValue, noValue, noValue, fmt.Errorf("%w: %v", ErrType, reflect.TypeFor[T]()), "reduce elements without pointers")
 	case !ok:
-		return (*Comm)(nil).fail("ReduceLocal", noValue, noValue, len(mem.Bytes(in)), ErrOp, op.name+" does not take these elements")
+		return (*Comm)(nil).fail("ReduceLocal", noValue, noValue, len(mem.Bytes(in)), ErrOp, op.refusal())
 	case len(in) != len(inout):
 		return (*Comm)(nil).fail("ReduceLocal", noValue, noValue, len(mem.Bytes(inout)), ErrCount, "inout must be as long as in")
 	case len(in) > 0:

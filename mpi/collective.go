@@ -2,6 +2,7 @@ package mpi
 
 import (
 	"fmt"
+	"sync/atomic"
 
 	"github.com/exanet-mpi/exanet/coll"
 	"github.com/exanet-mpi/exanet/variants"
@@ -31,6 +32,8 @@ type collective struct {
 
 	pieces []piece     // data with gaps
 	lists  [2][][]byte // blocks to receive, to send
+
+	turn atomic.Uint32 // calls that have been made of descriptions in it, see DataCall
 
 	line *line // of a non-blocking call
 	next *collective

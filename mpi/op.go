@@ -63,7 +63,7 @@ var (
 
 // Located is a value with an index, for MinLoc and MaxLoc: of the smallest or
 // largest values they keep the one with the lowest index. Any struct of two
-// numbers, the second an integer, serves as well.
+// numbers, the second an int, int32 or int64, serves as well.
 type Located[T any] struct {
 	Value T
 	Index int32
@@ -95,6 +95,14 @@ func NewOpFunc(f OpFunc, commute bool) Op {
 func (o Op) Commutes() bool { return o.commute }
 
 func (o Op) String() string { return o.name }
+
+// refusal tells why the operator does not serve a call.
+func (o Op) refusal() string {
+	if o.kind == opUser && o.user == nil && o.raw == nil {
+		return "it has no function: use a predefined operator, or one that NewOp makes of a function"
+	}
+	return o.name + " does not take elements of this type"
+}
 
 // combiner combines elements: inout = in op inout, where in is of lower ranks.
 // Both are of equal length, a whole number of elements.
