@@ -17,6 +17,9 @@ var ofKind = map[reflect.Kind]*Type{
 
 // OfGo is Of for a type known at run time.
 func OfGo(g reflect.Type) (*Type, error) {
+	if g == nil {
+		return nil, bad("Of", ErrType, "there is no type: nil was passed")
+	}
 	if t := ofKind[g.Kind()]; t != nil {
 		return t, nil
 	}

@@ -106,7 +106,8 @@ func Within(memory []byte, count int, t *Type) (View, error) {
 	return v, nil
 }
 
-// At makes the view of count elements of t at p, wherever that is.
+// At makes the view of count elements of t at p, wherever that is. ErrArg tells of
+// addresses that can not be memory.
 func At(p unsafe.Pointer, count int, t *Type) (View, error) { return view("At", p, count, t) }
 
 func view(op string, p unsafe.Pointer, count int, t *Type) (View, error) {
@@ -119,5 +120,19 @@ func view(op string, p unsafe.Pointer, count int, t *Type) (View, error) {
 	if b.err != nil {
 		return View{}, b.err
 	}
-	return View{p, count, t}, nil
+	v := View{p, count, t}
+	if from, to := v.Span(); from < to && op == "At" {
+		at := int(uintptr(p))
+		if from, to := at+from, at+to; at < 0 || from < firstPage || to < from || to > addresses {
+			return View{}, bad(op, ErrArg, "no memory is at addresses %#x to %#x", from, to)
+		}
+	}
+	return v, nil
 }
+
+// Addresses below firstPage are never memory, for nil pointers to be found; nor are
+// those from addresses on, on 64-bit machines.
+const (
+	firstPage = 4096
+	addresses = 1 << 57
+)

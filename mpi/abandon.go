@@ -11,7 +11,7 @@ func SendContext[T Element](ctx context.Context, c *Comm, buf []T, dest, tag int
 	if err != nil {
 		return err
 	}
-	_, err = q.WaitContext(ctx)
+	_, err = q.waitContext(ctx, "SendContext")
 	return err
 }
 
@@ -21,7 +21,7 @@ func SsendContext[T Element](ctx context.Context, c *Comm, buf []T, dest, tag in
 	if err != nil {
 		return err
 	}
-	_, err = q.WaitContext(ctx)
+	_, err = q.waitContext(ctx, "SsendContext")
 	return err
 }
 
@@ -32,5 +32,5 @@ func RecvContext[T Element](ctx context.Context, c *Comm, buf []T, source, tag i
 	if err != nil {
 		return Status{}, err
 	}
-	return q.WaitContext(ctx)
+	return q.waitContext(ctx, "RecvContext")
 }

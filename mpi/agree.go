@@ -71,7 +71,7 @@ func (v verdict) err(t *team) error {
 	case fine:
 		return nil
 	case died:
-		return t.c.fail(t.op, noValue, noValue, noValue, fmt.Errorf("%w: a member has died", ErrProcFailed), "see what the launcher says about it")
+		return t.c.fail(t.op, noValue, noValue, noValue, fmt.Errorf("%w: a member has died", ErrProcFailed), "see how that rank has ended")
 	case exhausted:
 		return t.c.tooMany(t.op)
 	}

@@ -16,7 +16,9 @@ type Keyval struct {
 
 // CopyAttr is called when a communicator that has the attribute is duplicated.
 // It returns the value for the new communicator, or keep false if that is to
-// have none. An error ends Dup.
+// have none. An error ends Dup and Idup, at all ranks. Then what Dup has copied
+// already is given to the DeleteAttr functions, with the old communicator; what
+// Idup has is forgotten.
 type CopyAttr func(old *Comm, value any) (copied any, keep bool, err error)
 
 // DeleteAttr is called when an attribute is replaced or deleted, and when its
@@ -35,7 +37,11 @@ func NewKeyval(copy CopyAttr, remove DeleteAttr) *Keyval {
 
 // Free gives the key up (MPI_Comm_free_keyval). Attributes that exist stay, and
 // are still copied and deleted; they can not be set any more.
-func (v *Keyval) Free() { v.freed.Store(true) }
+func (v *Keyval) Free() {
+	if v != nil {
+		v.freed.Store(true)
+	}
+}
 
 // The predefined keys. Their attributes are on every communicator and can not be
 // set.
@@ -184,22 +190,23 @@ func (c *Comm) deleteAttrs(op string) error {
 	}
 }
 
-// copyAttrs gives c, which is new, the attributes of old.
-func (c *Comm) copyAttrs(op string, old *Comm) error {
-	old.mu.Lock()
-	from := append([]attr(nil), old.attrs...)
-	old.mu.Unlock()
+// copyAttrs returns the attributes of a duplicate, those before the one that
+// refuses if there is an error.
+func (c *Comm) copyAttrs(op string) (copied []attr, err error) {
+	c.mu.Lock()
+	from := append([]attr(nil), c.attrs...)
+	c.mu.Unlock()
 	for _, a := range from {
 		if a.key.copy == nil {
 			continue
 		}
-		value, keep, err := a.key.copy(old, a.value)
+		value, keep, err := a.key.copy(c, a.value)
 		if err != nil {
-			return old.fail(op, noValue, noValue, noValue, fmt.Errorf("an attribute refuses to be copied: %w", err), "")
+			return copied, c.fail(op, noValue, noValue, noValue, fmt.Errorf("an attribute refuses to be copied: %w", err), "")
 		}
 		if keep {
-			c.attrs = append(c.attrs, attr{a.key, value})
+			copied = append(copied, attr{a.key, value})
 		}
 	}
-	return nil
+	return copied, nil
 }

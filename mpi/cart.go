@@ -14,7 +14,7 @@ import (
 func Dims(n int, given ...int) ([]int, error) {
 	d, err := topo.Dims(n, given)
 	if err != nil {
-		return nil, (*Comm)(nil).fail("Dims", noValue, noValue, noValue, because(ErrDims, err), "give dimensions whose product divides the number of ranks")
+		return nil, (*Comm)(nil).fail("Dims", noValue, noValue, noValue, because(ErrDims, err), "give 0 for each dimension that is to be chosen, and others whose product divides the number of ranks")
 	}
 	return d, nil
 }
@@ -30,7 +30,7 @@ func (c *Comm) Cart(dims []int, periods []bool, reorder bool) (*Comm, error) {
 	}
 	grid, err := topo.NewCart(dims, periods, c.size)
 	if err != nil {
-		return nil, c.fail(op, noValue, noValue, noValue, because(ErrDims, err), "the grid has at most the ranks of the communicator")
+		return nil, c.fail(op, noValue, noValue, noValue, because(ErrDims, err), "give dimensions of 1 or more, a period for each, and at most as many ranks as the communicator has")
 	}
 	return c.first(op, grid.Size(), grid)
 }
@@ -51,7 +51,7 @@ func (c *Comm) first(op string, n int, topology any) (*Comm, error) {
 		}
 	}
 	t := c.everybody(op, 0)
-	d, err := t.agree()
+	d, err := t.agree(nil)
 	if err != nil {
 		return nil, err
 	}

@@ -57,12 +57,21 @@ type Comm struct {
 	attrs   []attr // in the order in which they were set
 }
 
-// Rank is the caller's rank in the communicator (MPI_Comm_rank).
-func (c *Comm) Rank() int { return int(c.p2p.Rank) }
+// Rank is the caller's rank in the communicator (MPI_Comm_rank). It is Undefined
+// in a nil one, as Split returns to ranks that are left out.
+func (c *Comm) Rank() int {
+	if c == nil || c.rank == nil {
+		return Undefined
+	}
+	return int(c.p2p.Rank)
+}
 
 // Size is the number of ranks (MPI_Comm_size), of an intercommunicator those of
-// the caller's group.
+// the caller's group. A nil communicator has none.
 func (c *Comm) Size() int {
+	if c == nil {
+		return 0
+	}
 	if c.local != nil {
 		return c.local.size
 	}
@@ -129,7 +138,11 @@ func (k *rank) leaveSelf() error {
 
 // Counters returns what the caller's rank has counted so far in all
 // communicators: control messages sent, by kind, and the events of the protocol.
+// It returns nil if c is nil.
 func (c *Comm) Counters() map[string]uint64 {
+	if c == nil || c.rank == nil {
+		return nil
+	}
 	c.rank.mu.Lock()
 	defer c.rank.mu.Unlock()
 	return counterMap(c.rank.proto.Counters())

@@ -61,7 +61,8 @@ func With[T Element](s []T, count int, t *datatype.Type) Data {
 }
 
 // At is the data of count elements of type t, the first of which begins at p, and
-// whatever memory that is: nothing can be checked. If it is not Go's it must stay
+// whatever memory that is: nothing can be checked, but that there can be memory at
+// such addresses. If it is not Go's it must stay
 // until the call, or the request that it made, has ended. p is nil if the
 // displacements of t are addresses (MPI_BOTTOM).
 func At(p unsafe.Pointer, count int, t *datatype.Type) Data {
@@ -126,8 +127,13 @@ func (m *memory) packed() []byte {
 }
 
 // PackSize is the room in bytes that Pack takes for count elements of t
-// (MPI_Pack_size).
-func PackSize(count int, t *datatype.Type) int { return count * t.Size() }
+// (MPI_Pack_size), 0 if t is nil.
+func PackSize(count int, t *datatype.Type) int {
+	if t == nil {
+		return 0
+	}
+	return count * t.Size()
+}
 
 // Pack copies the data to out from byte at on, and returns where they end
 // (MPI_Pack).

@@ -40,12 +40,13 @@ func (c *Comm) abandon() {
 	c.rank.shut(c)
 }
 
-// agree lets the root of a team choose an ident for what the team makes.
-func (t *team) agree() (ident, error) {
+// agree lets the root of a team choose an ident for what the team makes. bad is
+// what this member has to say instead; the root's keeps all from it.
+func (t *team) agree(bad error) (ident, error) {
 	var d ident
-	var err error
+	err := bad
 	word := make([]int64, 1)
-	if t.me == 0 {
+	if t.me == 0 && err == nil {
 		d, err = t.c.propose(t.op)
 		word[0] = d.word()
 	}
@@ -57,36 +58,41 @@ func (t *team) agree() (ident, error) {
 
 // Dup makes a communicator of the same ranks, with the topology, the error
 // handler, and those attributes that let themselves be copied (MPI_Comm_dup).
-// All ranks of c call it.
+// All ranks of c call it. If an attribute of one of them refuses to be copied no
+// rank gets a communicator.
 func (c *Comm) Dup() (*Comm, error) {
-	d, err := c.dup("Dup")
-	if err != nil {
-		return nil, err
-	}
-	d.topology = c.topology
-	if err := d.copyAttrs("Dup", c); err != nil {
-		_ = d.Free() // the others have theirs
-		return nil, err
-	}
-	return d, nil
-}
-
-func (c *Comm) dup(op string) (*Comm, error) {
+	const op = "Dup"
 	if err := c.usable(op); err != nil {
 		return nil, err
 	}
 	if s := c.rank.stats; s != nil {
 		defer s.record(op, 0, time.Now())
 	}
+	copied, bad := c.copyAttrs(op)
+	dup := c.dupIntra
 	if c.local != nil {
-		return c.dupInter(op)
+		dup = c.dupInter
 	}
-	return c.everybody(op, 0).dup()
+	d, err := dup(op, bad)
+	if err != nil {
+		for _, a := range copied {
+			if a.key.remove != nil {
+				_ = a.key.remove(c, a.value)
+			}
+		}
+		return nil, err
+	}
+	d.topology, d.attrs = c.topology, copied
+	return d, nil
 }
 
-// dup duplicates the communicator of a team that is all of it.
-func (t *team) dup() (*Comm, error) {
-	d, err := t.agree()
+func (c *Comm) dupIntra(op string, bad error) (*Comm, error) { return c.everybody(op, 0).dup(bad) }
+
+// dup duplicates the communicator of a team that is all of it, unless one of the
+// members has something to say against it.
+func (t *team) dup(bad error) (*Comm, error) {
+	_, bad = t.gather(nil, bad)
+	d, err := t.agree(bad)
 	if err != nil {
 		return nil, err
 	}

@@ -106,7 +106,8 @@ func (e *AbortError) Error() string {
 // Abort ends the job (MPI_Abort): in a process that the launcher has started, and
 // with it all others. The launcher's exit code is code, or 1 if that is no exit
 // code of a failure. In a rank of Run the calling goroutine panics with an
-// *AbortError, which Run returns. Abort does not return.
+// *AbortError, which Run returns: if it is the rank's own. Nobody recovers the panic
+// of another goroutine, which ends the process. Abort does not return.
 func (c *Comm) Abort(code int) {
 	e := &AbortError{Rank: noValue, Code: code}
 	if c != nil && c.rank != nil {

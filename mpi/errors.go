@@ -36,7 +36,7 @@ var (
 	ErrRequest = errors.New("invalid request")
 	// ErrBuffer: the attached buffer does not hold the message, or there is none
 	// (MPI_ERR_BUFFER).
-	ErrBuffer = errors.New("no room in the attached buffer")
+	ErrBuffer = errors.New("the attached buffer does not serve")
 	// ErrArg: an argument that the call does not take (MPI_ERR_ARG).
 	ErrArg = errors.New("invalid argument")
 	// ErrGroup: no group, or one that the call does not take (MPI_ERR_GROUP).
@@ -54,8 +54,9 @@ var (
 	// ErrAssumption: the call breaks an assumption of the protocol optimistic
 	// (thesis 3.14).
 	ErrAssumption = optimistic.ErrAssumption
-	// ErrInit: Init was called twice, or its environment is damaged.
-	ErrInit = errors.New("cannot initialise")
+	// ErrInit: Init was called twice, or its environment is damaged; or Finalize
+	// was called without Init, or twice.
+	ErrInit = errors.New("cannot begin or end MPI")
 )
 
 // noValue marks a field of an Error that does not apply.
@@ -132,7 +133,18 @@ func (c *Comm) usableWithin(op string) error {
 }
 
 // because says what is wrong in the terms of a lower package.
-func because(sentinel, cause error) error { return fmt.Errorf("%w: %w", sentinel, cause) }
+func because(sentinel, cause error) error {
+	why := strings.TrimPrefix(cause.Error(), sentinel.Error()+": ") // both packages may call it the same
+	return &explained{sentinel.Error() + ": " + why, [2]error{sentinel, cause}}
+}
+
+type explained struct {
+	text string
+	is   [2]error
+}
+
+func (r *explained) Error() string   { return r.text }
+func (r *explained) Unwrap() []error { return r.is[:] }
 
 // fail makes the error of a call on c.
 func (c *Comm) fail(op string, peer, tag, size int, err error, do string) error {
@@ -156,10 +168,13 @@ func (c *Comm) outcome(op string, r *variants.Request) error {
 		err = fmt.Errorf("%w: %d bytes were sent", err, r.Status.Size)
 		do = "receive into a larger buffer, or probe for the size first"
 	case errors.Is(err, ErrProcFailed):
-		do = "see what the launcher says about it"
+		do = "see how that rank has ended"
 		if r.Recv && r.Peer == variants.AnySource {
 			err = fmt.Errorf("%w: a rank that could have sent has died", err)
 		}
+	}
+	if c != nil && r.Ctx == c.coll { // the program knows neither tags nor sizes of these
+		return c.fail(op, peer, noValue, noValue, err, do)
 	}
 	return c.fail(op, peer, tag, r.Len(), err, do)
 }

@@ -2,6 +2,7 @@ package mpi
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/exanet-mpi/exanet/group"
 )
@@ -148,7 +149,7 @@ func (g *Group) Compare(h *Group) Relation {
 
 // Compare tells whether two communicators are the same (Ident), or of the same
 // processes in the same order (Congruent) or another (Similar)
-// (MPI_Comm_compare).
+// (MPI_Comm_compare). Both must be of the calling rank.
 func (c *Comm) Compare(d *Comm) (Relation, error) {
 	if err := c.usable("Compare"); err != nil {
 		return Unequal, err
@@ -158,6 +159,9 @@ func (c *Comm) Compare(d *Comm) (Relation, error) {
 	}
 	if c == d {
 		return Ident, nil
+	}
+	if c.rank != d.rank {
+		return Unequal, c.fail("Compare", noValue, noValue, noValue, fmt.Errorf("%w: the other one is of another rank, or of another world", ErrComm), "compare communicators of the calling rank")
 	}
 	if (c.local == nil) != (d.local == nil) {
 		return Unequal, nil

@@ -1,17 +1,21 @@
 package mpi
 
-import "github.com/exanet-mpi/exanet/variants"
+import (
+	"github.com/exanet-mpi/exanet/coll"
+	"github.com/exanet-mpi/exanet/variants"
+)
 
 // idup is the schedule of Idup: a broadcast of the ident, after which this rank
-// opens the communicator, and a reduction to the leader, which then knows that
-// all have. Both have one turn, that of the broadcast. A rank that the ident has
+// opens the communicator, and a reduction, after which the leader knows that all
+// have, and all whether an attribute has refused to be copied. Both have one turn, that of the broadcast. A rank that the ident has
 // not reached says so in its part of the reduction.
 type idup struct {
 	tell, confirm *collective
 	c, n          *Comm
 	words         []int64 // verdict, ident
 	opened        bool
-	refused       error // by an attribute; the others get theirs all the same
+	refused       error   // by an attribute
+	refusals      []int64 // 1 if an attribute of any rank refuses
 }
 
 // Idup begins a Dup (MPI_Comm_idup). The communicator can be used when the
@@ -22,14 +26,17 @@ func (c *Comm) Idup() (*Comm, *Request, error) {
 		return nil, nil, err
 	}
 	n := &Comm{members: c.members, size: c.size, topology: c.topology, handler: c.Errhandler()}
-	s := &idup{c: c, n: n, words: make([]int64, 2), refused: n.copyAttrs(op, c)}
+	s := &idup{c: c, n: n, words: make([]int64, 2), refusals: make([]int64, 1)}
+	if n.attrs, s.refused = c.copyAttrs(op); s.refused != nil {
+		s.refusals[0] = 1
+	}
 	if c.Rank() == 0 {
 		d, err := c.propose(op)
 		s.words[0], s.words[1] = int64(verdictOf(err)), d.word()
 	}
 	var err error
 	if s.tell, err = bcast(c, op, s.words, 0); err == nil {
-		s.confirm, err = reduce(c, op, make([]int64, 1), make([]int64, 1), Max, 0)
+		s.confirm, err = whole(c, op, coll.Allreduce, nil, s.refusals, Max)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -90,19 +97,22 @@ func (s *idup) open() error {
 // free it while others have not opened it.
 func (s *idup) outcome() (Status, error) {
 	k, n := s.c.rank, s.n
+	op := s.tell.name
 	_, _ = s.tell.outcome()
 	err := s.confirm.err
 	k.putCollective(s.confirm)
 	switch {
-	case err == nil && s.refused == nil:
+	case err == nil && s.refusals[0] == 0:
 		n.rank = k
 	case n.p2p != nil:
 		n.spoiled = err != nil
 		n.freed.Store(true)
 		k.retire(n)
 	}
-	if err == nil {
+	if s.refused != nil {
 		err = s.refused
+	} else if err == nil && s.refusals[0] != 0 {
+		err = misused.err(s.c.everybody(op, 0))
 	}
 	return emptyStatus, err
 }

@@ -174,7 +174,7 @@ func Init(opts ...Option) (*Comm, error) {
 	}
 	f, err := join(o)
 	if errors.Is(err, rdmaeng.ErrPeer) {
-		return nil, (*Comm)(nil).fail("Init", noValue, noValue, noValue, fmt.Errorf("%w: %w", ErrProcFailed, err), "see what the launcher says about it")
+		return nil, (*Comm)(nil).fail("Init", noValue, noValue, noValue, fmt.Errorf("%w: %w", ErrProcFailed, err), "see how that rank has ended")
 	} else if err != nil {
 		return nil, initError(err, "")
 	}

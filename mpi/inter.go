@@ -29,7 +29,7 @@ func (c *Comm) InterCreate(leader int, bridge *Comm, remote, tag int) (*Comm, er
 		return nil, c.fail(op, leader, tag, noValue, ErrRank, "ranks of this communicator are 0 to "+itoa(c.size-1))
 	}
 	t := c.everybody(op, leader)
-	local, err := t.dup() // if this fails the leader has to tell the other group
+	local, err := t.dup(nil) // if this fails the leader has to tell the other group
 	head := make([]int64, headWords)
 	var theirs []int64
 	if t.me == 0 {
@@ -70,7 +70,13 @@ func (c *Comm) greet(op string, bridge *Comm, remote, tag int, head []int64, bad
 	if err := bridge.usableWithin(op); err != nil {
 		return nil, err
 	}
-	if remote < 0 || remote >= bridge.size || remote == bridge.Rank() {
+	if bridge.rank != c.rank {
+		return nil, c.fail(op, noValue, noValue, noValue, ErrComm, "the bridge must be a communicator of the calling rank")
+	}
+	if remote == bridge.Rank() {
+		return nil, bridge.fail(op, remote, tag, noValue, ErrRank, "that is the caller itself: give the rank of the other group's leader")
+	}
+	if remote < 0 || remote >= bridge.size {
 		return nil, bridge.fail(op, remote, tag, noValue, ErrRank, "it is the rank of the other group's leader, from 0 to "+itoa(bridge.size-1))
 	}
 	if tag < 0 || tag > MaxTag {
@@ -116,9 +122,9 @@ func (c *Comm) face(t *team, d ident, remote *group.Group, remoteLeader int) (*C
 }
 
 // dupInter duplicates an intercommunicator. Its ranks 0 lead.
-func (c *Comm) dupInter(op string) (*Comm, error) {
+func (c *Comm) dupInter(op string, bad error) (*Comm, error) {
 	t := c.local.everybody(op, 0)
-	local, err := t.dup()
+	local, err := t.dup(bad)
 	d, _, err := c.settle(t, false, err)
 	if err != nil {
 		if local != nil {

@@ -63,7 +63,7 @@ var (
 
 // Located is a value with an index, for MinLoc and MaxLoc: of the smallest or
 // largest values they keep the one with the lowest index. Any struct of two
-// numbers, the second an int, int32 or int64, serves as well.
+// numbers, the second an integer, serves as well.
 type Located[T any] struct {
 	Value T
 	Index int32

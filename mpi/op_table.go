@@ -62,8 +62,18 @@ func init() {
 }
 
 func located[V reals](k datatype.Kind) {
-	pairOps[datatype.Pair(k, datatype.KindInt32)] = loc[V, int32]()
-	pairOps[datatype.Pair(k, datatype.KindInt64)] = loc[V, int64]()
+	indexed[V, int8](k, datatype.KindInt8)
+	indexed[V, int16](k, datatype.KindInt16)
+	indexed[V, int32](k, datatype.KindInt32)
+	indexed[V, int64](k, datatype.KindInt64)
+	indexed[V, uint8](k, datatype.KindUint8)
+	indexed[V, uint16](k, datatype.KindUint16)
+	indexed[V, uint32](k, datatype.KindUint32)
+	indexed[V, uint64](k, datatype.KindUint64)
+}
+
+func indexed[V, I reals](value, index datatype.Kind) {
+	pairOps[datatype.Pair(value, index)] = loc[V, I]()
 }
 
 // loc returns MinLoc and MaxLoc.

@@ -216,9 +216,19 @@ func (m *Message) irecvData(op string, d Data) (*Request, error) {
 }
 
 // CountOf is the number of elements of type t in the message (MPI_Get_count), or
-// -1 if it ends within one.
-func (s Status) CountOf(t *datatype.Type) int { return t.CountIn(s.bytes) }
+// -1 if it ends within one or t is nil.
+func (s Status) CountOf(t *datatype.Type) int {
+	if t == nil {
+		return -1
+	}
+	return t.CountIn(s.bytes)
+}
 
 // Elements is the number of basic elements in a message of elements of type t
-// (MPI_Get_elements), or -1 if it ends within one.
-func (s Status) Elements(t *datatype.Type) int { return t.ElementsIn(s.bytes) }
+// (MPI_Get_elements), or -1 if it ends within one or t is nil.
+func (s Status) Elements(t *datatype.Type) int {
+	if t == nil {
+		return -1
+	}
+	return t.ElementsIn(s.bytes)
+}

@@ -67,7 +67,7 @@ func (l *look) outcome(op string) error {
 	}
 	do := ""
 	if errors.Is(l.err, ErrProcFailed) {
-		do = "see what the launcher says about it"
+		do = "see how that rank has ended"
 	}
 	return l.c.fail(op, l.source, l.tag, noValue, l.err, do)
 }

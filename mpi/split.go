@@ -132,6 +132,9 @@ func (c *Comm) create(op string, g *Group, tag int) (*Comm, error) {
 	if g == nil {
 		return nil, c.fail(op, noValue, noValue, noValue, fmt.Errorf("%w: nil", ErrGroup), "use what Comm.Group and the methods of Group return")
 	}
+	if g.rank != c.rank {
+		return nil, c.fail(op, noValue, noValue, noValue, fmt.Errorf("%w: it was made by another rank, or in another world", ErrGroup), "make it of the communicator's group")
+	}
 	if group.Difference(g.set, c.members).Size() > 0 {
 		return nil, c.fail(op, noValue, noValue, noValue, fmt.Errorf("%w: it has members that the communicator has not", ErrGroup), "make it of the communicator's group")
 	}
@@ -143,7 +146,7 @@ func (c *Comm) create(op string, g *Group, tag int) (*Comm, error) {
 		c: c, op: op, ctx: c.coll, tag: tag, size: g.Size(), me: me,
 		at: func(i int) int { return int(c.members.Rank(g.set.World(int32(i)))) },
 	}
-	d, err := t.agree()
+	d, err := t.agree(nil)
 	if err != nil {
 		return nil, err
 	}

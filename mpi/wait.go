@@ -39,17 +39,21 @@ func (q *Request) Wait() (Status, error) {
 // done. A collective cannot be taken back: it goes on, still active, when
 // WaitContext returns the error of ctx.
 func (q *Request) WaitContext(ctx context.Context) (Status, error) {
+	return q.waitContext(ctx, "WaitContext")
+}
+
+func (q *Request) waitContext(ctx context.Context, op string) (Status, error) {
 	if q.idle() || q.phase() == immediate || ctx.Done() == nil {
 		return q.Wait()
 	}
 	k := q.c.rank
 	if s := k.stats; s != nil {
-		defer s.record("WaitContext", 0, time.Now())
+		defer s.record(op, 0, time.Now())
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if !q.done() && k.ended.Load() {
-		return Status{}, q.never("WaitContext")
+		return Status{}, q.never(op)
 	}
 	given := false // up, but only a schedule is left at once
 	k.waitContext(ctx, func() bool { return q.done() || given && q.s != nil }, func() {
@@ -59,11 +63,15 @@ func (q *Request) WaitContext(ctx context.Context) (Status, error) {
 		}
 	})
 	if !q.done() {
-		return Status{}, q.abandoned(ctx, "WaitContext", "it goes on: wait for it again")
+		return Status{}, q.c.fail(op, noValue, noValue, noValue, context.Cause(ctx), "it goes on: wait for it again")
+	}
+	peer, tag, size := noValue, noValue, noValue
+	if q.m != nil {
+		peer, tag, size = int(q.m.Peer), int(q.m.Tag), q.m.Len()
 	}
 	st, err := q.finish()
 	if st.cancelled && given {
-		err = q.abandoned(ctx, "WaitContext", "")
+		err = q.c.fail(op, peer, tag, size, context.Cause(ctx), "")
 	}
 	return st, err
 }
@@ -83,10 +91,6 @@ func (k *rank) waitContext(ctx context.Context, done func() bool, up func()) {
 	k.waitUntil(done)
 	left = true
 	stop()
-}
-
-func (q *Request) abandoned(ctx context.Context, op, do string) error {
-	return q.c.fail(op, noValue, noValue, noValue, context.Cause(ctx), do)
 }
 
 // never is the error of a call that would wait for ever.
