@@ -2,7 +2,6 @@ package mpi_test
 
 import (
 	"fmt"
-	"unsafe"
 
 	"github.com/exanet-mpi/exanet/datatype"
 	"github.com/exanet-mpi/exanet/mpi"
@@ -253,8 +252,8 @@ func ExampleComm_AllgatherData() {
 	fourRanks(func(c *mpi.Comm) error {
 		r := int32(c.Rank())
 		mine, matrix := []int32{r, r + 10, r + 20}, make([]int32, 12)
-		send := datatype.View{Base: unsafe.Pointer(&mine[0]), Count: 3, Type: datatype.Int32}
-		recv := datatype.View{Base: unsafe.Pointer(&matrix[0]), Count: 1, Type: column}
+		send := mpi.With(mine, 3, datatype.Int32).View()
+		recv := mpi.With(matrix, 1, column).View()
 		if err := c.AllgatherData(send, recv).Do(); err != nil {
 			return err
 		}
