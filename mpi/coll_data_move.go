@@ -19,17 +19,24 @@ func (c *Comm) BcastData(data datatype.View, root int) DataCall {
 	return described(x, err)
 }
 
-// GatherData collects the send data of all ranks at rank root (MPI_Gather). recv
-// is the block of one rank; those of all ranks follow each other in memory. It is
-// significant at the root only. send may be InPlace there.
-func (c *Comm) GatherData(send, recv datatype.View, root int) DataCall {
-	x, err := c.onData("Gather", coll.Gather)
+// betweenRoot begins a call that moves data between the root and each rank, the
+// caller's being own, which may be InPlace at the root.
+func (c *Comm) betweenRoot(name string, op coll.Collective, own datatype.View, root int) (*collective, error) {
+	x, err := c.onData(name, op)
 	if err == nil {
 		err = x.rooted(root)
 	}
 	if err == nil {
-		err = x.place(send, x.Rank == root)
+		err = x.place(own, x.Rank == root)
 	}
+	return x, err
+}
+
+// GatherData collects the send data of all ranks at rank root (MPI_Gather). recv
+// is the block of one rank; those of all ranks follow each other in memory. It is
+// significant at the root only. send may be InPlace there.
+func (c *Comm) GatherData(send, recv datatype.View, root int) DataCall {
+	x, err := c.betweenRoot("Gather", coll.Gather, send, root)
 	if err == nil && x.Rank == root {
 		err = x.validData(recv)
 	}
@@ -58,13 +65,7 @@ func (x *collective) sending(send, recv datatype.View) error {
 
 // GathervData is GatherData with blocks of different sizes (MPI_Gatherv).
 func (c *Comm) GathervData(send datatype.View, recv Vector, root int) DataCall {
-	x, err := c.onData("Gatherv", coll.Gatherv)
-	if err == nil {
-		err = x.rooted(root)
-	}
-	if err == nil {
-		err = x.place(send, x.Rank == root)
-	}
+	x, err := c.betweenRoot("Gatherv", coll.Gatherv, send, root)
 	if err != nil {
 		return described(x, err)
 	}
@@ -87,13 +88,7 @@ func (c *Comm) GathervData(send datatype.View, recv Vector, root int) DataCall {
 // block of one rank; those of all ranks follow each other in memory. It is
 // significant at the root only. recv may be InPlace there.
 func (c *Comm) ScatterData(send, recv datatype.View, root int) DataCall {
-	x, err := c.onData("Scatter", coll.Scatter)
-	if err == nil {
-		err = x.rooted(root)
-	}
-	if err == nil {
-		err = x.place(recv, x.Rank == root)
-	}
+	x, err := c.betweenRoot("Scatter", coll.Scatter, recv, root)
 	if err == nil && x.Rank == root {
 		err = x.validData(send)
 	}
@@ -115,13 +110,7 @@ func (c *Comm) ScatterData(send, recv datatype.View, root int) DataCall {
 
 // ScattervData is ScatterData with blocks of different sizes (MPI_Scatterv).
 func (c *Comm) ScattervData(send Vector, recv datatype.View, root int) DataCall {
-	x, err := c.onData("Scatterv", coll.Scatterv)
-	if err == nil {
-		err = x.rooted(root)
-	}
-	if err == nil {
-		err = x.place(recv, x.Rank == root)
-	}
+	x, err := c.betweenRoot("Scatterv", coll.Scatterv, recv, root)
 	if err != nil {
 		return described(x, err)
 	}
