@@ -47,7 +47,7 @@ preload:
 	$(GO) run ./$(PRELOAD)/generate $(PRELOAD)/functions.txt >bin/entries.c
 	$(CC) $(MPICH_FLAGS) -Wextra -fexceptions -fPIC -shared -I$(PRELOAD)/entry \
 		-DEXANET_HOST_LIBRARY='"libmpich.so.12"' -DEXANET_GO_PART='"libexanet-mpich-go.so"' \
-		-o bin/libexanet-mpich.so $(PRELOAD)/entry/entry.c bin/entries.c -ldl
+		-o bin/libexanet-mpich.so $(PRELOAD)/entry/*.c bin/entries.c -ldl
 	CGO_ENABLED=1 CGO_CFLAGS="$(MPICH_FLAGS)" CGO_LDFLAGS=-lmpich \
 		$(GO) build -tags mpich -buildmode=c-shared -o bin/libexanet-mpich-go.so ./$(PRELOAD)
 	rm -f bin/libexanet-mpich-go.h

@@ -7,12 +7,9 @@ import "C"
 
 import (
 	"crypto/rand"
-	"debug/elf"
 	"errors"
 	"fmt"
 	"os"
-	"slices"
-	"strings"
 	"unsafe"
 
 	"github.com/exanet-mpi/exanet/cmd/libexanet/meet"
@@ -60,10 +57,7 @@ func start(rank, size, level int) error {
 			offer, err = meet.Give(job.File(), mine.Socket[:], size-1)
 		}
 	}
-	switch {
-	case usesF08():
-		mine.State = meet.UsesF08
-	case err != nil:
+	if err != nil {
 		mine.State = meet.Failing
 	}
 	all := make([]meet.Card, size)
@@ -109,20 +103,6 @@ func start(rank, size, level int) error {
 		say("%d ranks, protocol %s", size, variant())
 	}
 	return nil
-}
-
-// usesF08 reports whether the program calls the host's wrappers for mpi_f08, some of
-// which do not come through the entry points of C.
-func usesF08() bool {
-	f, err := elf.Open("/proc/self/exe")
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	symbols, _ := f.ImportedSymbols()
-	return slices.ContainsFunc(symbols, func(s elf.ImportedSymbol) bool {
-		return strings.HasPrefix(s.Name, "mpi_") && (strings.HasSuffix(s.Name, "_f08_") || strings.HasSuffix(s.Name, "_f08ts_"))
-	})
 }
 
 func variant() string {

@@ -78,6 +78,7 @@ func typeOf(handle uintptr) (*datatype.Type, error) {
 	if err != nil {
 		return nil, err
 	}
+	C.exanet_watch(C.MPI_Datatype(handle))
 	derived.Lock()
 	defer derived.Unlock()
 	if derived.byHandle == nil {
@@ -87,12 +88,16 @@ func typeOf(handle uintptr) (*datatype.Type, error) {
 	return t, nil
 }
 
-//export exanet_Type_free
-func exanet_Type_free(t unsafe.Pointer) int64 {
+// exanet_freed forgets a datatype. The host says that it frees one by an attribute
+// (exanet_watch): its own wrappers for Fortran free some under a name that is not
+// intercepted, MPI_Type_free does not free what is still in use, and the next type
+// has the same handle.
+//
+//export exanet_freed
+func exanet_freed(t C.MPI_Datatype) {
 	derived.Lock()
-	delete(derived.byHandle, uintptr(*(*C.MPI_Datatype)(t)))
+	delete(derived.byHandle, uintptr(t))
 	derived.Unlock()
-	return 0
 }
 
 // badType says that a datatype cannot be used.

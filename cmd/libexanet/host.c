@@ -2,6 +2,8 @@
 
 #include "host.h"
 
+#include <pthread.h>
+
 const MPI_Comm exanet_world = MPI_COMM_WORLD, exanet_self = MPI_COMM_SELF;
 const MPI_Request exanet_no_request = MPI_REQUEST_NULL;
 MPI_Status *const exanet_ignored = MPI_STATUS_IGNORE;
@@ -78,6 +80,24 @@ void exanet_set_status(MPI_Status *s, int source, int tag, int64_t bytes, int ca
 	s->count_hi_and_cancelled = (int)((uint64_t)bytes >> 32) << 1 | cancelled;
 	s->MPI_SOURCE = source;
 	s->MPI_TAG = tag;
+}
+
+static int freed(MPI_Datatype type, int keyval, void *value, void *state)
+{
+	(void)keyval, (void)value, (void)state;
+	exanet_freed(type);
+	return MPI_SUCCESS;
+}
+
+static int key = MPI_KEYVAL_INVALID;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void make_key(void) { PMPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, freed, &key, 0); }
+
+void exanet_watch(MPI_Datatype type)
+{
+	pthread_once(&once, make_key);
+	PMPI_Type_set_attr(type, key, 0);
 }
 
 /* A generalized request that does not complete: asking for it is what makes every

@@ -31,6 +31,10 @@ void exanet_call(void *f, int large, void *in, void *inout, int64_t count, MPI_D
 
 void exanet_set_status(MPI_Status *s, int source, int tag, int64_t bytes, int cancelled);
 
+/* Has exanet_freed called when the host frees a datatype. */
+void exanet_watch(MPI_Datatype type);
+void exanet_freed(MPI_Datatype type);
+
 /* Lets the host make progress, between begin and end. */
 void exanet_poll_begin(void);
 void exanet_poll(void);

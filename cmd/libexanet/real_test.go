@@ -123,16 +123,6 @@ func same(t *testing.T, want, got outcome, what string) {
 	require.Len(t, b, len(a), what)
 }
 
-// Programs that call the host's mpi_f08 wrappers are left to it, and told so.
-func TestFortran2008(t *testing.T) {
-	program := compile(t, "f08")
-	alone, ours := job(t, 3, nil, program), job(t, 3, []string{library(t)}, program)
-	assert.Zero(t, ours.code)
-	said, rest, _ := strings.Cut(ours.out, "\n")
-	assert.Contains(t, said, "exanet: the program uses mpi_f08")
-	assert.Equal(t, alone.out, rest)
-}
-
 // ScaLAPACK's own tests, on the grids of processes that they choose.
 func TestScalapack(t *testing.T) {
 	const tests = "/usr/lib/x86_64-linux-gnu/scalapack/mpich-tests"

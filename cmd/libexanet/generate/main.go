@@ -1,5 +1,6 @@
 // Command generate writes the entry points of the preload library, in C, for the
-// functions of a list: generate functions.txt >entries.c.
+// functions of a list: generate functions.txt >entries.c. Those of Fortran are in
+// the same file.
 //
 // An entry point calls ours, which is in Go and returns PASS for what concerns
 // the host MPI, or else a code and the communicator whose error handler is to be
@@ -25,7 +26,7 @@ func main() {
 		fail(err)
 	}
 	g := generator{w: bufio.NewWriter(os.Stdout)}
-	fmt.Fprintln(g.w, "/* Generated from the list of functions: change that. */\n#include \"entry.h\"")
+	fmt.Fprintln(g.w, "/* Generated from the list of functions: change that. */\n#include \"fortran.h\"")
 	for s := bufio.NewScanner(f); s.Scan(); {
 		line := strings.TrimSpace(s.Text())
 		if line == "" || line[0] == '#' {
@@ -92,6 +93,7 @@ var sized = map[string][2]string{
 	"DISPLS":       {"const int *", "const MPI_Aint *"},
 	"COUNTOUT":     {"int *", "MPI_Count *"},
 	"USERFUNCTION": {"MPI_User_function *", "MPI_User_function_c *"},
+	"ADDRESS":      {"void *", "void *"},
 }
 
 // declare writes a parameter as it is declared.
@@ -109,7 +111,7 @@ func (p param) declare(large int) string {
 // pass returns the type of the parameter of ours for p, and the argument.
 func (p param) pass() (typ, arg string) {
 	switch {
-	case p.array || strings.HasSuffix(p.typ, "*") || p.typ == "COUNTS" || p.typ == "DISPLS" || p.typ == "COUNTOUT" || p.typ == "USERFUNCTION":
+	case p.array || strings.HasSuffix(p.typ, "*") || p.typ == "COUNTS" || p.typ == "DISPLS" || p.typ == "COUNTOUT" || p.typ == "USERFUNCTION" || p.typ == "ADDRESS":
 		return "const void *", "(const void *)" + p.name
 	case p.typ == "COUNT":
 		return "int64_t", p.name
@@ -260,17 +262,22 @@ func (g *generator) entry(e entry, fn function) {
 	case "after":
 		fmt.Fprintf(g.w, "\tint code = %s;\n\tif (exanet_on && code == MPI_SUCCESS) {\n\t\tint64_t r = %s;\n\t\tif (r && r != EXANET_PASS)\n\t\t\treturn exanet_failed(r);\n\t}\n\treturn code;\n", host, ours)
 	case "comm":
-		tag := "-1"
-		for _, p := range e.params {
-			if p.name == "tag" {
-				tag = "tag"
-			}
-		}
-		fmt.Fprintf(g.w, "\tint code = %s;\n\tif (exanet_on && code == MPI_SUCCESS) {\n\t\tint64_t r = exanet_adopt((uintptr_t)comm, newcomm, %s);\n\t\tif (r && r != EXANET_PASS)\n\t\t\treturn exanet_failed(r);\n\t}\n\treturn code;\n", host, tag)
+		fmt.Fprintf(g.w, "\tint code = %s;\n\tif (exanet_on && code == MPI_SUCCESS) {\n\t\tint64_t r = exanet_adopt((uintptr_t)comm, newcomm, %s);\n\t\tif (r && r != EXANET_PASS)\n\t\t\treturn exanet_failed(r);\n\t}\n\treturn code;\n", host, e.tag("tag"))
 	case "note":
 		fmt.Fprintf(g.w, "\tif (exanet_on)\n\t\texanet_note();\n\treturn %s;\n", host)
 	}
 	fmt.Fprintln(g.w, "}")
+	g.fortran(e, fn)
+}
+
+// tag is the tag that the members of a communicator make it with: -1 if there is none.
+func (e *entry) tag(tag string) string {
+	for _, p := range e.params {
+		if p.name == "tag" {
+			return tag
+		}
+	}
+	return "-1"
 }
 
 // table writes where what is ours is found.

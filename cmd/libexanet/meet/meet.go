@@ -7,7 +7,6 @@ package meet
 import (
 	"bytes"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"os"
 )
@@ -26,7 +25,6 @@ type State byte
 const (
 	Fit State = iota
 	Failing
-	UsesF08 // calls wrappers that are not intercepted
 )
 
 // Refusal says why the ranks cannot meet, nil if they can.
@@ -35,8 +33,6 @@ func Refusal(all []Card) error {
 		switch {
 		case c.Node != all[0].Node:
 			return fmt.Errorf("ranks 0 and %d are on different hosts", i)
-		case c.State == UsesF08:
-			return errors.New("the program uses mpi_f08, which is not intercepted")
 		case c.State != Fit:
 			return fmt.Errorf("rank %d could not make the job's memory", i)
 		}

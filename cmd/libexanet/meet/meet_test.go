@@ -19,7 +19,6 @@ func TestRefusal(t *testing.T) {
 	assert.NoError(t, Refusal([]Card{here, here}))
 	assert.ErrorContains(t, Refusal([]Card{here, here, there}), "ranks 0 and 2 are on different hosts")
 	assert.ErrorContains(t, Refusal([]Card{{Node: Node(), State: Failing}, here}), "rank 0 could not make")
-	assert.ErrorContains(t, Refusal([]Card{here, {Node: Node(), State: UsesF08}}), "mpi_f08")
 }
 
 // Everybody gets the same file, of which no name is left.
