@@ -42,14 +42,19 @@ MPICH_INCLUDE ?= /usr/include/$(shell $(CC) -print-multiarch)/mpich
 MPICH_FLAGS = -O2 -Wall -I$(MPICH_INCLUDE)
 PRELOAD = cmd/libexanet
 
+# The Go runtime as a guest: no heap where sanitizers have their shadow memory, no
+# signals to preempt goroutines.
+GOGUEST = GOEXPERIMENT=norandomizedheapbase64
+GUESTFLAGS = -X runtime.godebugDefault=asyncpreemptoff=1
+
 preload:
 	mkdir -p bin
 	$(GO) run ./$(PRELOAD)/generate $(PRELOAD)/functions.txt >bin/entries.c
 	$(CC) $(MPICH_FLAGS) -Wextra -fexceptions -fPIC -shared -I$(PRELOAD)/entry \
 		-DEXANET_HOST_LIBRARY='"libmpich.so.12"' -DEXANET_GO_PART='"libexanet-mpich-go.so"' \
 		-o bin/libexanet-mpich.so $(PRELOAD)/entry/*.c bin/entries.c -ldl
-	CGO_ENABLED=1 CGO_CFLAGS="$(MPICH_FLAGS)" CGO_LDFLAGS=-lmpich \
-		$(GO) build -tags mpich -buildmode=c-shared -o bin/libexanet-mpich-go.so ./$(PRELOAD)
+	CGO_ENABLED=1 CGO_CFLAGS="$(MPICH_FLAGS)" CGO_LDFLAGS=-lmpich $(GOGUEST) \
+		$(GO) build -ldflags "$(GUESTFLAGS)" -tags mpich -buildmode=c-shared -o bin/libexanet-mpich-go.so ./$(PRELOAD)
 	rm -f bin/libexanet-mpich-go.h
 
 # Programs under the host MPI alone and with the library preloaded.

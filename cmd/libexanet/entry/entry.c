@@ -14,9 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-int exanet_on;
+int exanet_live;
 int64_t (*exanet_adopt)(uintptr_t, void *, int32_t);
 void (*exanet_note)(void);
+void (*exanet_hello)(void);
 
 static int32_t (*start)(int32_t level);
 static int64_t (*finalize)(void);
@@ -61,7 +62,7 @@ static int load(void)
 	if (!dladdr((void *)load, &self) || !realpath(self.dli_fname, here))
 		return 0;
 	snprintf(path, sizeof path, "%s/%s", dirname(here), EXANET_GO_PART);
-	void *lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	void *lib = exanet_open(path);
 	if (!lib) {
 		complain("the Go part cannot be loaded", dlerror());
 		return 0;
@@ -75,20 +76,21 @@ static int load(void)
 	finalize = (int64_t (*)(void))dlsym(lib, "exanet_finalize");
 	exanet_adopt = (int64_t (*)(uintptr_t, void *, int32_t))dlsym(lib, "exanet_adopt");
 	exanet_note = (void (*)(void))dlsym(lib, "exanet_note");
-	return start && finalize && exanet_adopt && exanet_note;
+	exanet_hello = (void (*)(void))dlsym(lib, "exanet_hello");
+	return start && finalize && exanet_adopt && exanet_note && exanet_hello;
 }
 
 static void initialised(int level)
 {
 	const char *off = getenv("EXANET_DISABLE");
-	if (exanet_on || (off && *off && strcmp(off, "0")))
+	if (exanet_live || (off && *off && strcmp(off, "0")))
 		return;
 	/* Either all ranks have the Go part, or none uses it. */
 	static int (*allreduce)(const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm);
 	allreduce = (int (*)(const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm))exanet_host("MPI_Allreduce");
 	int mine = load(), all = 0;
 	if (allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD) == MPI_SUCCESS && all)
-		exanet_on = start(level);
+		exanet_live = exanet_greet() && start(level);
 }
 
 int MPI_Init(int *argc, char ***argv)
@@ -114,7 +116,7 @@ int MPI_Finalize(void)
 	HOST(MPI_Finalize, void);
 	if (exanet_on) {
 		int64_t r = finalize();
-		exanet_on = 0;
+		exanet_live = 0;
 		if (r)
 			return exanet_failed(r);
 	}

@@ -3,6 +3,7 @@
 #define EXANET_ENTRY_H
 
 #include <mpi.h>
+#include <signal.h>
 #include <stdint.h>
 
 /* What ours return: 0, EXANET_PASS, or an error code with the communicator
@@ -13,7 +14,36 @@
 enum { exanet_do, exanet_begin, exanet_init };
 
 /* Whether the Go part is at work: between MPI_Init and MPI_Finalize. */
-extern int exanet_on;
+extern int exanet_live;
+
+/* Whether this thread has called the Go part before. */
+extern __thread int exanet_met __attribute__((tls_model("initial-exec")));
+
+/* Calls the Go part for the first time in this thread, and returns 1. */
+int exanet_greet(void);
+extern void (*exanet_hello)(void);
+
+/* Whether a call of this thread is to be tried with the Go part. */
+#define exanet_on (exanet_live && (exanet_met || exanet_greet()))
+
+/* Loads the Go part without a trace in the program's signals, as dlopen; 0 and dlerror
+   if it cannot be. */
+void *exanet_open(const char *path);
+
+/* The signals as they are before the Go part is loaded, and back to it. */
+struct exanet_signals {
+	sigset_t mask;
+	struct sigaction actions[65];
+	int known[65];
+};
+void exanet_signals_hold(struct exanet_signals *s);
+void exanet_signals_release(struct exanet_signals *s, int loaded);
+
+/* The C library's own sigaction. */
+extern int __sigaction(int, const struct sigaction *, struct sigaction *);
+
+/* A signal that nobody else uses, see threads.c. */
+#define EXANET_QUIET SIGSTKFLT
 
 struct exanet_slot {
 	const char *name;
