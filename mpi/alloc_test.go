@@ -19,7 +19,12 @@ import (
 // The allocations are those of both ranks, since both live in this process.
 func allocations(t *testing.T, call func(c *mpi.Comm) error) float64 {
 	t.Helper()
-	const warm, runs = 100, 500
+	return allocationsIn(t, 500, call)
+}
+
+func allocationsIn(t *testing.T, runs int, call func(c *mpi.Comm) error, opts ...mpi.Option) float64 {
+	t.Helper()
+	const warm = 100
 	var per float64
 	require.NoError(t, mpi.Run(2, func(c *mpi.Comm) error {
 		for range warm {
@@ -42,7 +47,7 @@ func allocations(t *testing.T, call func(c *mpi.Comm) error) float64 {
 			}
 		})
 		return failed
-	}))
+	}, opts...))
 	return per
 }
 

@@ -1,7 +1,6 @@
 package mpi
 
 import (
-	"bytes"
 	"fmt"
 	"time"
 )
@@ -12,6 +11,9 @@ import (
 // BsendOverhead is what a buffered message takes of an attached buffer besides
 // its data, in bytes (MPI_BSEND_OVERHEAD).
 const BsendOverhead = 64
+
+// fewLeavings is so few that looking at them costs less than memory.
+const fewLeavings = 16
 
 // detached is a send that no call waits for: a buffered one, or one whose
 // request was freed.
@@ -97,7 +99,7 @@ func Ibsend[T Element](c *Comm, buf []T, dest, tag int) (*Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Request{c: c, op: "Ibsend", state: immediate}, nil
+	return c.immediate("Ibsend"), nil
 }
 
 func (c *Comm) bsend(op string, d memory, dest, tag int) error {
@@ -112,32 +114,47 @@ func (c *Comm) bsend(op string, d memory, dest, tag int) error {
 
 // buffer sends d, or a copy of it later, with the lock held.
 func (k *rank) buffer(c *Comm, op string, d memory, dest, tag int32) error {
-	b := d.packed()
-	if k.proto.TrySend(c.p2p, dest, tag, b) {
+	m := k.take()
+	m.Buf = d.buf
+	if d.gaps() {
+		k.copy(m, d)
+	}
+	if k.proto.TrySend(c.p2p, dest, tag, m.Buf) {
+		k.put(m)
 		return nil
 	}
 	room := 0
 	if l := &k.leavings; l.attached {
-		room = len(b) + BsendOverhead
+		room = d.size() + BsendOverhead
 		if l.used+room > l.size {
 			k.tryPoll()
 			k.sweep()
 		}
 		if l.used+room > l.size {
 			why := fmt.Errorf("%w: it takes %d bytes, %d of %d are in use", ErrBuffer, room, l.used, l.size)
-			return c.fail(op, int(dest), int(tag), len(b), why, "attach a larger buffer, or wait until the receivers have caught up")
+			k.put(m)
+			return c.fail(op, int(dest), int(tag), d.size(), why, "attach a larger buffer, or wait until the receivers have caught up")
 		}
 	}
-	m := k.take()
-	m.Ctx, m.Peer, m.Tag, m.Buf = c.p2p, dest, tag, b
+	m.Ctx, m.Peer, m.Tag = c.p2p, dest, tag
 	if !d.gaps() {
-		m.Buf = bytes.Clone(b)
+		k.copy(m, d)
 	}
 	k.proto.PostSend(&m.Request)
 	k.leave()
 	err := c.outcome(op, &m.Request)
 	k.detach(m, room)
 	return err
+}
+
+// copy gives a request a copy of the data.
+func (k *rank) copy(m *pooled, d memory) {
+	if n := len(k.leavings.sends); len(k.scratch) == 0 && n > 0 && n <= fewLeavings {
+		k.sweep() // the copies of some may be free
+	}
+	m.copied = k.lend(d.size())
+	m.Buf = m.copied[:d.size()]
+	d.pack(m.Buf, 0)
 }
 
 // detach keeps a send that no call waits for until it has completed.

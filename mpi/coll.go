@@ -125,7 +125,10 @@ func persist(x *collective, err error) (*Request, error) {
 	defer k.mu.Unlock()
 	x.prepare(firstPersistent + x.c.turns.persistent)
 	x.c.turns.persistent++
-	return &Request{c: x.c, op: x.name, s: x, fixed: new(persistent)}, nil
+	q := k.request(x.c, x.name)
+	q.s = x
+	k.fix(q, persistent{})
+	return q, nil
 }
 
 // Barrier returns when all ranks have called it (MPI_Barrier).

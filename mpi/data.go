@@ -116,16 +116,6 @@ func (m *memory) unpack(b []byte, off int) {
 	}
 }
 
-// packed returns the data in one piece, a copy if there are gaps.
-func (m *memory) packed() []byte {
-	if !m.gaps() {
-		return m.buf
-	}
-	b := make([]byte, m.size())
-	m.pack(b, 0)
-	return b
-}
-
 // PackSize is the room in bytes that Pack takes for count elements of t
 // (MPI_Pack_size), 0 if t is nil.
 func PackSize(count int, t *datatype.Type) int {

@@ -44,6 +44,8 @@ type settings struct {
 	variant string
 	device  string
 
+	recycling bool
+
 	collectives string // algorithms that are forced
 	algorithms  *coll.Selection
 

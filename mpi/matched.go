@@ -20,6 +20,7 @@ type Message struct {
 	m    *variants.Message // nil: from ProcNull
 	st   Status
 	gone atomic.Bool // received
+	next *Message    // spare
 }
 
 // Status describes the message; it is empty if m is nil.
@@ -44,7 +45,7 @@ func (c *Comm) MprobeContext(ctx context.Context, source, tag int) (*Message, St
 	if err != nil {
 		return nil, Status{}, err
 	}
-	return &Message{c: c, m: m, st: st}, st, nil
+	return c.message(m, st), st, nil
 }
 
 // Improbe is Mprobe without waiting (MPI_Improbe). The message is nil if none
@@ -54,7 +55,23 @@ func (c *Comm) Improbe(source, tag int) (*Message, Status, error) {
 	if err != nil || !found {
 		return nil, Status{}, err
 	}
-	return &Message{c: c, m: m, st: st}, st, nil
+	return c.message(m, st), st, nil
+}
+
+// message returns what the program shall hold of a message.
+func (c *Comm) message(m *variants.Message, st Status) *Message {
+	k := c.rank
+	k.mu.Lock()
+	x := k.found
+	if x == nil {
+		x = new(Message)
+	} else {
+		k.found = x.next
+	}
+	k.mu.Unlock()
+	x.c, x.m, x.st, x.next = c, m, st, nil
+	x.gone.Store(false)
+	return x
 }
 
 // Mrecv receives a message that was found (MPI_Mrecv). If it is longer than buf,
@@ -87,21 +104,23 @@ func (m *Message) post(op string, d memory) (*Request, error) {
 	if m.gone.Swap(true) {
 		return nil, (&Request{c: c}).misuse(op, receivedBefore)
 	}
-	q := &Request{c: c, op: op, state: immediate, null: m.m == nil}
-	if q.null {
-		return q, nil
-	}
 	k := c.rank
-	if s := k.stats; s != nil {
+	if s := k.stats; s != nil && m.m != nil {
 		defer s.record(op, d.size(), time.Now())
 	}
 	k.mu.Lock()
-	q.m, q.state = k.take(), pending
-	q.m.Recv, q.m.Ctx = true, c.p2p
-	k.load(q.m, d)
-	k.proto.PostMatched(&q.m.Request, m.m)
-	k.leave()
-	k.mu.Unlock()
-	m.m = nil
+	defer k.mu.Unlock()
+	q := k.request(c, op)
+	if q.null = m.m == nil; !q.null {
+		q.m, q.state = k.take(), pending
+		q.m.Recv, q.m.Ctx = true, c.p2p
+		k.load(q.m, d)
+		k.proto.PostMatched(&q.m.Request, m.m)
+		k.leave()
+		m.m = nil
+	}
+	if k.recycling {
+		m.next, k.found = k.found, m
+	}
 	return q, nil
 }

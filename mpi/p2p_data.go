@@ -131,7 +131,7 @@ func (c *Comm) IbsendData(d Data, dest, tag int) (*Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Request{c: c, op: "IbsendData", state: immediate}, nil
+	return c.immediate("IbsendData"), nil
 }
 
 // IrecvData is Irecv for data of any layout (MPI_Irecv).
@@ -147,7 +147,9 @@ func (c *Comm) IsendrecvData(send Data, dest, sendTag int, recv Data, source, re
 	if err := c.validPair("IsendrecvData", &send, dest, sendTag, &recv, source, recvTag); err != nil {
 		return nil, err
 	}
-	return c.postPair(&pair{c: c, op: "IsendrecvData", out: send.memory, in: recv.memory, dest: dest, from: source, sendTag: sendTag, recvTag: recvTag}), nil
+	p := c.newPair("IsendrecvData", dest, sendTag, source, recvTag)
+	p.out, p.in = send.memory, recv.memory
+	return p.post(), nil
 }
 
 // IsendrecvReplaceData is IsendrecvReplace for data of any layout
@@ -156,9 +158,9 @@ func (c *Comm) IsendrecvReplaceData(d Data, dest, sendTag, source, recvTag int) 
 	if err := c.validPair("IsendrecvReplaceData", &d, dest, sendTag, &d, source, recvTag); err != nil {
 		return nil, err
 	}
-	out := make([]byte, d.size())
-	d.pack(out, 0)
-	return c.postPair(&pair{c: c, op: "IsendrecvReplaceData", out: raw(out), in: d.memory, dest: dest, from: source, sendTag: sendTag, recvTag: recvTag}), nil
+	p := c.newPair("IsendrecvReplaceData", dest, sendTag, source, recvTag)
+	p.replace(d.memory)
+	return p.post(), nil
 }
 
 // SendInitData is SendInit for data of any layout (MPI_Send_init).

@@ -16,6 +16,29 @@ type persistent struct {
 	peer, tag  int
 	mode       variants.Mode
 	recv, copy bool // a receive; a buffered send
+	next       *persistent
+}
+
+// fix makes a request persistent, with the lock held.
+func (k *rank) fix(q *Request, p persistent) {
+	f := k.fixed
+	if f == nil {
+		f = new(persistent)
+	} else {
+		k.fixed = f.next
+	}
+	*f = p
+	q.fixed = f
+	q.become(inert)
+}
+
+// unfix takes back what a persistent request has needed that can not be started
+// again; it may be nil.
+func (k *rank) unfix(f *persistent) {
+	if f != nil {
+		*f = persistent{next: k.fixed}
+		k.fixed = f
+	}
 }
 
 // SendInit makes a persistent send, which is not yet active (MPI_Send_init).
@@ -56,11 +79,17 @@ func fix[T Element](c *Comm, op string, buf []T, p persistent) (*Request, error)
 }
 
 func (c *Comm) fix(op string, d memory, p persistent) *Request {
+	k := c.rank
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	p.data = d
 	if p.peer != ProcNull {
-		p.m = new(pooled)
+		p.m = k.take()
 	}
-	return &Request{c: c, op: op, fixed: &p, null: p.m == nil && p.recv}
+	q := k.request(c, op)
+	q.null = p.m == nil && p.recv
+	k.fix(q, p)
+	return q
 }
 
 // Start makes a persistent request active (MPI_Start). Its buffer belongs to

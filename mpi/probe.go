@@ -87,22 +87,27 @@ func (c *Comm) await(ctx context.Context, op string, source, tag int, extract bo
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	l := look{c: c, source: source, tag: tag, extract: extract}
-	p := &probe{source: source, tag: tag, next: k.probes}
-	k.probes = p
+	p := k.probing(source, tag)
 	if ctx.Done() == nil {
 		k.waitUntil(l.done)
 	} else {
-		k.waitContext(ctx, l.done, func() {
-			if !l.done() {
-				l.over, l.err = true, context.Cause(ctx)
-			}
-		})
+		l = l.waitContext(ctx)
 	}
-	k.probes = k.probes.without(p)
+	k.probed(p)
 	if err := l.outcome(op); err != nil {
 		return nil, Status{}, err
 	}
 	return l.m, l.st, nil
+}
+
+// waitContext waits for the end of a search that can be abandoned.
+func (l look) waitContext(ctx context.Context) look {
+	l.c.rank.waitContext(ctx, l.done, func() {
+		if !l.done() {
+			l.over, l.err = true, context.Cause(ctx)
+		}
+	})
+	return l
 }
 
 // glance is await without waiting.
@@ -133,6 +138,24 @@ func (c *Comm) glance(op string, source, tag int, extract bool) (m *variants.Mes
 type probe struct {
 	source, tag int
 	next        *probe
+}
+
+// probing notes that a call waits for a message, until probed.
+func (k *rank) probing(source, tag int) *probe {
+	p := k.spareProbes
+	if p == nil {
+		p = new(probe)
+	} else {
+		k.spareProbes = p.next
+	}
+	*p = probe{source: source, tag: tag, next: k.probes}
+	k.probes = p
+	return p
+}
+
+func (k *rank) probed(p *probe) {
+	k.probes = k.probes.without(p)
+	p.next, k.spareProbes = k.spareProbes, p
 }
 
 func (l *probe) without(p *probe) *probe {

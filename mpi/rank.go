@@ -34,20 +34,25 @@ type rank struct {
 	ended     atomic.Bool // Finalize has returned: calls are errors
 	deaths    uint32
 
+	recycling   bool       // what has ended is taken back, see recycle.go
 	slab        []Request  // not used yet
-	recycled    []*Request // by Recycle
+	recycled    []*Request // to be used again
 	spare       *pooled
+	pairs       *pair
+	fixed       *persistent
+	found       *Message
 	underWay    int             // schedules that have not ended, see schedule.go
 	ready       variants.Ready  // those of them that have something to do
 	algorithms  *coll.Selection // of collectives
 	idle        *collective     // for reuse
 	idles       int
-	lastPending int        // index at which TestAll has stopped
-	watched     watched    // requests that calls for any of several have met
-	codes       ownCodes   // of errors
-	leavings    leavings   // sends under way that no call waits for
-	scratch     [][]byte   // for reductions
-	probes      *probe     // calls of Probe that wait
+	lastPending int      // index at which TestAll has stopped
+	watched     watched  // requests that calls for any of several have met
+	codes       ownCodes // of errors
+	leavings    leavings // sends under way that no call waits for
+	scratch     [][]byte // for reductions
+	probes      *probe   // calls of Probe that wait
+	spareProbes *probe
 	stats       *callStats // nil: not wanted
 	idents      supply     // of communicators that this rank leads
 	closing     []*Comm    // freed, but requests are pending on them
@@ -61,7 +66,7 @@ func newRank(f fabric, o *settings) (*rank, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &rank{fab: f, proto: proto, limit: f.Limit(), level: o.level, stats: newCallStats(o.variant), algorithms: o.algorithms, idents: newSupply(f.Rank()), done: make(chan struct{})}
+	k := &rank{fab: f, proto: proto, limit: f.Limit(), level: o.level, recycling: o.recycling, stats: newCallStats(o.variant), algorithms: o.algorithms, idents: newSupply(f.Rank()), done: make(chan struct{})}
 	k.doubter, _ = any(proto).(doubter)
 	k.cond.L = &k.mu
 	go k.background(f.MarkBackground())

@@ -4,8 +4,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/exanet-mpi/exanet/datatype"
-	"github.com/exanet-mpi/exanet/rdmaeng"
 	"github.com/exanet-mpi/exanet/variants"
 )
 
@@ -54,34 +52,6 @@ const (
 	immediate        // active, but was complete when it was posted
 	pending          // active, and has a message or a schedule
 )
-
-// pooled is a request of the protocol, kept for reuse.
-type pooled struct {
-	variants.Request
-	packed []byte // of an eager send with gaps
-	next   *pooled
-}
-
-func (k *rank) take() *pooled {
-	m := k.spare
-	if m == nil {
-		m = new(pooled)
-	} else {
-		k.spare = m.next
-	}
-	m.Request.Reset()
-	return m
-}
-
-func (k *rank) put(m *pooled) {
-	m.Buf = nil
-	m.Transfer.Src, m.Transfer.Done = nil, 0
-	if m.View.Type != nil {
-		m.View, m.Transfer = datatype.View{}, rdmaeng.Transfer{}
-	}
-	m.next = k.spare
-	k.spare = m
-}
 
 // Isend begins a send (MPI_Isend).
 func Isend[T Element](c *Comm, buf []T, dest, tag int) (*Request, error) {
@@ -167,47 +137,6 @@ func (c *Comm) postRecv(op string, d memory, source, tag int) *Request {
 	return q
 }
 
-// slabSize is how many Requests are allocated at a time: alone, each would cost
-// as much as the rest of a short message's way through this package. The
-// collector keeps all of them while the program has one.
-const slabSize = 32
-
-// request returns a new request, which is immediate until it is made pending.
-func (k *rank) request(c *Comm, op string) *Request {
-	var q *Request
-	if n := len(k.recycled); n > 0 {
-		q = k.recycled[n-1]
-		k.recycled = k.recycled[:n-1]
-	} else {
-		if len(k.slab) == 0 {
-			k.slab = make([]Request, slabSize)
-		}
-		q = &k.slab[0]
-		k.slab = k.slab[1:]
-	}
-	*q = Request{c: c, op: op, state: immediate}
-	return q
-}
-
-// Recycle gives requests that have been waited for back, to be returned by later
-// calls, so that a program with very many of them leaves the collector nothing to
-// do. The caller must not use them again. Nil ones are passed over, and requests
-// that are active or persistent are left alone.
-func Recycle(reqs ...*Request) {
-	k := anyRank(reqs)
-	if k == nil {
-		return
-	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	for _, q := range reqs {
-		if q != nil && q.c != nil && q.c.rank == k && q.phase() == inert && q.fixed == nil && q.s == nil {
-			q.become(recycled)
-			k.recycled = append(k.recycled, q)
-		}
-	}
-}
-
 // began notes that a send was posted: what it has written a part of goes on
 // without anybody's making room.
 func (k *rank) began(m *pooled) {
@@ -229,6 +158,10 @@ func (q *Request) become(state uint32) { atomic.StoreUint32(&q.state, state) }
 // there was.
 func (q *Request) idle() bool { return q == nil || q.phase() < immediate }
 
+// settled reports whether a request can be ended without the rank's lock: it was
+// complete when it was posted, and is not to be taken back.
+func (q *Request) settled() bool { return q.phase() == immediate && !q.c.rank.recycling }
+
 // done reports whether a request that was active has completed, or ended
 // meanwhile, with the lock held.
 func (q *Request) done() bool {
@@ -238,13 +171,17 @@ func (q *Request) done() bool {
 	return q.s == nil || q.over
 }
 
-// finish ends a completed request and returns its outcome. Unless it is
-// immediate the caller holds the rank's lock.
+// finish ends a completed request and returns its outcome. The caller holds the
+// rank's lock, unless the request is settled.
 func (q *Request) finish() (st Status, err error) {
 	switch q.phase() {
 	case immediate:
-		if st = emptyStatus; atomic.CompareAndSwapUint32(&q.state, immediate, inert) && q.null {
-			st = nullStatus
+		st = emptyStatus
+		if atomic.CompareAndSwapUint32(&q.state, immediate, inert) {
+			if q.null {
+				st = nullStatus
+			}
+			q.c.rank.reclaim(q)
 		}
 		return st, nil
 	case pending:
@@ -271,6 +208,7 @@ func (q *Request) finish() (st Status, err error) {
 			q.s = nil
 		}
 	}
+	q.c.rank.reclaim(q)
 	return st, err
 }
 
@@ -350,9 +288,9 @@ func (q *Request) Free() error {
 	if q.w != nil {
 		q.unwatch()
 	}
-	m := q.m
-	if m == nil && q.fixed != nil {
-		m = q.fixed.m // not under way
+	m, p := q.m, q.fixed
+	if m == nil && p != nil {
+		m = p.m // not under way
 	}
 	switch {
 	case m == nil:
@@ -365,6 +303,8 @@ func (q *Request) Free() error {
 	// schedule, to which it comes by q.s.
 	q.m, q.fixed = nil, nil
 	q.become(inert)
+	k.unfix(p)
+	k.reclaim(q)
 	k.nudge()
 	return nil
 }

@@ -60,6 +60,43 @@ type pair struct {
 	recvTag    int
 	send, recv *pooled
 	batch      variants.Batch
+	image      []byte // what is sent while its memory is received into, kept for reuse
+	next       *pair
+}
+
+// imageKept bounds the memory that a spare pair holds on to, in bytes.
+const imageKept = 64 << 10
+
+// newPair takes a pair whose memory is still to be told.
+func (c *Comm) newPair(op string, dest, sendTag, source, recvTag int) *pair {
+	k := c.rank
+	k.mu.Lock()
+	p := k.pairs
+	if p == nil {
+		p = new(pair)
+	} else {
+		k.pairs = p.next
+	}
+	k.mu.Unlock()
+	*p = pair{c: c, op: op, dest: dest, from: source, sendTag: sendTag, recvTag: recvTag, image: p.image}
+	return p
+}
+
+// replace makes a pair send what is in the memory that it receives into.
+func (p *pair) replace(d memory) {
+	n := d.size()
+	p.image = slices.Grow(p.image[:0], n)[:n]
+	d.pack(p.image, 0)
+	p.out, p.in = raw(p.image), d
+}
+
+// putPair takes a pair back that has ended.
+func (k *rank) putPair(p *pair) {
+	if cap(p.image) > imageKept {
+		p.image = nil
+	}
+	*p = pair{image: p.image, next: k.pairs}
+	k.pairs = p
 }
 
 // Isendrecv begins to send to dest and to receive from source
@@ -73,7 +110,9 @@ func Isendrecv[T Element](c *Comm, send []T, dest, sendTag int, recv []T, source
 	if err != nil {
 		return nil, err
 	}
-	return c.postPair(&pair{c: c, op: "Isendrecv", out: raw(out), in: raw(in), dest: dest, from: source, sendTag: sendTag, recvTag: recvTag}), nil
+	p := c.newPair("Isendrecv", dest, sendTag, source, recvTag)
+	p.out, p.in = raw(out), raw(in)
+	return p.post(), nil
 }
 
 // IsendrecvReplace begins to send buf to dest and to receive into the same buf
@@ -83,19 +122,21 @@ func IsendrecvReplace[T Element](c *Comm, buf []T, dest, sendTag, source, recvTa
 	if err != nil {
 		return nil, err
 	}
-	out := slices.Clone(in)
-	return c.postPair(&pair{c: c, op: "IsendrecvReplace", out: raw(out), in: raw(in), dest: dest, from: source, sendTag: sendTag, recvTag: recvTag}), nil
+	p := c.newPair("IsendrecvReplace", dest, sendTag, source, recvTag)
+	p.replace(raw(in))
+	return p.post(), nil
 }
 
-func (c *Comm) postPair(p *pair) *Request {
-	k := c.rank
+func (p *pair) post() *Request {
+	k := p.c.rank
 	if s := k.stats; s != nil {
 		defer s.record(p.op, p.out.size()+p.in.size(), time.Now())
 	}
-	q := &Request{c: c, op: p.op, s: p}
 	k.mu.Lock()
+	defer k.mu.Unlock()
+	q := k.request(p.c, p.op)
+	q.s = p
 	k.run(q)
-	k.mu.Unlock()
 	return q
 }
 
@@ -141,8 +182,9 @@ func (p *pair) outcome() (Status, error) {
 	if err == nil {
 		err = p.c.outcome(p.op, &p.recv.Request)
 	}
-	p.c.rank.put(p.recv)
-	p.c.rank.put(p.send)
-	p.recv, p.send = nil, nil
+	k := p.c.rank
+	k.put(p.recv)
+	k.put(p.send)
+	k.putPair(p)
 	return st, err
 }

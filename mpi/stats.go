@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime/metrics"
 	"sync"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 // directory.
 type callStats struct {
 	dir, variant string
+	cycles       uint64 // of the collector before
 
 	mu    sync.Mutex
 	calls map[string]*CallStats
@@ -41,6 +43,9 @@ type Stats struct {
 	FastReceives uint64                `json:"fast_receives"`
 	Calls        map[string]*CallStats `json:"calls"`
 	Counters     map[string]uint64     `json:"counters"`
+	// CollectorCycles is how often the garbage collector of this process, which may
+	// have several ranks, has run since Init.
+	CollectorCycles uint64 `json:"collector_cycles"`
 }
 
 func newCallStats(variant string) *callStats {
@@ -48,7 +53,13 @@ func newCallStats(variant string) *callStats {
 	if dir == "" {
 		return nil
 	}
-	return &callStats{dir: dir, variant: variant, calls: make(map[string]*CallStats)}
+	return &callStats{dir: dir, variant: variant, cycles: collectorCycles(), calls: make(map[string]*CallStats)}
+}
+
+func collectorCycles() uint64 {
+	s := []metrics.Sample{{Name: "/gc/cycles/total:gc-cycles"}}
+	metrics.Read(s)
+	return s[0].Value.Uint64()
 }
 
 // record counts a call that began at a time.
@@ -75,7 +86,7 @@ func (k *rank) writeStats() error {
 	out := Stats{
 		Rank: k.fab.Rank(), Size: k.fab.Size(), Variant: s.variant,
 		Control: controlMap(n), Writes: n.Writes, Receives: n.Receives, FastReceives: n.FastReceives,
-		Calls: s.calls, Counters: counterMap(n),
+		Calls: s.calls, Counters: counterMap(n), CollectorCycles: collectorCycles() - s.cycles,
 	}
 	b, err := json.MarshalIndent(out, "", "  ")
 	if err != nil {

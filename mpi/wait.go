@@ -12,7 +12,7 @@ func (q *Request) Wait() (Status, error) {
 	if q.idle() {
 		return emptyStatus, nil
 	}
-	if q.phase() == immediate {
+	if q.settled() {
 		return q.finish()
 	}
 	k := q.c.rank

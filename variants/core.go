@@ -20,7 +20,7 @@ type Core struct {
 	open   int // requests that need this rank's attention, see Pending
 
 	spare  List[Message] // for reuse
-	spares int
+	spares int           // bytes
 }
 
 // NewCore makes the core of rank me of the job.

@@ -1,5 +1,7 @@
 package variants
 
+import "unsafe"
+
 // Message is an unexpected message: one that no posted receive has matched.
 type Message struct {
 	Envelope
@@ -13,12 +15,12 @@ type Message struct {
 // Status is what a receive of the message would tell.
 func (x *Message) Status() Status { return Status{Source: x.Src, Tag: x.Tag, Size: x.Size} }
 
-// spareMessages bounds the messages kept for reuse, and spareData the bytes
-// each may hold on to.
-const (
-	spareMessages = 64
-	spareData     = 8 << 10
-)
+// spareMessages bounds the memory of messages kept for reuse, in bytes: room for
+// thousands of short ones that come before their receives.
+const spareMessages = 1 << 20
+
+// memory is what a spare message holds on to.
+func (x *Message) memory() int { return int(unsafe.Sizeof(*x)) + cap(x.Data) }
 
 // Unexpected makes a message of what has arrived.
 func (c *Core) Unexpected(e Envelope, size int, payload []byte) *Message {
@@ -27,7 +29,7 @@ func (c *Core) Unexpected(e Envelope, size int, payload []byte) *Message {
 		x = new(Message)
 	} else {
 		c.spare.Remove(&x.InComm)
-		c.spares--
+		c.spares -= x.memory()
 	}
 	x.Envelope, x.Size = e, size
 	x.Data = append(x.Data[:0], payload...)
@@ -37,9 +39,9 @@ func (c *Core) Unexpected(e Envelope, size int, payload []byte) *Message {
 // Recycle takes back a message that is in no queue and that nobody looks at any
 // more.
 func (c *Core) Recycle(x *Message) {
-	if c.spares < spareMessages && cap(x.Data) <= spareData {
+	if n := x.memory(); c.spares+n <= spareMessages {
 		c.spare.Push(&x.InComm, x)
-		c.spares++
+		c.spares += n
 	}
 }
 

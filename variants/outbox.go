@@ -48,9 +48,14 @@ type Outbox struct {
 	port    port
 	count   *Counters
 	peers   map[int32]*Peer
-	waiting []*Peer // those with a backlog
-	body    body    // of the message being sent
+	waiting []*Peer  // those with a backlog
+	body    body     // of the message being sent
+	spare   [][]byte // for the data of held messages
 }
+
+// spareHeld bounds the buffers kept for data of held messages, each of which is as
+// long as an eager message may be.
+const spareHeld = 128
 
 // NewOutbox makes the outbox of rank me of the job, which sends through port
 // and counts what it sends in count.
@@ -95,13 +100,30 @@ func (o *Outbox) hold(p *Peer, h packetizer.Header, payload []byte) {
 	if !p.backlogged() {
 		o.waiting = append(o.waiting, p)
 	}
+	if n := p.flushed; len(p.backlog) == cap(p.backlog) && n > len(p.backlog)/2 {
+		rest := copy(p.backlog, p.backlog[n:])
+		clear(p.backlog[rest:])
+		p.backlog, p.flushed = p.backlog[:rest], 0
+	}
 	m := held{h: h, n: len(payload)}
 	if len(payload) > len(m.body) {
-		m.data = append([]byte(nil), payload...)
+		m.data = append(o.buffer(), payload...)
 	} else {
 		copy(m.body[:], payload)
 	}
 	p.backlog = append(p.backlog, m)
+}
+
+// buffer returns an empty one for the data of a held message.
+func (o *Outbox) buffer() []byte {
+	n := len(o.spare)
+	if n == 0 {
+		return nil
+	}
+	b := o.spare[n-1]
+	o.spare[n-1] = nil
+	o.spare = o.spare[:n-1]
+	return b
 }
 
 // Insist sends a message with data that must not go any other way, whatever
@@ -170,6 +192,9 @@ func (o *Outbox) Flush() (sent int) {
 			m := &p.backlog[p.flushed]
 			if !p.Failed && (p.Writing > 0 || !o.port.TrySend(int(p.World), m.h, m.payload())) {
 				break
+			}
+			if m.data != nil && len(o.spare) < spareHeld {
+				o.spare = append(o.spare, m.data[:0])
 			}
 			m.data = nil
 			p.flushed++

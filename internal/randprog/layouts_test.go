@@ -29,9 +29,9 @@ const layoutsVar = "EXANET_TEST_LAYOUTS"
 
 func worldOf(c *mpi.Comm) World {
 	if os.Getenv(layoutsVar) != "" {
-		return overLayouts{overMPI{c}, new(atomic.Uint64)}
+		return overLayouts{overMPI{Comm: c}, new(atomic.Uint64)}
 	}
-	return overMPI{c}
+	return overMPI{Comm: c}
 }
 
 // scattered is the data of a buffer of n bytes in a layout of their own.
@@ -197,7 +197,7 @@ func TestRandomLayouts(t *testing.T) {
 			var c counters
 			start := func(n int, rank func(World) error) error {
 				return mpi.Run(n, func(world *mpi.Comm) error {
-					err := rank(overLayouts{overMPI{world}, new(atomic.Uint64)})
+					err := rank(overLayouts{overMPI{Comm: world}, new(atomic.Uint64)})
 					c.add(world.Counters())
 					return err
 				}, p.options()...)

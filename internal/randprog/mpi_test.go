@@ -9,24 +9,27 @@ import (
 )
 
 // overMPI is package mpi as a World.
-type overMPI struct{ *mpi.Comm }
+type overMPI struct {
+	*mpi.Comm
+	recycling bool // the rank recycles what has ended
+}
 
 // mpiRequest is a request; one that is persistent is freed when it has been
-// waited for.
+// waited for. If the rank recycles it is nil then.
 type mpiRequest struct {
 	*mpi.Request
-	persistent bool
+	persistent, recycled bool
 }
 
 // persistent says whether a send or receive is to be a persistent one that is
 // started: one of three is.
 func persistent(buf []byte, tag int) bool { return (len(buf)+tag)%3 == 0 }
 
-func started(q *mpi.Request, err error) (Request, error) {
+func (w overMPI) started(q *mpi.Request, err error) (Request, error) {
 	if err == nil {
 		err = q.Start()
 	}
-	return mpiRequest{q, true}, err
+	return &mpiRequest{q, true, w.recycling}, err
 }
 
 // mpiMessage is a message that a matched probe has taken.
@@ -94,10 +97,10 @@ func (w overMPI) Isend(mode Mode, buf []byte, dest, tag int) (Request, error) {
 	if persistent(buf, tag) {
 		f = [modes]func(*mpi.Comm, []byte, int, int) (*mpi.Request, error){
 			mpi.SendInit[byte], mpi.SsendInit[byte], mpi.BsendInit[byte], mpi.RsendInit[byte]}
-		return started(f[mode](w.Comm, buf, mpiRank(dest), tag))
+		return w.started(f[mode](w.Comm, buf, mpiRank(dest), tag))
 	}
 	r, err := f[mode](w.Comm, buf, mpiRank(dest), tag)
-	return mpiRequest{Request: r}, err
+	return &mpiRequest{r, false, w.recycling}, err
 }
 
 func (w overMPI) Recv(buf []byte, source, tag int) (Status, error) {
@@ -107,10 +110,10 @@ func (w overMPI) Recv(buf []byte, source, tag int) (Status, error) {
 
 func (w overMPI) Irecv(buf []byte, source, tag int) (Request, error) {
 	if persistent(buf, tag) {
-		return started(mpi.RecvInit(w.Comm, buf, mpiRank(source), mpiTag(tag)))
+		return w.started(mpi.RecvInit(w.Comm, buf, mpiRank(source), mpiTag(tag)))
 	}
 	r, err := mpi.Irecv(w.Comm, buf, mpiRank(source), mpiTag(tag))
-	return mpiRequest{Request: r}, err
+	return &mpiRequest{r, false, w.recycling}, err
 }
 
 func (w overMPI) Sendrecv(send []byte, dest, sendTag int, recv []byte, source, recvTag int) (Status, error) {
@@ -143,15 +146,26 @@ func (w overMPI) Improbe(source, tag int) (Taken, Status, error) {
 
 func mpiRequests(reqs []Request) (list []*mpi.Request) {
 	for _, r := range reqs {
-		list = append(list, r.(mpiRequest).Request)
+		list = append(list, r.(*mpiRequest).Request)
 	}
 	return list
 }
 
-func (w overMPI) WaitAll(reqs []Request) error { return ourError(mpi.WaitAll(mpiRequests(reqs)...)) }
+func (w overMPI) WaitAll(reqs []Request) error {
+	err := ourError(mpi.WaitAll(mpiRequests(reqs)...))
+	for _, r := range reqs {
+		if r := r.(*mpiRequest); w.recycling {
+			_ = r.ended(nil)
+		}
+	}
+	return err
+}
 
 func (w overMPI) WaitAny(reqs []Request) (int, Status, error) {
 	i, st, err := mpi.WaitAny(mpiRequests(reqs)...)
+	if i >= 0 && w.recycling {
+		err = reqs[i].(*mpiRequest).ended(err)
+	}
 	return i, ourStatus(st), ourError(err)
 }
 
@@ -162,12 +176,12 @@ func (w overMPI) Sum(v []int64) error {
 	return err
 }
 
-func (r mpiRequest) Wait() (Status, error) {
+func (r *mpiRequest) Wait() (Status, error) {
 	st, err := r.Request.Wait()
 	return ourStatus(st), r.ended(err)
 }
 
-func (r mpiRequest) Test() (bool, Status, error) {
+func (r *mpiRequest) Test() (bool, Status, error) {
 	done, st, err := r.Request.Test()
 	if done {
 		err = r.ended(err)
@@ -175,10 +189,13 @@ func (r mpiRequest) Test() (bool, Status, error) {
 	return done, ourStatus(st), err
 }
 
-// ended frees a persistent request, once.
-func (r mpiRequest) ended(err error) error {
+// ended frees a persistent request, once, and forgets one that may be another by now.
+func (r *mpiRequest) ended(err error) error {
 	if r.persistent {
 		_ = r.Free() // an error if it was waited for before
+	}
+	if r.recycled {
+		r.Request = nil
 	}
 	return ourError(err)
 }
@@ -200,11 +217,16 @@ func (c *counters) add(counts map[string]uint64) {
 	}
 }
 
-// startMPI returns a Start for mpi.Run that adds up the protocol's counters.
-func startMPI(c *counters, opts ...mpi.Option) Start {
+// startMPI returns a Start for mpi.Run that adds up the protocol's counters. The
+// ranks of every second job recycle.
+func startMPI(c *counters, seed uint64, opts ...mpi.Option) Start {
+	recycling := seed/seedsPerJob%2 == 1
+	if recycling {
+		opts = append(opts, mpi.WithRecycling())
+	}
 	return func(n int, rank func(World) error) error {
 		return mpi.Run(n, func(world *mpi.Comm) error {
-			err := rank(overMPI{world})
+			err := rank(overMPI{world, recycling})
 			c.add(world.Counters())
 			return err
 		}, opts...)
