@@ -35,33 +35,50 @@ vet:
 	$(GO) vet ./...
 	GOARCH=arm64 $(GO) vet ./...
 
-# The preload library (docs/preload.md): the part that is preloaded, and the part in
-# Go that it loads. The headers and the library are those of the MPI that programs
-# were built with.
-MPICH_INCLUDE ?= /usr/include/$(shell $(CC) -print-multiarch)/mpich
-MPICH_FLAGS = -O2 -Wall -I$(MPICH_INCLUDE)
+# The preload library (docs/preload.md), for each MPI whose headers are installed: the
+# part that is preloaded, and the part in Go that it loads.
 PRELOAD = cmd/libexanet
-
+MULTIARCH := $(shell $(CC) -print-multiarch)
+MPICH_INCLUDE ?= /usr/include/$(MULTIARCH)/mpich
+OPENMPI_INCLUDE ?= /usr/lib/$(MULTIARCH)/openmpi/include
+mpich_include = $(MPICH_INCLUDE)
+openmpi_include = $(OPENMPI_INCLUDE)
+mpich_library = libmpich.so.12
+openmpi_library = libmpi.so.40
+mpich_link = -lmpich
+openmpi_link = -lmpi
+mpich_package = libmpich-dev
+openmpi_package = libopenmpi-dev
+HOSTS := $(foreach h,mpich openmpi,$(if $(wildcard $($(h)_include)/mpi.h),$(h)))
+NO_HOSTS := $(filter-out $(HOSTS),mpich openmpi)
+host_flags = -O2 -Wall -I$($*_include)
 # The Go runtime as a guest: no heap where sanitizers have their shadow memory, no
-# signals to preempt goroutines.
+# signals to preempt goroutines, no alarm at what programs pass as addresses with a
+# count of 0.
 GOGUEST = GOEXPERIMENT=norandomizedheapbase64
-GUESTFLAGS = -X runtime.godebugDefault=asyncpreemptoff=1
+GUESTFLAGS = -X runtime.godebugDefault=asyncpreemptoff=1,invalidptr=0
+host_go = CGO_ENABLED=1 CGO_CFLAGS="$(host_flags)" CGO_LDFLAGS=$($*_link) $(GOGUEST) $(GO)
 
-preload:
+preload: $(HOSTS:%=preload-%)
+	@$(foreach h,$(NO_HOSTS),echo "not built: bin/libexanet-$(h).so, for want of $($(h)_include)/mpi.h (Debian: $($(h)_package))";)
+	@$(if $(HOSTS),,echo "there are no headers of an MPI: make deps installs them"; exit 1)
+
+preload-%:
 	mkdir -p bin
-	$(GO) run ./$(PRELOAD)/generate $(PRELOAD)/functions.txt >bin/entries.c
-	$(CC) $(MPICH_FLAGS) -Wextra -fexceptions -fPIC -shared -I$(PRELOAD)/entry \
-		-DEXANET_HOST_LIBRARY='"libmpich.so.12"' -DEXANET_GO_PART='"libexanet-mpich-go.so"' \
-		-o bin/libexanet-mpich.so $(PRELOAD)/entry/*.c bin/entries.c -ldl
-	CGO_ENABLED=1 CGO_CFLAGS="$(MPICH_FLAGS)" CGO_LDFLAGS=-lmpich $(GOGUEST) \
-		$(GO) build -ldflags "$(GUESTFLAGS)" -tags mpich -buildmode=c-shared -o bin/libexanet-mpich-go.so ./$(PRELOAD)
-	rm -f bin/libexanet-mpich-go.h
+	$(GO) run ./$(PRELOAD)/generate $(PRELOAD)/functions.txt >bin/entries-$*.c
+	$(CC) $(host_flags) -Wextra -fexceptions -fPIC -shared -Wl,-z,defs -I$(PRELOAD)/entry \
+		-DEXANET_HOST_LIBRARY='"$($*_library)"' -DEXANET_GO_PART='"libexanet-$*-go.so"' \
+		-o bin/libexanet-$*.so $(PRELOAD)/entry/*.c bin/entries-$*.c -ldl
+	$(host_go) build -ldflags "$(GUESTFLAGS)" -tags $* -buildmode=c-shared -o bin/libexanet-$*-go.so ./$(PRELOAD)
+	rm -f bin/libexanet-$*-go.h
+
+preload-vet-%:
+	$(host_go) vet -tags $* ./$(PRELOAD)/...
 
 # Programs under the host MPI alone and with the library preloaded.
 test-real:
 	scripts/mpich.sh
-	$(MAKE) preload
-	CGO_ENABLED=1 CGO_CFLAGS="$(MPICH_FLAGS)" $(GO) vet -tags mpich ./$(PRELOAD)/...
+	$(MAKE) preload preload-vet-mpich preload-vet-openmpi
 	$(GO) test -count 1 -timeout 20m -tags real ./$(PRELOAD)
 
 # What the tests need beyond Go: a C compiler, for the race detector.

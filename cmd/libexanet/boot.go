@@ -1,4 +1,4 @@
-//go:build mpich
+//go:build mpich || openmpi
 
 package main
 
@@ -93,10 +93,10 @@ func start(rank, size, level int) error {
 		return err
 	}
 	C.exanet_poll_begin()
-	register(uintptr(C.exanet_world), w)
-	register(uintptr(C.exanet_self), w.Self())
+	register(worldHandle, w)
+	register(selfHandle, w.Self())
 	var parent C.MPI_Comm
-	if C.PMPI_Comm_get_parent(&parent); parent != C.MPI_COMM_NULL {
+	if C.PMPI_Comm_get_parent(&parent); handleOf(parent) != noComm {
 		hostBusy.Store(true) // who have spawned us are not ours
 	}
 	if verbose && rank == 0 {
@@ -127,7 +127,7 @@ func agreed(yes bool) bool {
 //
 //export exanet_finalize
 func exanet_finalize() int64 {
-	self := uintptr(C.exanet_world)
+	self := worldHandle
 	defer C.exanet_poll_end()
 	if hostBusy.Load() {
 		if err := waitFor(world().Ibarrier()); err != nil {

@@ -1,4 +1,4 @@
-//go:build mpich
+//go:build mpich || openmpi
 
 package main
 
@@ -14,7 +14,7 @@ import (
 
 // collective makes a call in one of its forms, if the communicator is ours. The
 // call is described by a function that stops at the first error in args.
-func collective(comm uintptr, form int32, req unsafe.Pointer, describe func(c *mpi.Comm, a *args) mpi.DataCall) int64 {
+func collective(comm handle, form int32, req unsafe.Pointer, describe func(c *mpi.Comm, a *args) mpi.DataCall) int64 {
 	c := commOf(comm)
 	if c == nil {
 		return pass
@@ -42,7 +42,7 @@ type args struct {
 	err   error
 }
 
-func (a *args) view(buf unsafe.Pointer, count int64, t uintptr) datatype.View {
+func (a *args) view(buf unsafe.Pointer, count int64, t handle) datatype.View {
 	if a.err != nil {
 		return datatype.View{}
 	}
@@ -51,7 +51,7 @@ func (a *args) view(buf unsafe.Pointer, count int64, t uintptr) datatype.View {
 	return v
 }
 
-func (a *args) datatype(t uintptr) *datatype.Type {
+func (a *args) datatype(t handle) *datatype.Type {
 	if a.err != nil {
 		return nil
 	}
@@ -60,7 +60,7 @@ func (a *args) datatype(t uintptr) *datatype.Type {
 	return d
 }
 
-func (a *args) op(op, t uintptr) mpi.Op {
+func (a *args) op(op, t handle) mpi.Op {
 	if a.err != nil {
 		return mpi.Op{}
 	}
@@ -86,25 +86,25 @@ func ints(p unsafe.Pointer, n int, large int32) []int {
 }
 
 // vector is a block for each of n ranks.
-func (a *args) vector(n int, base unsafe.Pointer, counts, displs unsafe.Pointer, t uintptr, large int32) mpi.Vector {
+func (a *args) vector(n int, base unsafe.Pointer, counts, displs unsafe.Pointer, t handle, large int32) mpi.Vector {
 	return mpi.Vector{Base: base, Counts: ints(counts, n, large), Displs: ints(displs, n, large), Type: a.datatype(t)}
 }
 
 // each is vector with a datatype for each rank, and displacements in bytes.
 func (a *args) each(base unsafe.Pointer, counts, displs []int, types unsafe.Pointer) mpi.Vector {
 	v := mpi.Vector{Base: base, Counts: counts, Displs: displs, Types: make([]*datatype.Type, len(counts))}
-	for i, t := range unsafe.Slice((*C.MPI_Datatype)(types), len(counts)) {
+	for i, t := range unsafe.Slice(handleAt(types), len(counts)) {
 		if counts[i] == 0 {
 			v.Types[i] = datatype.Byte // what is not looked at need not be valid
 		} else {
-			v.Types[i] = a.datatype(uintptr(t))
+			v.Types[i] = a.datatype(t)
 		}
 	}
 	return v
 }
 
 //export exanet_Barrier
-func exanet_Barrier(comm uintptr, form int32, req unsafe.Pointer) int64 {
+func exanet_Barrier(comm handle, form int32, req unsafe.Pointer) int64 {
 	c := commOf(comm)
 	switch {
 	case c == nil:
@@ -122,14 +122,14 @@ func exanet_Barrier(comm uintptr, form int32, req unsafe.Pointer) int64 {
 }
 
 //export exanet_Bcast
-func exanet_Bcast(buf unsafe.Pointer, count int64, t uintptr, root int32, comm uintptr, form int32, req unsafe.Pointer) int64 {
+func exanet_Bcast(buf unsafe.Pointer, count int64, t handle, root int32, comm handle, form int32, req unsafe.Pointer) int64 {
 	return collective(comm, form, req, func(c *mpi.Comm, a *args) mpi.DataCall {
 		return c.BcastData(a.view(buf, count, t), int(root))
 	})
 }
 
 //export exanet_Gather
-func exanet_Gather(out unsafe.Pointer, outcount int64, outtype uintptr, in unsafe.Pointer, incount int64, intype uintptr, root int32, comm uintptr, form int32, req unsafe.Pointer) int64 {
+func exanet_Gather(out unsafe.Pointer, outcount int64, outtype handle, in unsafe.Pointer, incount int64, intype handle, root int32, comm handle, form int32, req unsafe.Pointer) int64 {
 	return collective(comm, form, req, func(c *mpi.Comm, a *args) mpi.DataCall {
 		var recv datatype.View
 		if c.Rank() == int(root) {
@@ -140,7 +140,7 @@ func exanet_Gather(out unsafe.Pointer, outcount int64, outtype uintptr, in unsaf
 }
 
 //export exanet_Gatherv
-func exanet_Gatherv(out unsafe.Pointer, outcount int64, outtype uintptr, in, incounts, displs unsafe.Pointer, intype uintptr, root int32, comm uintptr, form int32, req unsafe.Pointer, large int32) int64 {
+func exanet_Gatherv(out unsafe.Pointer, outcount int64, outtype handle, in, incounts, displs unsafe.Pointer, intype handle, root int32, comm handle, form int32, req unsafe.Pointer, large int32) int64 {
 	return collective(comm, form, req, func(c *mpi.Comm, a *args) mpi.DataCall {
 		var recv mpi.Vector
 		if c.Rank() == int(root) {
@@ -151,7 +151,7 @@ func exanet_Gatherv(out unsafe.Pointer, outcount int64, outtype uintptr, in, inc
 }
 
 //export exanet_Scatter
-func exanet_Scatter(out unsafe.Pointer, outcount int64, outtype uintptr, in unsafe.Pointer, incount int64, intype uintptr, root int32, comm uintptr, form int32, req unsafe.Pointer) int64 {
+func exanet_Scatter(out unsafe.Pointer, outcount int64, outtype handle, in unsafe.Pointer, incount int64, intype handle, root int32, comm handle, form int32, req unsafe.Pointer) int64 {
 	return collective(comm, form, req, func(c *mpi.Comm, a *args) mpi.DataCall {
 		var send datatype.View
 		if c.Rank() == int(root) {
@@ -162,7 +162,7 @@ func exanet_Scatter(out unsafe.Pointer, outcount int64, outtype uintptr, in unsa
 }
 
 //export exanet_Scatterv
-func exanet_Scatterv(out, outcounts, displs unsafe.Pointer, outtype uintptr, in unsafe.Pointer, incount int64, intype uintptr, root int32, comm uintptr, form int32, req unsafe.Pointer, large int32) int64 {
+func exanet_Scatterv(out, outcounts, displs unsafe.Pointer, outtype handle, in unsafe.Pointer, incount int64, intype handle, root int32, comm handle, form int32, req unsafe.Pointer, large int32) int64 {
 	return collective(comm, form, req, func(c *mpi.Comm, a *args) mpi.DataCall {
 		var send mpi.Vector
 		if c.Rank() == int(root) {
@@ -173,28 +173,28 @@ func exanet_Scatterv(out, outcounts, displs unsafe.Pointer, outtype uintptr, in 
 }
 
 //export exanet_Allgather
-func exanet_Allgather(out unsafe.Pointer, outcount int64, outtype uintptr, in unsafe.Pointer, incount int64, intype uintptr, comm uintptr, form int32, req unsafe.Pointer) int64 {
+func exanet_Allgather(out unsafe.Pointer, outcount int64, outtype handle, in unsafe.Pointer, incount int64, intype handle, comm handle, form int32, req unsafe.Pointer) int64 {
 	return collective(comm, form, req, func(c *mpi.Comm, a *args) mpi.DataCall {
 		return c.AllgatherData(a.view(out, outcount, outtype), a.view(in, incount, intype))
 	})
 }
 
 //export exanet_Allgatherv
-func exanet_Allgatherv(out unsafe.Pointer, outcount int64, outtype uintptr, in, incounts, displs unsafe.Pointer, intype uintptr, comm uintptr, form int32, req unsafe.Pointer, large int32) int64 {
+func exanet_Allgatherv(out unsafe.Pointer, outcount int64, outtype handle, in, incounts, displs unsafe.Pointer, intype handle, comm handle, form int32, req unsafe.Pointer, large int32) int64 {
 	return collective(comm, form, req, func(c *mpi.Comm, a *args) mpi.DataCall {
 		return c.AllgathervData(a.view(out, outcount, outtype), a.vector(a.ranks, in, incounts, displs, intype, large))
 	})
 }
 
 //export exanet_Alltoall
-func exanet_Alltoall(out unsafe.Pointer, outcount int64, outtype uintptr, in unsafe.Pointer, incount int64, intype uintptr, comm uintptr, form int32, req unsafe.Pointer) int64 {
+func exanet_Alltoall(out unsafe.Pointer, outcount int64, outtype handle, in unsafe.Pointer, incount int64, intype handle, comm handle, form int32, req unsafe.Pointer) int64 {
 	return collective(comm, form, req, func(c *mpi.Comm, a *args) mpi.DataCall {
 		return c.AlltoallData(a.view(out, outcount, outtype), a.view(in, incount, intype))
 	})
 }
 
 //export exanet_Alltoallv
-func exanet_Alltoallv(out, outcounts, outdispls unsafe.Pointer, outtype uintptr, in, incounts, indispls unsafe.Pointer, intype uintptr, comm uintptr, form int32, req unsafe.Pointer, large int32) int64 {
+func exanet_Alltoallv(out, outcounts, outdispls unsafe.Pointer, outtype handle, in, incounts, indispls unsafe.Pointer, intype handle, comm handle, form int32, req unsafe.Pointer, large int32) int64 {
 	return collective(comm, form, req, func(c *mpi.Comm, a *args) mpi.DataCall {
 		var send mpi.Vector // without counts: in place
 		if uintptr(out) != inPlace {
@@ -205,7 +205,7 @@ func exanet_Alltoallv(out, outcounts, outdispls unsafe.Pointer, outtype uintptr,
 }
 
 //export exanet_Alltoallw
-func exanet_Alltoallw(out, outcounts, outdispls, outtypes, in, incounts, indispls, intypes unsafe.Pointer, comm uintptr, form int32, req unsafe.Pointer, large int32) int64 {
+func exanet_Alltoallw(out, outcounts, outdispls, outtypes, in, incounts, indispls, intypes unsafe.Pointer, comm handle, form int32, req unsafe.Pointer, large int32) int64 {
 	return collective(comm, form, req, func(c *mpi.Comm, a *args) mpi.DataCall {
 		var send mpi.Vector // without counts: in place
 		if uintptr(out) != inPlace {
@@ -216,7 +216,7 @@ func exanet_Alltoallw(out, outcounts, outdispls, outtypes, in, incounts, indispl
 }
 
 //export exanet_Reduce
-func exanet_Reduce(out, in unsafe.Pointer, count int64, t, op uintptr, root int32, comm uintptr, form int32, req unsafe.Pointer) int64 {
+func exanet_Reduce(out, in unsafe.Pointer, count int64, t, op handle, root int32, comm handle, form int32, req unsafe.Pointer) int64 {
 	return collective(comm, form, req, func(c *mpi.Comm, a *args) mpi.DataCall {
 		var recv datatype.View
 		if c.Rank() == int(root) {
@@ -227,35 +227,35 @@ func exanet_Reduce(out, in unsafe.Pointer, count int64, t, op uintptr, root int3
 }
 
 //export exanet_Allreduce
-func exanet_Allreduce(out, in unsafe.Pointer, count int64, t, op, comm uintptr, form int32, req unsafe.Pointer) int64 {
+func exanet_Allreduce(out, in unsafe.Pointer, count int64, t, op, comm handle, form int32, req unsafe.Pointer) int64 {
 	return collective(comm, form, req, func(c *mpi.Comm, a *args) mpi.DataCall {
 		return c.AllreduceData(a.view(out, count, t), a.view(in, count, t), a.op(op, t))
 	})
 }
 
 //export exanet_Reduce_scatter
-func exanet_Reduce_scatter(out, in, counts unsafe.Pointer, t, op, comm uintptr, form int32, req unsafe.Pointer, large int32) int64 {
+func exanet_Reduce_scatter(out, in, counts unsafe.Pointer, t, op, comm handle, form int32, req unsafe.Pointer, large int32) int64 {
 	return collective(comm, form, req, func(c *mpi.Comm, a *args) mpi.DataCall {
 		return c.ReduceScatterData(out, in, uintptr(out) == inPlace, ints(counts, a.ranks, large), a.datatype(t), a.op(op, t))
 	})
 }
 
 //export exanet_Reduce_scatter_block
-func exanet_Reduce_scatter_block(out, in unsafe.Pointer, count int64, t, op, comm uintptr, form int32, req unsafe.Pointer) int64 {
+func exanet_Reduce_scatter_block(out, in unsafe.Pointer, count int64, t, op, comm handle, form int32, req unsafe.Pointer) int64 {
 	return collective(comm, form, req, func(c *mpi.Comm, a *args) mpi.DataCall {
 		return c.ReduceScatterBlockData(out, in, uintptr(out) == inPlace, int(count), a.datatype(t), a.op(op, t))
 	})
 }
 
 //export exanet_Scan
-func exanet_Scan(out, in unsafe.Pointer, count int64, t, op, comm uintptr, form int32, req unsafe.Pointer) int64 {
+func exanet_Scan(out, in unsafe.Pointer, count int64, t, op, comm handle, form int32, req unsafe.Pointer) int64 {
 	return collective(comm, form, req, func(c *mpi.Comm, a *args) mpi.DataCall {
 		return c.ScanData(a.view(out, count, t), a.view(in, count, t), a.op(op, t))
 	})
 }
 
 //export exanet_Exscan
-func exanet_Exscan(out, in unsafe.Pointer, count int64, t, op, comm uintptr, form int32, req unsafe.Pointer) int64 {
+func exanet_Exscan(out, in unsafe.Pointer, count int64, t, op, comm handle, form int32, req unsafe.Pointer) int64 {
 	return collective(comm, form, req, func(c *mpi.Comm, a *args) mpi.DataCall {
 		return c.ExscanData(a.view(out, count, t), a.view(in, count, t), a.op(op, t))
 	})

@@ -1,4 +1,4 @@
-//go:build mpich
+//go:build mpich || openmpi
 
 package main
 
@@ -18,7 +18,7 @@ import (
 // is made or freed, so that looking one up takes no lock.
 var communicators struct {
 	sync.Mutex
-	byHandle atomic.Pointer[map[uintptr]*mpi.Comm]
+	byHandle atomic.Pointer[map[handle]*mpi.Comm]
 }
 
 // hostBusy says that something exists for which the host must make progress while
@@ -29,8 +29,8 @@ var hostBusy atomic.Bool
 func exanet_note() { hostBusy.Store(true) }
 
 // commOf returns our communicator beside the host's, nil if there is none.
-func commOf(handle uintptr) *mpi.Comm {
-	if c := (*communicators.byHandle.Load())[handle]; c != nil {
+func commOf(h handle) *mpi.Comm {
+	if c := (*communicators.byHandle.Load())[h]; c != nil {
 		return c
 	}
 	hostBusy.Store(true)
@@ -38,17 +38,17 @@ func commOf(handle uintptr) *mpi.Comm {
 }
 
 // register changes the map; nil takes a communicator out of it.
-func register(handle uintptr, c *mpi.Comm) {
+func register(h handle, c *mpi.Comm) {
 	communicators.Lock()
 	defer communicators.Unlock()
-	m := make(map[uintptr]*mpi.Comm)
+	m := make(map[handle]*mpi.Comm)
 	if old := communicators.byHandle.Load(); old != nil {
 		m = maps.Clone(*old)
 	}
 	if c == nil {
-		delete(m, handle)
+		delete(m, h)
 	} else {
-		m[handle] = c
+		m[h] = c
 	}
 	communicators.byHandle.Store(&m)
 }
@@ -60,13 +60,13 @@ func register(handle uintptr, c *mpi.Comm) {
 // of, else -1.
 //
 //export exanet_adopt
-func exanet_adopt(parent uintptr, made unsafe.Pointer, tag int32) int64 {
-	handle := *(*C.MPI_Comm)(made)
+func exanet_adopt(parent handle, made unsafe.Pointer, tag int32) int64 {
+	comm := *handleAt(made)
 	of := commOf(parent)
-	if of == nil || handle == C.MPI_COMM_NULL {
+	if of == nil || comm == noComm {
 		return pass
 	}
-	g, err := groupOf(handle)
+	g, err := groupOf(as[C.MPI_Comm](comm))
 	if err != nil {
 		return result(parent, err)
 	}
@@ -77,20 +77,20 @@ func exanet_adopt(parent uintptr, made unsafe.Pointer, tag int32) int64 {
 		c, err = of.CreateGroup(g, int(tag))
 	}
 	if err == nil {
-		c, err = shaped(handle, c)
+		c, err = shaped(as[C.MPI_Comm](comm), c)
 	}
 	if err != nil {
 		return result(parent, err)
 	}
-	register(uintptr(handle), c)
+	register(comm, c)
 	return 0
 }
 
 // groupOf reads the members of a communicator off the host.
-func groupOf(handle C.MPI_Comm) (*mpi.Group, error) {
+func groupOf(comm C.MPI_Comm) (*mpi.Group, error) {
 	var of, all C.MPI_Group
 	var n C.int
-	C.PMPI_Comm_group(handle, &of)
+	C.PMPI_Comm_group(comm, &of)
 	C.PMPI_Comm_group(C.exanet_world, &all)
 	C.PMPI_Group_size(of, &n)
 	from, to := make([]C.int, n), make([]C.int, n)
@@ -107,18 +107,18 @@ func groupOf(handle C.MPI_Comm) (*mpi.Group, error) {
 	return world().Group().Incl(ranks...)
 }
 
-func world() *mpi.Comm { return (*communicators.byHandle.Load())[uintptr(C.exanet_world)] }
+func world() *mpi.Comm { return (*communicators.byHandle.Load())[worldHandle] }
 
 // release gives up ours before the host gives up its own, whose handle may be used
 // again at once.
 func release(comm unsafe.Pointer) int64 {
-	handle := uintptr(*(*C.MPI_Comm)(comm))
-	c := (*communicators.byHandle.Load())[handle]
-	if c == nil || handle == uintptr(C.exanet_world) || handle == uintptr(C.exanet_self) {
+	h := *handleAt(comm)
+	c := (*communicators.byHandle.Load())[h]
+	if c == nil || h == worldHandle || h == selfHandle {
 		return pass // the host says what is wrong with it, if anything is
 	}
-	register(handle, nil)
-	return result(uintptr(C.exanet_world), c.Free())
+	register(h, nil)
+	return result(worldHandle, c.Free())
 }
 
 //export exanet_Comm_free

@@ -1,4 +1,4 @@
-//go:build mpich
+//go:build mpich || openmpi
 
 package main
 
@@ -26,7 +26,7 @@ var predefined = map[string]*datatype.Type{
 	"Complex64": datatype.Complex64, "Complex128": datatype.Complex128, "LongDoubleComplex": datatype.LongDoubleComplex,
 	"FloatInt": datatype.FloatInt, "DoubleInt": datatype.DoubleInt, "LongInt": datatype.LongInt,
 	"ShortInt": datatype.ShortInt, "TwoInt": datatype.TwoInt, "LongDoubleInt": datatype.LongDoubleInt,
-	"TwoFloat32": twin[float32](), "TwoFloat64": twin[float64](),
+	"TwoFloat32": twin[float32](), "TwoFloat64": twin[float64](), "TwoComplex64": twin[complex64](), "TwoComplex128": twin[complex128](),
 }
 
 // twin is a Fortran pair, whose index is of the kind of the value.
@@ -41,18 +41,19 @@ func twin[T any]() *datatype.Type {
 // basicTypes are the host's predefined types; hostOnly those with which the host
 // computes.
 var (
-	basicTypes = map[uintptr]*datatype.Type{}
-	hostOnly   = map[uintptr]bool{}
+	basicTypes = map[handle]*datatype.Type{}
+	hostOnly   = map[handle]bool{}
 )
 
 func init() {
 	for p := C.exanet_types; p.name != nil; p = (*C.struct_exanet_type)(unsafe.Add(unsafe.Pointer(p), C.sizeof_struct_exanet_type)) {
-		if p._type == C.MPI_DATATYPE_NULL {
+		h := handleOf(p._type)
+		if h == noType {
 			continue
 		}
-		basicTypes[uintptr(p._type)] = predefined[C.GoString(p.name)]
+		basicTypes[h] = predefined[C.GoString(p.name)]
 		if p.host_only != 0 {
-			hostOnly[uintptr(p._type)] = true
+			hostOnly[h] = true
 		}
 	}
 }
@@ -60,31 +61,31 @@ func init() {
 // derived are the types that the program has made, by the host's handle.
 var derived struct {
 	sync.RWMutex
-	byHandle map[uintptr]*datatype.Type
+	byHandle map[handle]*datatype.Type
 }
 
 // typeOf returns what a datatype of the host means.
-func typeOf(handle uintptr) (*datatype.Type, error) {
-	if t := basicTypes[handle]; t != nil {
+func typeOf(h handle) (*datatype.Type, error) {
+	if t := basicTypes[h]; t != nil {
 		return t, nil
 	}
 	derived.RLock()
-	t := derived.byHandle[handle]
+	t := derived.byHandle[h]
 	derived.RUnlock()
 	if t != nil {
 		return t, nil
 	}
-	t, err := read(C.MPI_Datatype(handle))
+	t, err := read(h)
 	if err != nil {
 		return nil, err
 	}
-	C.exanet_watch(C.MPI_Datatype(handle))
+	C.exanet_watch(as[C.MPI_Datatype](h))
 	derived.Lock()
 	defer derived.Unlock()
 	if derived.byHandle == nil {
-		derived.byHandle = make(map[uintptr]*datatype.Type)
+		derived.byHandle = make(map[handle]*datatype.Type)
 	}
-	derived.byHandle[handle] = t
+	derived.byHandle[h] = t
 	return t, nil
 }
 
@@ -96,7 +97,7 @@ func typeOf(handle uintptr) (*datatype.Type, error) {
 //export exanet_freed
 func exanet_freed(t C.MPI_Datatype) {
 	derived.Lock()
-	delete(derived.byHandle, uintptr(t))
+	delete(derived.byHandle, handleOf(t))
 	derived.Unlock()
 }
 
@@ -104,8 +105,8 @@ func exanet_freed(t C.MPI_Datatype) {
 func badType(why string) error { return fmt.Errorf("%w: %s", mpi.ErrType, why) }
 
 // dataOf is MPI's (buf, count, datatype).
-func dataOf(buf unsafe.Pointer, count int64, handle uintptr) (mpi.Data, error) {
-	t, err := typeOf(handle)
+func dataOf(buf unsafe.Pointer, count int64, h handle) (mpi.Data, error) {
+	t, err := typeOf(h)
 	if err != nil {
 		return mpi.Data{}, err
 	}
@@ -113,11 +114,11 @@ func dataOf(buf unsafe.Pointer, count int64, handle uintptr) (mpi.Data, error) {
 }
 
 // viewOf is dataOf for collectives.
-func viewOf(buf unsafe.Pointer, count int64, handle uintptr) (datatype.View, error) {
+func viewOf(buf unsafe.Pointer, count int64, h handle) (datatype.View, error) {
 	if uintptr(buf) == inPlace {
 		return mpi.InPlace, nil
 	}
-	t, err := typeOf(handle)
+	t, err := typeOf(h)
 	if err != nil {
 		return datatype.View{}, err
 	}

@@ -1,4 +1,4 @@
-//go:build mpich
+//go:build mpich || openmpi
 
 package main
 
@@ -17,7 +17,7 @@ type contents struct {
 	ints   []C.int
 	addrs  []C.MPI_Aint
 	larges []C.MPI_Count
-	types  []C.MPI_Datatype
+	types  []handle
 	big    bool
 }
 
@@ -54,29 +54,29 @@ func list(n int, next func() int) []int {
 }
 
 // read makes the type that a handle of the host means.
-func read(h C.MPI_Datatype) (*datatype.Type, error) {
-	if t := basicTypes[uintptr(h)]; t != nil {
+func read(h handle) (*datatype.Type, error) {
+	if t := basicTypes[h]; t != nil {
 		return t, nil
 	}
-	if h == C.MPI_DATATYPE_NULL {
+	if h == noType {
 		return nil, badType("MPI_DATATYPE_NULL")
 	}
-	var ints, addrs, larges, types C.MPI_Count
-	var combiner C.int
-	if C.PMPI_Type_get_envelope_c(h, &ints, &addrs, &larges, &types, &combiner) != C.MPI_SUCCESS {
+	var e C.struct_exanet_envelope
+	t := as[C.MPI_Datatype](h)
+	if C.exanet_get_envelope(t, &e) != C.MPI_SUCCESS {
 		return nil, badType("the host does not know it")
 	}
-	switch combiner {
+	switch e.combiner {
 	case C.MPI_COMBINER_NAMED:
 		return nil, badType("a predefined type that this library does not know")
 	case C.MPI_COMBINER_F90_INTEGER, C.MPI_COMBINER_F90_REAL, C.MPI_COMBINER_F90_COMPLEX:
-		return fortran90(h, combiner)
+		return fortran90(t, e.combiner)
 	}
 	c := contents{
-		ints: make([]C.int, ints), addrs: make([]C.MPI_Aint, addrs), larges: make([]C.MPI_Count, larges),
-		types: make([]C.MPI_Datatype, types), big: larges > 0,
+		ints: make([]C.int, e.ints), addrs: make([]C.MPI_Aint, e.addresses), larges: make([]C.MPI_Count, e.larges),
+		types: make([]handle, e.types), big: e.larges > 0,
 	}
-	if C.PMPI_Type_get_contents_c(h, ints, addrs, larges, types, unsafe.SliceData(c.ints), unsafe.SliceData(c.addrs), unsafe.SliceData(c.larges), unsafe.SliceData(c.types)) != C.MPI_SUCCESS {
+	if C.exanet_get_contents(t, &e, unsafe.SliceData(c.ints), unsafe.SliceData(c.addrs), unsafe.SliceData(c.larges), (*C.MPI_Datatype)(unsafe.Pointer(unsafe.SliceData(c.types)))) != C.MPI_SUCCESS {
 		return nil, badType("the host does not tell how it was made")
 	}
 	parts := make([]*datatype.Type, len(c.types))
@@ -90,28 +90,28 @@ func read(h C.MPI_Datatype) (*datatype.Type, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := build(combiner, &c, parts)
+	made, err := build(e.combiner, &c, parts)
 	if err != nil {
 		return nil, badType(err.Error())
 	}
-	return bounded(h, t)
+	return bounded(t, made)
 }
 
 // marker reports whether a part of a structure only marks a bound (MPI_LB, MPI_UB).
-func marker(h C.MPI_Datatype) bool { return h == C.MPI_LB || h == C.MPI_UB }
+func marker(h handle) bool { return h == handleOf(C.exanet_lb) || h == handleOf(C.exanet_ub) }
 
 // drop gives back a handle that the host has made for us.
-func drop(h C.MPI_Datatype) {
-	var ints, addrs, larges, types C.MPI_Count
-	var combiner C.int
-	if marker(h) || basicTypes[uintptr(h)] != nil {
+func drop(h handle) {
+	if marker(h) || basicTypes[h] != nil {
 		return
 	}
-	C.PMPI_Type_get_envelope_c(h, &ints, &addrs, &larges, &types, &combiner)
-	switch combiner {
+	var e C.struct_exanet_envelope
+	t := as[C.MPI_Datatype](h)
+	C.exanet_get_envelope(t, &e)
+	switch e.combiner {
 	case C.MPI_COMBINER_NAMED, C.MPI_COMBINER_F90_INTEGER, C.MPI_COMBINER_F90_REAL, C.MPI_COMBINER_F90_COMPLEX:
 	default:
-		C.PMPI_Type_free(&h)
+		C.PMPI_Type_free(&t)
 	}
 }
 
@@ -124,14 +124,14 @@ func build(combiner C.int, c *contents, parts []*datatype.Type) (*datatype.Type,
 	case C.MPI_COMBINER_VECTOR:
 		n, length, stride := c.count(), c.count(), c.count()
 		return datatype.Vector(n, length, stride, parts[0])
-	case C.MPI_COMBINER_HVECTOR, C.MPI_COMBINER_HVECTOR_INTEGER:
+	case C.MPI_COMBINER_HVECTOR, C.exanet_hvector_integer:
 		n, length := c.count(), c.count()
 		return datatype.Hvector(n, length, c.bytes(combiner), parts[0])
 	case C.MPI_COMBINER_INDEXED:
 		n := c.count()
 		lengths := list(n, c.count)
 		return datatype.Indexed(lengths, list(n, c.count), parts[0])
-	case C.MPI_COMBINER_HINDEXED, C.MPI_COMBINER_HINDEXED_INTEGER:
+	case C.MPI_COMBINER_HINDEXED, C.exanet_hindexed_integer:
 		n := c.count()
 		lengths := list(n, c.count)
 		return datatype.Hindexed(lengths, list(n, func() int { return c.bytes(combiner) }), parts[0])
@@ -141,7 +141,7 @@ func build(combiner C.int, c *contents, parts []*datatype.Type) (*datatype.Type,
 	case C.MPI_COMBINER_HINDEXED_BLOCK:
 		n, length := c.count(), c.count()
 		return datatype.HindexedBlock(length, list(n, c.address), parts[0])
-	case C.MPI_COMBINER_STRUCT, C.MPI_COMBINER_STRUCT_INTEGER:
+	case C.MPI_COMBINER_STRUCT, C.exanet_struct_integer:
 		return structure(combiner, c, parts)
 	case C.MPI_COMBINER_SUBARRAY:
 		dims := c.number()
@@ -164,7 +164,7 @@ func build(combiner C.int, c *contents, parts []*datatype.Type) (*datatype.Type,
 // bytes is address, but the Fortran constructors of MPI-1 have integers.
 func (c *contents) bytes(combiner C.int) int {
 	switch combiner {
-	case C.MPI_COMBINER_HVECTOR_INTEGER, C.MPI_COMBINER_HINDEXED_INTEGER, C.MPI_COMBINER_STRUCT_INTEGER:
+	case C.exanet_hvector_integer, C.exanet_hindexed_integer, C.exanet_struct_integer:
 		return c.count()
 	}
 	return c.address()
@@ -219,8 +219,8 @@ func darray(c *contents, part *datatype.Type) (*datatype.Type, error) {
 // bounded gives a type the bounds that it has at the host.
 func bounded(h C.MPI_Datatype, t *datatype.Type) (*datatype.Type, error) {
 	var lb, extent, size C.MPI_Count
-	C.PMPI_Type_get_extent_c(h, &lb, &extent)
-	C.PMPI_Type_size_c(h, &size)
+	C.PMPI_Type_get_extent_x(h, &lb, &extent)
+	C.PMPI_Type_size_x(h, &size)
 	if int(size) != t.Size() {
 		return nil, badType("its size is not that of its parts")
 	}
@@ -238,7 +238,7 @@ func bounded(h C.MPI_Datatype, t *datatype.Type) (*datatype.Type, error) {
 // their size.
 func fortran90(h C.MPI_Datatype, combiner C.int) (*datatype.Type, error) {
 	var size C.MPI_Count
-	C.PMPI_Type_size_c(h, &size)
+	C.PMPI_Type_size_x(h, &size)
 	by := map[C.MPI_Count]*datatype.Type{1: datatype.Int8, 2: datatype.Int16, 4: datatype.Int32, 8: datatype.Int64}
 	switch combiner {
 	case C.MPI_COMBINER_F90_REAL:

@@ -1,15 +1,20 @@
-//go:build mpich
+//go:build mpich || openmpi
 
 #include "host.h"
 
 #include <pthread.h>
 
-const MPI_Comm exanet_world = MPI_COMM_WORLD, exanet_self = MPI_COMM_SELF;
+const MPI_Comm exanet_world = MPI_COMM_WORLD, exanet_self = MPI_COMM_SELF, exanet_no_comm = MPI_COMM_NULL;
 const MPI_Request exanet_no_request = MPI_REQUEST_NULL;
-MPI_Status *const exanet_ignored = MPI_STATUS_IGNORE;
 const MPI_Message exanet_no_message = MPI_MESSAGE_NULL, exanet_message_no_proc = MPI_MESSAGE_NO_PROC;
 const MPI_Op exanet_replace = MPI_REPLACE, exanet_no_op = MPI_NO_OP, exanet_min = MPI_MIN;
-const MPI_Datatype exanet_byte = MPI_BYTE, exanet_int = MPI_INT;
+const MPI_Datatype exanet_byte = MPI_BYTE, exanet_int = MPI_INT, exanet_no_type = MPI_DATATYPE_NULL;
+#ifdef OPEN_MPI /* whose header may leave them out */
+extern struct ompi_predefined_datatype_t ompi_mpi_lb, ompi_mpi_ub;
+const MPI_Datatype exanet_lb = (MPI_Datatype)&ompi_mpi_lb, exanet_ub = (MPI_Datatype)&ompi_mpi_ub;
+#else
+const MPI_Datatype exanet_lb = MPI_LB, exanet_ub = MPI_UB;
+#endif
 
 static const struct exanet_type types[] = {
 	{"Int8", MPI_CHAR, 0}, {"Int8", MPI_SIGNED_CHAR, 0}, {"Uint8", MPI_UNSIGNED_CHAR, 0},
@@ -36,7 +41,12 @@ static const struct exanet_type types[] = {
 	{"Int8", MPI_INTEGER1, 0}, {"Int16", MPI_INTEGER2, 0}, {"Int32", MPI_INTEGER4, 0}, {"Int64", MPI_INTEGER8, 0},
 	{"Float32", MPI_REAL4, 0}, {"Float64", MPI_REAL8, 0}, {"LongDouble", MPI_REAL16, 1},
 	{"Complex64", MPI_COMPLEX8, 0}, {"Complex128", MPI_COMPLEX16, 0}, {"LongDoubleComplex", MPI_COMPLEX32, 1},
+#ifdef OPEN_MPI
+	{"Int8", MPI_LOGICAL1, 1}, {"Int16", MPI_LOGICAL2, 1}, {"Int32", MPI_LOGICAL4, 1}, {"Int64", MPI_LOGICAL8, 1},
+	{"TwoComplex64", MPI_2COMPLEX, 1}, {"TwoComplex128", MPI_2DOUBLE_COMPLEX, 1},
+#else
 	{"Uint16", MPIX_C_FLOAT16, 1},
+#endif
 	{0, 0, 0}
 };
 
@@ -76,8 +86,13 @@ void exanet_call(void *f, int large, void *in, void *inout, int64_t count, MPI_D
 
 void exanet_set_status(MPI_Status *s, int source, int tag, int64_t bytes, int cancelled)
 {
+#ifdef OPEN_MPI
+	s->_ucount = (size_t)bytes;
+	s->_cancelled = cancelled;
+#else
 	s->count_lo = (int)bytes;
 	s->count_hi_and_cancelled = (int)((uint64_t)bytes >> 32) << 1 | cancelled;
+#endif
 	s->MPI_SOURCE = source;
 	s->MPI_TAG = tag;
 }
@@ -99,6 +114,53 @@ void exanet_watch(MPI_Datatype type)
 	pthread_once(&once, make_key);
 	PMPI_Type_set_attr(type, key, 0);
 }
+
+static MPI_Status *wanted(MPI_Status *s) { return s ? s : MPI_STATUS_IGNORE; }
+static MPI_Status *all_wanted(MPI_Status *s) { return s ? s : MPI_STATUSES_IGNORE; }
+
+int exanet_has_completed(MPI_Request r)
+{
+	int flag = 0;
+	/* One that is wrong will be found out by the call that ends it. */
+	return PMPI_Request_get_status(r, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS || flag;
+}
+
+int exanet_waitall(int n, MPI_Request *rs, MPI_Status *sts) { return PMPI_Waitall(n, rs, all_wanted(sts)); }
+
+int exanet_testany(int n, MPI_Request *rs, int *index, int *flag, MPI_Status *s)
+{
+	return PMPI_Testany(n, rs, index, flag, wanted(s));
+}
+
+int exanet_testsome(int n, MPI_Request *rs, int *count, int *indices, MPI_Status *sts)
+{
+	return PMPI_Testsome(n, rs, count, indices, all_wanted(sts));
+}
+
+#if MPI_VERSION >= 4
+int exanet_get_envelope(MPI_Datatype t, struct exanet_envelope *e)
+{
+	return PMPI_Type_get_envelope_c(t, &e->ints, &e->addresses, &e->larges, &e->types, &e->combiner);
+}
+
+int exanet_get_contents(MPI_Datatype t, const struct exanet_envelope *e, int *ints, MPI_Aint *addresses, MPI_Count *larges, MPI_Datatype *types)
+{
+	return PMPI_Type_get_contents_c(t, e->ints, e->addresses, e->larges, e->types, ints, addresses, larges, types);
+}
+#else
+int exanet_get_envelope(MPI_Datatype t, struct exanet_envelope *e)
+{
+	int ints, addresses, types, code = PMPI_Type_get_envelope(t, &ints, &addresses, &types, &e->combiner);
+	e->ints = ints, e->addresses = addresses, e->larges = 0, e->types = types;
+	return code;
+}
+
+int exanet_get_contents(MPI_Datatype t, const struct exanet_envelope *e, int *ints, MPI_Aint *addresses, MPI_Count *larges, MPI_Datatype *types)
+{
+	(void)larges;
+	return PMPI_Type_get_contents(t, (int)e->ints, (int)e->addresses, (int)e->types, ints, addresses, types);
+}
+#endif
 
 /* A generalized request that does not complete: asking for it is what makes every
    host look at its network. Probing MPI_COMM_SELF does not, in MPICH. */

@@ -2,16 +2,14 @@
 #ifndef EXANET_HOST_H
 #define EXANET_HOST_H
 
-#include <mpi.h>
-#include <stdint.h>
+#include "entry/handles.h"
 
 /* Constants that are no plain numbers in mpi.h. */
-extern const MPI_Comm exanet_world, exanet_self;
+extern const MPI_Comm exanet_world, exanet_self, exanet_no_comm;
 extern const MPI_Request exanet_no_request;
-extern MPI_Status *const exanet_ignored;
 extern const MPI_Message exanet_no_message, exanet_message_no_proc;
 extern const MPI_Op exanet_replace, exanet_no_op, exanet_min;
-extern const MPI_Datatype exanet_byte, exanet_int;
+extern const MPI_Datatype exanet_byte, exanet_int, exanet_no_type, exanet_lb, exanet_ub;
 
 /* Datatypes and operators that mpi.h predefines, under the name of ours. */
 struct exanet_type {
@@ -34,6 +32,36 @@ void exanet_set_status(MPI_Status *s, int source, int tag, int64_t bytes, int ca
 /* Has exanet_freed called when the host frees a datatype. */
 void exanet_watch(MPI_Datatype type);
 void exanet_freed(MPI_Datatype type);
+/* The host's calls on requests of its own. Here, as everywhere in the Go part, a
+   status that nobody wants is a null pointer. */
+int exanet_has_completed(MPI_Request r);
+int exanet_waitall(int n, MPI_Request *rs, MPI_Status *sts);
+int exanet_testany(int n, MPI_Request *rs, int *index, int *flag, MPI_Status *s);
+int exanet_testsome(int n, MPI_Request *rs, int *count, int *indices, MPI_Status *sts);
+
+/* How a datatype was made. What the forms of MPI-4 count in larges are ints and
+   addresses where the host does not have those forms. */
+struct exanet_envelope {
+	MPI_Count ints, addresses, larges, types;
+	int combiner;
+};
+int exanet_get_envelope(MPI_Datatype t, struct exanet_envelope *e);
+int exanet_get_contents(MPI_Datatype t, const struct exanet_envelope *e, int *ints, MPI_Aint *addresses, MPI_Count *larges, MPI_Datatype *types);
+
+/* Constructors of MPI-1, whose displacements are ints. */
+#if defined(OPEN_MPI) && !OMPI_ENABLE_MPI1_COMPAT
+enum {
+	exanet_hvector_integer = OMPI_WAS_MPI_COMBINER_HVECTOR_INTEGER,
+	exanet_hindexed_integer = OMPI_WAS_MPI_COMBINER_HINDEXED_INTEGER,
+	exanet_struct_integer = OMPI_WAS_MPI_COMBINER_STRUCT_INTEGER
+};
+#else
+enum {
+	exanet_hvector_integer = MPI_COMBINER_HVECTOR_INTEGER,
+	exanet_hindexed_integer = MPI_COMBINER_HINDEXED_INTEGER,
+	exanet_struct_integer = MPI_COMBINER_STRUCT_INTEGER
+};
+#endif
 
 /* Lets the host make progress, between begin and end. */
 void exanet_poll_begin(void);

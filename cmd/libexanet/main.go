@@ -1,5 +1,5 @@
 // Command libexanet is the preload library: an MPI program that knows nothing of
-// this stack runs over it, with LD_PRELOAD=libexanet-mpich.so in its environment.
+// this stack runs over it, with LD_PRELOAD=libexanet-mpich.so, or -openmpi.so, in its environment.
 // "make preload" builds it; docs/preload.md tells what it does.
 //
 // It has two parts. The one that is preloaded (entry) is C: an entry point for
@@ -12,7 +12,10 @@
 //	datatype.go  datatypes, read off the host's
 //	op.go        operators
 //	p2p.go, probe.go, coll.go, neighbour.go  the calls
-//	request.go   handles of requests and messages
+//	handle.go    handles of the host as numbers; host_mpich.go, host_openmpi.go and
+//	             host.c have what differs between the hosts, for which the package is
+//	             built with the tag mpich or openmpi
+//	request.go   requests and messages of ours
 //	wait.go, waitmany.go, waitany.go  waiting, for the host's requests too
 //	status.go    statuses and error codes as the host has them
 //

@@ -1,4 +1,4 @@
-//go:build mpich
+//go:build mpich || openmpi
 
 package main
 
@@ -81,14 +81,14 @@ func (a *args) near(c *mpi.Comm) (in, out int) {
 }
 
 //export exanet_Neighbor_allgather
-func exanet_Neighbor_allgather(out unsafe.Pointer, outcount int64, outtype uintptr, in unsafe.Pointer, incount int64, intype uintptr, comm uintptr, form int32, req unsafe.Pointer) int64 {
+func exanet_Neighbor_allgather(out unsafe.Pointer, outcount int64, outtype handle, in unsafe.Pointer, incount int64, intype handle, comm handle, form int32, req unsafe.Pointer) int64 {
 	return collective(comm, form, req, func(c *mpi.Comm, a *args) mpi.DataCall {
 		return c.NeighbourAllgatherData(a.view(out, outcount, outtype), a.view(in, incount, intype))
 	})
 }
 
 //export exanet_Neighbor_allgatherv
-func exanet_Neighbor_allgatherv(out unsafe.Pointer, outcount int64, outtype uintptr, in, incounts, displs unsafe.Pointer, intype uintptr, comm uintptr, form int32, req unsafe.Pointer, large int32) int64 {
+func exanet_Neighbor_allgatherv(out unsafe.Pointer, outcount int64, outtype handle, in, incounts, displs unsafe.Pointer, intype handle, comm handle, form int32, req unsafe.Pointer, large int32) int64 {
 	return collective(comm, form, req, func(c *mpi.Comm, a *args) mpi.DataCall {
 		sources, _ := a.near(c)
 		return c.NeighbourAllgathervData(a.view(out, outcount, outtype), a.vector(sources, in, incounts, displs, intype, large))
@@ -96,14 +96,14 @@ func exanet_Neighbor_allgatherv(out unsafe.Pointer, outcount int64, outtype uint
 }
 
 //export exanet_Neighbor_alltoall
-func exanet_Neighbor_alltoall(out unsafe.Pointer, outcount int64, outtype uintptr, in unsafe.Pointer, incount int64, intype uintptr, comm uintptr, form int32, req unsafe.Pointer) int64 {
+func exanet_Neighbor_alltoall(out unsafe.Pointer, outcount int64, outtype handle, in unsafe.Pointer, incount int64, intype handle, comm handle, form int32, req unsafe.Pointer) int64 {
 	return collective(comm, form, req, func(c *mpi.Comm, a *args) mpi.DataCall {
 		return c.NeighbourAlltoallData(a.view(out, outcount, outtype), a.view(in, incount, intype))
 	})
 }
 
 //export exanet_Neighbor_alltoallv
-func exanet_Neighbor_alltoallv(out, outcounts, outdispls unsafe.Pointer, outtype uintptr, in, incounts, indispls unsafe.Pointer, intype uintptr, comm uintptr, form int32, req unsafe.Pointer, large int32) int64 {
+func exanet_Neighbor_alltoallv(out, outcounts, outdispls unsafe.Pointer, outtype handle, in, incounts, indispls unsafe.Pointer, intype handle, comm handle, form int32, req unsafe.Pointer, large int32) int64 {
 	return collective(comm, form, req, func(c *mpi.Comm, a *args) mpi.DataCall {
 		sources, dests := a.near(c)
 		return c.NeighbourAlltoallvData(a.vector(dests, out, outcounts, outdispls, outtype, large), a.vector(sources, in, incounts, indispls, intype, large))
@@ -111,7 +111,7 @@ func exanet_Neighbor_alltoallv(out, outcounts, outdispls unsafe.Pointer, outtype
 }
 
 //export exanet_Neighbor_alltoallw
-func exanet_Neighbor_alltoallw(out, outcounts, outdispls, outtypes, in, incounts, indispls, intypes unsafe.Pointer, comm uintptr, form int32, req unsafe.Pointer, large int32) int64 {
+func exanet_Neighbor_alltoallw(out, outcounts, outdispls, outtypes, in, incounts, indispls, intypes unsafe.Pointer, comm handle, form int32, req unsafe.Pointer, large int32) int64 {
 	return collective(comm, form, req, func(c *mpi.Comm, a *args) mpi.DataCall {
 		sources, dests := a.near(c)
 		return c.NeighbourAlltoallvData(

@@ -1,4 +1,4 @@
-//go:build mpich
+//go:build mpich || openmpi
 
 package main
 
@@ -14,8 +14,8 @@ import (
 	"github.com/exanet-mpi/exanet/mpi"
 )
 
-// inPlace is the address MPI_IN_PLACE.
-var inPlace = uintptr(unsafe.Pointer(C.MPI_IN_PLACE))
+// inPlace is the address that the entry points put for MPI_IN_PLACE.
+const inPlace = ^uintptr(0)
 
 var ours = map[string]mpi.Op{
 	"Sum": mpi.Sum, "Prod": mpi.Prod, "Max": mpi.Max, "Min": mpi.Min,
@@ -24,11 +24,11 @@ var ours = map[string]mpi.Op{
 }
 
 // basicOps are the host's predefined operators.
-var basicOps = map[uintptr]mpi.Op{}
+var basicOps = map[handle]mpi.Op{}
 
 func init() {
 	for p := C.exanet_ops; p.name != nil; p = (*C.struct_exanet_op)(unsafe.Add(unsafe.Pointer(p), C.sizeof_struct_exanet_op)) {
-		basicOps[uintptr(p.op)] = ours[C.GoString(p.name)]
+		basicOps[handleOf(p.op)] = ours[C.GoString(p.name)]
 	}
 }
 
@@ -41,7 +41,7 @@ type userOp struct {
 
 var userOps struct {
 	sync.RWMutex
-	byHandle map[uintptr]userOp
+	byHandle map[handle]userOp
 }
 
 //export exanet_Op_create
@@ -49,9 +49,9 @@ func exanet_Op_create(f unsafe.Pointer, commute int32, op unsafe.Pointer, large 
 	userOps.Lock()
 	defer userOps.Unlock()
 	if userOps.byHandle == nil {
-		userOps.byHandle = make(map[uintptr]userOp)
+		userOps.byHandle = make(map[handle]userOp)
 	}
-	userOps.byHandle[uintptr(*(*C.MPI_Op)(op))] = userOp{f, C.int(large), commute != 0}
+	userOps.byHandle[*handleAt(op)] = userOp{f, C.int(large), commute != 0}
 	return 0
 }
 
@@ -60,7 +60,7 @@ func exanet_Op_create(f unsafe.Pointer, commute int32, op unsafe.Pointer, large 
 //export exanet_Op_free
 func exanet_Op_free(op unsafe.Pointer) int64 {
 	userOps.Lock()
-	delete(userOps.byHandle, uintptr(*(*C.MPI_Op)(op)))
+	delete(userOps.byHandle, *handleAt(op))
 	userOps.Unlock()
 	return 0
 }
@@ -68,19 +68,19 @@ func exanet_Op_free(op unsafe.Pointer) int64 {
 // opOf returns an operator for elements of a datatype, both the host's. User
 // functions see the host's datatype. So does the host itself, which computes with
 // the types that Go does not have.
-func opOf(handle, elements uintptr) (mpi.Op, error) {
-	t := C.MPI_Datatype(elements)
-	if op, ok := basicOps[handle]; ok {
-		if !hostOnly[elements] || handle == uintptr(C.exanet_replace) || handle == uintptr(C.exanet_no_op) {
+func opOf(h, elements handle) (mpi.Op, error) {
+	t := as[C.MPI_Datatype](elements)
+	if op, ok := basicOps[h]; ok {
+		if !hostOnly[elements] || h == handleOf(C.exanet_replace) || h == handleOf(C.exanet_no_op) {
 			return op, nil
 		}
-		h := C.MPI_Op(handle)
+		host := as[C.MPI_Op](h)
 		return mpi.NewOpFunc(func(in, inout unsafe.Pointer, n int, _ *datatype.Type) {
-			C.PMPI_Reduce_local(in, inout, C.int(n), t, h)
+			C.PMPI_Reduce_local(in, inout, C.int(n), t, host)
 		}, true), nil
 	}
 	userOps.RLock()
-	u, ok := userOps.byHandle[handle]
+	u, ok := userOps.byHandle[h]
 	userOps.RUnlock()
 	if !ok {
 		return mpi.Op{}, fmt.Errorf("%w: no such operator", mpi.ErrOp)

@@ -1,4 +1,4 @@
-//go:build mpich
+//go:build mpich || openmpi
 
 package main
 
@@ -12,7 +12,7 @@ import (
 )
 
 //export exanet_Probe
-func exanet_Probe(source, tag int32, comm uintptr, status unsafe.Pointer) int64 {
+func exanet_Probe(source, tag int32, comm handle, status unsafe.Pointer) int64 {
 	c := commOf(comm)
 	if c == nil {
 		return pass
@@ -34,7 +34,7 @@ func exanet_Probe(source, tag int32, comm uintptr, status unsafe.Pointer) int64 
 }
 
 //export exanet_Iprobe
-func exanet_Iprobe(source, tag int32, comm uintptr, flag, status unsafe.Pointer) int64 {
+func exanet_Iprobe(source, tag int32, comm handle, flag, status unsafe.Pointer) int64 {
 	c := commOf(comm)
 	if c == nil {
 		return pass
@@ -50,7 +50,7 @@ func exanet_Iprobe(source, tag int32, comm uintptr, flag, status unsafe.Pointer)
 }
 
 //export exanet_Mprobe
-func exanet_Mprobe(source, tag int32, comm uintptr, msg, status unsafe.Pointer) int64 {
+func exanet_Mprobe(source, tag int32, comm handle, msg, status unsafe.Pointer) int64 {
 	c := commOf(comm)
 	if c == nil {
 		return pass
@@ -70,7 +70,7 @@ func exanet_Mprobe(source, tag int32, comm uintptr, msg, status unsafe.Pointer) 
 }
 
 //export exanet_Improbe
-func exanet_Improbe(source, tag int32, comm uintptr, flag, msg, status unsafe.Pointer) int64 {
+func exanet_Improbe(source, tag int32, comm handle, flag, msg, status unsafe.Pointer) int64 {
 	c := commOf(comm)
 	if c == nil {
 		return pass
@@ -86,37 +86,34 @@ func exanet_Improbe(source, tag int32, comm uintptr, flag, msg, status unsafe.Po
 }
 
 // extracted hands a message to the program. From MPI_PROC_NULL comes the host's own.
-func extracted(m *mpi.Message, st mpi.Status, err error, comm uintptr, from int, msg, status unsafe.Pointer) int64 {
+func extracted(m *mpi.Message, st mpi.Status, err error, comm handle, from int, msg, status unsafe.Pointer) int64 {
 	if err != nil {
 		return result(comm, err)
 	}
 	setStatus(status, st)
 	if from == mpi.ProcNull {
-		*(*C.MPI_Message)(msg) = C.exanet_message_no_proc
+		*handleAt(msg) = handleOf(C.exanet_message_no_proc)
 		return 0
 	}
-	*(*C.MPI_Message)(msg) = C.MPI_Message(messages.put(&message{m, comm}) | messageKind)
+	*handleAt(msg) = messageHandle(messages.put(&message{m, comm}))
 	return 0
 }
 
 // taken returns the message of a handle, which is then no longer valid; nil if it
 // is the host's.
 func taken(p unsafe.Pointer) *message {
-	h := (*C.MPI_Message)(p)
-	if uint32(*h)&^(handleLimit-1) != messageKind || *h == C.exanet_no_message {
-		return nil
-	}
-	n := int32(*h) & (handleLimit - 1)
+	h := handleAt(p)
+	n := messageNumber(*h)
 	m := messages.get(n)
 	if m != nil {
 		messages.drop(n)
-		*h = C.exanet_no_message
+		*h = noMessage
 	}
 	return m
 }
 
 //export exanet_Mrecv
-func exanet_Mrecv(buf unsafe.Pointer, count int64, t uintptr, msg, status unsafe.Pointer) int64 {
+func exanet_Mrecv(buf unsafe.Pointer, count int64, t handle, msg, status unsafe.Pointer) int64 {
 	m := taken(msg)
 	if m == nil {
 		return pass
@@ -126,7 +123,7 @@ func exanet_Mrecv(buf unsafe.Pointer, count int64, t uintptr, msg, status unsafe
 }
 
 //export exanet_Imrecv
-func exanet_Imrecv(buf unsafe.Pointer, count int64, t uintptr, msg, req unsafe.Pointer) int64 {
+func exanet_Imrecv(buf unsafe.Pointer, count int64, t handle, msg, req unsafe.Pointer) int64 {
 	m := taken(msg)
 	if m == nil {
 		hostBusy.Store(true)
@@ -136,7 +133,7 @@ func exanet_Imrecv(buf unsafe.Pointer, count int64, t uintptr, msg, req unsafe.P
 	return made(q, err, m.comm, false, req)
 }
 
-func (m *message) receive(buf unsafe.Pointer, count int64, t uintptr) (*mpi.Request, error) {
+func (m *message) receive(buf unsafe.Pointer, count int64, t handle) (*mpi.Request, error) {
 	d, err := dataOf(buf, count, t)
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-//go:build mpich
+//go:build mpich || openmpi
 
 package main
 
@@ -12,19 +12,14 @@ import (
 	"github.com/exanet-mpi/exanet/mpi"
 )
 
-// Handles of ours are numbers that MPICH never uses: the two highest bits of its
-// handles tell how the object is stored, and are not 0 but for the null handles,
-// whose other bits tell the kind of object. Ours have nothing there but, in
-// messages, a kind that MPICH does not have.
-const (
-	handleLimit = 1 << 26
-	messageKind = 0xf << 26
-)
+// handleLimit is above the numbers of requests, which make up handles that the host
+// never uses for its own, and those of messages.
+const handleLimit = 1 << 26
 
 // request is a request of ours as the program sees it.
 type request struct {
 	*mpi.Request
-	comm       uintptr // whose error handler is to be called
+	comm       handle // whose error handler is to be called
 	persistent bool
 }
 
@@ -79,47 +74,45 @@ var (
 // message is one that a matched probe has found.
 type message struct {
 	*mpi.Message
-	comm uintptr
+	comm handle
 }
 
 // made gives the program the handle of a new request.
-func made(q *mpi.Request, err error, comm uintptr, persistent bool, out unsafe.Pointer) int64 {
+func made(q *mpi.Request, err error, comm handle, persistent bool, out unsafe.Pointer) int64 {
 	if err != nil {
 		return result(comm, err)
 	}
-	*(*C.MPI_Request)(out) = C.MPI_Request(requests.put(request{q, comm, persistent}))
+	*handleAt(out) = requestHandle(requests.put(request{q, comm, persistent}))
 	return 0
 }
 
-// isOurs reports whether a handle can only be one of ours.
-func isOurs(h C.MPI_Request) bool { return h > 0 && h < handleLimit }
-
 // requestOf returns the request of a handle, none if it is the host's. A handle of
 // ours that is not in use has no Request, which every call refuses.
-func requestOf(h C.MPI_Request) (q request, mine bool) {
-	if !isOurs(h) {
-		if h != C.exanet_no_request {
+func requestOf(h handle) (q request, mine bool) {
+	n := requestNumber(h)
+	if n == 0 {
+		if h != noRequest {
 			hostBusy.Store(true)
 		}
 		return request{}, false
 	}
-	return requests.get(int32(h)), true
+	return requests.get(n), true
 }
 
 // ended takes back the handle of a request that has ended, unless it can be
 // started again.
-func ended(h *C.MPI_Request, q request) {
+func ended(h *handle, q request) {
 	if !q.persistent {
-		requests.drop(int32(*h))
-		*h = C.exanet_no_request
+		requests.drop(requestNumber(*h))
+		*h = noRequest
 	}
 }
 
-func stray() int64 { return failed(uintptr(C.exanet_world), C.MPI_ERR_REQUEST) }
+func stray() int64 { return failed(worldHandle, C.MPI_ERR_REQUEST) }
 
 //export exanet_Start
 func exanet_Start(p unsafe.Pointer) int64 {
-	q, mine := requestOf(*(*C.MPI_Request)(p))
+	q, mine := requestOf(*handleAt(p))
 	switch {
 	case !mine:
 		return pass
@@ -134,10 +127,10 @@ func exanet_Startall(n int32, p unsafe.Pointer) int64 {
 	if n <= 0 {
 		return pass
 	}
-	handles := unsafe.Slice((*C.MPI_Request)(p), n)
+	handles := unsafe.Slice(handleAt(p), n)
 	some := false
 	for i := range handles {
-		some = some || isOurs(handles[i])
+		some = some || requestNumber(handles[i]) != 0
 	}
 	if !some {
 		hostBusy.Store(true)
@@ -145,8 +138,8 @@ func exanet_Startall(n int32, p unsafe.Pointer) int64 {
 	}
 	for i := range handles {
 		if r := exanet_Start(unsafe.Pointer(&handles[i])); r == pass {
-			if code := C.PMPI_Start(&handles[i]); code != C.MPI_SUCCESS {
-				return int64(code) // the host has called the error handler
+			if code := C.PMPI_Start((*C.MPI_Request)(unsafe.Pointer(&handles[i]))); code != C.MPI_SUCCESS {
+				return hostFailed(code)
 			}
 		} else if r != 0 {
 			return r
@@ -157,7 +150,7 @@ func exanet_Startall(n int32, p unsafe.Pointer) int64 {
 
 //export exanet_Cancel
 func exanet_Cancel(p unsafe.Pointer) int64 {
-	q, mine := requestOf(*(*C.MPI_Request)(p))
+	q, mine := requestOf(*handleAt(p))
 	switch {
 	case !mine:
 		return pass
@@ -169,7 +162,7 @@ func exanet_Cancel(p unsafe.Pointer) int64 {
 
 //export exanet_Request_free
 func exanet_Request_free(p unsafe.Pointer) int64 {
-	h := (*C.MPI_Request)(p)
+	h := handleAt(p)
 	q, mine := requestOf(*h)
 	switch {
 	case !mine:
@@ -180,14 +173,14 @@ func exanet_Request_free(p unsafe.Pointer) int64 {
 	if err := q.Free(); err != nil {
 		return result(q.comm, err)
 	}
-	requests.drop(int32(*h))
-	*h = C.exanet_no_request
+	requests.drop(requestNumber(*h))
+	*h = noRequest
 	return 0
 }
 
 //export exanet_Request_get_status
-func exanet_Request_get_status(handle uintptr, flag, status unsafe.Pointer) int64 {
-	q, mine := requestOf(C.MPI_Request(handle))
+func exanet_Request_get_status(h handle, flag, status unsafe.Pointer) int64 {
+	q, mine := requestOf(h)
 	switch {
 	case !mine:
 		return pass

@@ -1,4 +1,4 @@
-//go:build mpich
+//go:build mpich || openmpi
 
 package main
 
@@ -57,13 +57,10 @@ func tagOut(t int) C.int {
 	return C.int(t)
 }
 
-// ignored is the address of MPI_STATUS_IGNORE and MPI_STATUSES_IGNORE.
-var ignored = uintptr(unsafe.Pointer(C.exanet_ignored))
-
 // setStatus fills in a status of the host, if the caller wants it. MPI_ERROR stays
 // as it is.
 func setStatus(p unsafe.Pointer, st mpi.Status) {
-	if p == nil || uintptr(p) == ignored {
+	if p == nil {
 		return
 	}
 	cancelled := C.int(0)
@@ -78,7 +75,7 @@ var emptyStatus = mpi.Status{Source: mpi.AnySource, Tag: mpi.AnyTag}
 
 // statuses are those of an array, nil if nobody wants them.
 func statuses(p unsafe.Pointer, n int32) []C.MPI_Status {
-	if p == nil || uintptr(p) == ignored || n <= 0 {
+	if p == nil || n <= 0 {
 		return nil
 	}
 	return unsafe.Slice((*C.MPI_Status)(p), n)
@@ -127,14 +124,29 @@ func codeOf(err error) C.int {
 	return C.MPI_ERR_OTHER
 }
 
+// failures are communicators whose error handlers the entry points are about to
+// call. A result has no room for a handle of every host.
+var failures table[handle]
+
+// exanet_whose returns the communicator of a result.
+//
+//export exanet_whose
+func exanet_whose(n int32) handle {
+	defer failures.drop(n)
+	return failures.get(n)
+}
+
 // result is what a call on a communicator returns.
-func result(comm uintptr, err error) int64 {
+func result(comm handle, err error) int64 {
 	if err == nil {
 		return 0
 	}
 	return failed(comm, codeOf(err))
 }
 
-func failed(comm uintptr, code C.int) int64 {
-	return int64(comm)<<32 | int64(code)
+func failed(comm handle, code C.int) int64 {
+	return int64(failures.put(comm))<<32 | int64(code)
 }
+
+// hostFailed is the result of a call in which the host has called the error handler.
+func hostFailed(code C.int) int64 { return int64(code) }

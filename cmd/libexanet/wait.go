@@ -1,4 +1,4 @@
-//go:build mpich
+//go:build mpich || openmpi
 
 package main
 
@@ -43,7 +43,7 @@ func waitFor(q *mpi.Request, err error) error {
 
 //export exanet_Wait
 func exanet_Wait(p, status unsafe.Pointer) int64 {
-	h := (*C.MPI_Request)(p)
+	h := handleAt(p)
 	q, mine := requestOf(*h)
 	switch {
 	case !mine:
@@ -59,7 +59,7 @@ func exanet_Wait(p, status unsafe.Pointer) int64 {
 
 //export exanet_Test
 func exanet_Test(p, flag, status unsafe.Pointer) int64 {
-	h := (*C.MPI_Request)(p)
+	h := handleAt(p)
 	q, mine := requestOf(*h)
 	switch {
 	case !mine:
@@ -83,10 +83,10 @@ func exanet_Test(p, flag, status unsafe.Pointer) int64 {
 
 // several is the array of requests of a call.
 type several struct {
-	handles []C.MPI_Request
+	handles []handle
 	known   []request
 	ours    []*mpi.Request // nil where it is not ours
-	host    []C.MPI_Request
+	host    []handle
 	some    bool // one of them is ours
 	mixed   bool // others are the host's
 	bad     bool // one is none of ours, although its handle could be
@@ -96,11 +96,11 @@ func severalOf(n int32, p unsafe.Pointer) *several {
 	if n <= 0 {
 		return &several{}
 	}
-	l := &several{handles: unsafe.Slice((*C.MPI_Request)(p), n)}
+	l := &several{handles: unsafe.Slice(handleAt(p), n)}
 	for _, h := range l.handles {
-		if isOurs(h) {
+		if requestNumber(h) != 0 {
 			l.some = true
-		} else if h != C.exanet_no_request {
+		} else if h != noRequest {
 			l.mixed = true
 		}
 	}
@@ -112,14 +112,14 @@ func severalOf(n int32, p unsafe.Pointer) *several {
 	}
 	l.known, l.ours = make([]request, n), make([]*mpi.Request, n)
 	if l.mixed {
-		l.host = make([]C.MPI_Request, n)
+		l.host = make([]handle, n)
 	}
 	for i, h := range l.handles {
-		if isOurs(h) {
-			l.known[i] = requests.get(int32(h))
+		if number := requestNumber(h); number != 0 {
+			l.known[i] = requests.get(number)
 			l.ours[i] = l.known[i].Request
 			l.bad = l.bad || l.ours[i] == nil
-			h = C.exanet_no_request
+			h = noRequest
 		}
 		if l.mixed {
 			l.host[i] = h
@@ -127,6 +127,9 @@ func severalOf(n int32, p unsafe.Pointer) *several {
 	}
 	return l
 }
+
+// hostRequests are those of the host, as its calls take them.
+func (l *several) hostRequests() *C.MPI_Request { return (*C.MPI_Request)(unsafe.Pointer(&l.host[0])) }
 
 // returned copies what the host has made of its requests.
 func (l *several) returned() {
@@ -147,11 +150,7 @@ func (l *several) blocks() bool { return !l.mixed && !hostBusy.Load() }
 // completed.
 func (l *several) hostDone() bool {
 	for _, h := range l.host {
-		var flag C.int
-		if h == C.exanet_no_request {
-			continue
-		}
-		if C.PMPI_Request_get_status(h, &flag, C.MPI_STATUS_IGNORE) == C.MPI_SUCCESS && flag == 0 {
+		if h != noRequest && C.exanet_has_completed(as[C.MPI_Request](h)) == 0 {
 			return false
 		}
 	}

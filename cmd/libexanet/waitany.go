@@ -1,4 +1,4 @@
-//go:build mpich
+//go:build mpich || openmpi
 
 package main
 
@@ -60,10 +60,10 @@ func (l *several) testAny(index, status unsafe.Pointer) (r int64, done bool) {
 		return 0, false
 	}
 	var flag C.int
-	code := C.PMPI_Testany(C.int(len(l.host)), &l.host[0], (*C.int)(index), &flag, (*C.MPI_Status)(status))
+	code := C.exanet_testany(C.int(len(l.host)), l.hostRequests(), (*C.int)(index), &flag, (*C.MPI_Status)(status))
 	l.returned()
 	none := *(*C.int)(index) == C.MPI_UNDEFINED
-	return int64(code), code != C.MPI_SUCCESS || flag != 0 && (!none || done)
+	return hostFailed(code), code != C.MPI_SUCCESS || flag != 0 && (!none || done)
 }
 
 // one tells the program of request i, which has ended, or of none.
@@ -71,7 +71,7 @@ func (l *several) one(i int, st mpi.Status, err error, index, status unsafe.Poin
 	if i < 0 {
 		*(*C.int)(index) = C.MPI_UNDEFINED
 		setStatus(status, emptyStatus)
-		return result(uintptr(C.exanet_world), err)
+		return result(worldHandle, err)
 	}
 	*(*C.int)(index) = C.int(i)
 	setStatus(status, st)

@@ -1,4 +1,4 @@
-//go:build mpich
+//go:build mpich || openmpi
 
 package main
 
@@ -64,12 +64,7 @@ func (l *several) endAll(sts unsafe.Pointer) int64 {
 	out, err := mpi.WaitAllStatus(make([]mpi.Completion, 0, n), l.ours...)
 	code := int64(0)
 	if l.mixed {
-		where := C.exanet_ignored
-		if s := statuses(sts, int32(n)); s != nil {
-			where = &s[0]
-		}
-		// It calls the error handlers itself.
-		code = int64(C.PMPI_Waitall(C.int(n), &l.host[0], where))
+		code = hostFailed(C.exanet_waitall(C.int(n), l.hostRequests(), (*C.MPI_Status)(sts)))
 		l.returned()
 	}
 	if r := l.all(out, err, statuses(sts, int32(n))); r != 0 {
@@ -81,9 +76,9 @@ func (l *several) endAll(sts unsafe.Pointer) int64 {
 // all ends those of ours, and fills in their statuses.
 func (l *several) all(out []mpi.Completion, err error, sts []C.MPI_Status) int64 {
 	if err != nil && len(out) == 0 {
-		return result(uintptr(C.exanet_world), err)
+		return result(worldHandle, err)
 	}
-	var comm uintptr
+	var comm handle
 	for i, d := range out {
 		if l.ours[i] == nil {
 			if sts != nil && !l.mixed {
@@ -164,11 +159,7 @@ func (s *some) hostSome(ours int) (active bool) {
 	if !s.mixed {
 		return false
 	}
-	where := C.exanet_ignored
-	if s.sts != nil {
-		where = &s.sts[0]
-	}
-	C.PMPI_Testsome(C.int(len(s.host)), &s.host[0], s.n, &s.indices[0], where)
+	C.exanet_testsome(C.int(len(s.host)), s.hostRequests(), s.n, &s.indices[0], unsafe.SliceData(s.sts))
 	s.returned()
 	if *s.n == C.MPI_UNDEFINED {
 		*s.n = 0
@@ -191,14 +182,14 @@ func (s *some) found(out []mpi.Completion, err error) int64 {
 	at := int(*s.n)
 	if len(out) == 0 {
 		if err != nil {
-			return result(uintptr(C.exanet_world), err)
+			return result(worldHandle, err)
 		}
 		if at == 0 {
 			*s.n = C.MPI_UNDEFINED
 		}
 		return 0
 	}
-	var comm uintptr
+	var comm handle
 	for _, d := range out {
 		s.indices[at] = C.int(d.Index)
 		if s.sts != nil {

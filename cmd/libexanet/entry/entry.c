@@ -15,23 +15,31 @@
 #include <string.h>
 
 int exanet_live;
-int64_t (*exanet_adopt)(uintptr_t, void *, int32_t);
+int64_t (*exanet_adopt)(exanet_handle, void *, int32_t);
 void (*exanet_note)(void);
 void (*exanet_hello)(void);
 
 static int32_t (*start)(int32_t level);
 static int64_t (*finalize)(void);
+static exanet_handle (*whose)(int32_t number);
+
+/* symbol finds what the host MPI defines. */
+static void *symbol(const char *name)
+{
+	void *s = dlsym(RTLD_DEFAULT, name);
+	if (!s) {
+		/* Loaded by a plug-in whose symbols are its own, as mpi4py. */
+		void *lib = dlopen(EXANET_HOST_LIBRARY, RTLD_LAZY | RTLD_NOLOAD);
+		s = lib ? dlsym(lib, name) : 0;
+	}
+	return s;
+}
 
 void *exanet_host(const char *name)
 {
 	char real[128];
 	snprintf(real, sizeof real, "P%s", name);
-	void *f = dlsym(RTLD_DEFAULT, real);
-	if (!f) {
-		/* Loaded by a plug-in whose symbols are its own, as mpi4py. */
-		void *lib = dlopen(EXANET_HOST_LIBRARY, RTLD_LAZY | RTLD_NOLOAD);
-		f = lib ? dlsym(lib, real) : 0;
-	}
+	void *f = symbol(real);
 	if (!f) {
 		fprintf(stderr, "exanet: the program calls %s, but there is no %s in its MPI library: is this library the one for another MPI?\n", name, real);
 		abort();
@@ -41,13 +49,24 @@ void *exanet_host(const char *name)
 
 int exanet_failed(int64_t result)
 {
-	static int (*host)(MPI_Comm, int);
-	if (!host)
-		host = (int (*)(MPI_Comm, int))exanet_host("MPI_Comm_call_errhandler");
+	HOST(MPI_Comm_call_errhandler, MPI_Comm, int);
 	int code = (int)(result & 0x7fffffff);
-	host((MPI_Comm)(result >> 32), code);
+	int32_t number = (int32_t)(result >> 32);
+	if (number)
+		host((MPI_Comm)whose(number), code);
 	return code;
 }
+
+/* Predefined objects are data of Open MPI, to which this library is not linked. */
+#ifdef OPEN_MPI
+#define WORLD ((MPI_Comm)symbol("ompi_mpi_comm_world"))
+#define INT ((MPI_Datatype)symbol("ompi_mpi_int"))
+#define MIN ((MPI_Op)symbol("ompi_mpi_op_min"))
+#else
+#define WORLD MPI_COMM_WORLD
+#define INT MPI_INT
+#define MIN MPI_MIN
+#endif
 
 static void complain(const char *what, const char *why)
 {
@@ -74,10 +93,11 @@ static int load(void)
 		}
 	start = (int32_t (*)(int32_t))dlsym(lib, "exanet_start");
 	finalize = (int64_t (*)(void))dlsym(lib, "exanet_finalize");
-	exanet_adopt = (int64_t (*)(uintptr_t, void *, int32_t))dlsym(lib, "exanet_adopt");
+	whose = (exanet_handle (*)(int32_t))dlsym(lib, "exanet_whose");
+	exanet_adopt = (int64_t (*)(exanet_handle, void *, int32_t))dlsym(lib, "exanet_adopt");
 	exanet_note = (void (*)(void))dlsym(lib, "exanet_note");
 	exanet_hello = (void (*)(void))dlsym(lib, "exanet_hello");
-	return start && finalize && exanet_adopt && exanet_note && exanet_hello;
+	return start && finalize && whose && exanet_adopt && exanet_note && exanet_hello;
 }
 
 static void initialised(int level)
@@ -86,10 +106,9 @@ static void initialised(int level)
 	if (exanet_live || (off && *off && strcmp(off, "0")))
 		return;
 	/* Either all ranks have the Go part, or none uses it. */
-	static int (*allreduce)(const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm);
-	allreduce = (int (*)(const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm))exanet_host("MPI_Allreduce");
+	HOST(MPI_Allreduce, const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm);
 	int mine = load(), all = 0;
-	if (allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD) == MPI_SUCCESS && all)
+	if (host(&mine, &all, 1, INT, MIN, WORLD) == MPI_SUCCESS && all)
 		exanet_live = exanet_greet() && start(level);
 }
 
@@ -122,3 +141,29 @@ int MPI_Finalize(void)
 	}
 	return host();
 }
+
+#ifdef OPEN_MPI
+/* In Open MPI these look into the object; MPICH's are macros, which do not. */
+#define CONVERSIONS(object, kind)                                                                   \
+	MPI_Fint object##_c2f(object h)                                                             \
+	{                                                                                           \
+		static __typeof__(object##_c2f) *host;                                              \
+		uintptr_t n = (uintptr_t)h;                                                         \
+		if ((n & ((1 << EXANET_SHIFT) - 1)) == kind)                                        \
+			return (MPI_Fint)(n >> EXANET_SHIFT) | EXANET_FORTRAN;                      \
+		if (!host)                                                                          \
+			host = (__typeof__(host))exanet_host(#object "_c2f");                       \
+		return host(h);                                                                     \
+	}                                                                                           \
+	object object##_f2c(MPI_Fint n)                                                             \
+	{                                                                                           \
+		static __typeof__(object##_f2c) *host;                                              \
+		if (n > 0 && n & EXANET_FORTRAN)                                                    \
+			return (object)((uintptr_t)(n ^ EXANET_FORTRAN) << EXANET_SHIFT | kind);    \
+		if (!host)                                                                          \
+			host = (__typeof__(host))exanet_host(#object "_f2c");                       \
+		return host(n);                                                                     \
+	}
+CONVERSIONS(MPI_Request, EXANET_REQUEST)
+CONVERSIONS(MPI_Message, EXANET_MESSAGE)
+#endif

@@ -2,13 +2,30 @@
 #ifndef EXANET_ENTRY_H
 #define EXANET_ENTRY_H
 
-#include <mpi.h>
+#include "handles.h"
 #include <signal.h>
-#include <stdint.h>
+#ifdef OPEN_MPI
+#include <mpi-ext.h>
+#endif
 
-/* What ours return: 0, EXANET_PASS, or an error code with the communicator
-   whose error handler is to be called above it. */
+/* What ours return: 0, EXANET_PASS, or an error code with a number above it, by
+   which exanet_failed finds the communicator whose error handler is to be called;
+   0 if the host has called it. */
 #define EXANET_PASS ((int64_t)-1)
+
+/* Addresses as ours take them. Go's stacks must not hold small numbers in place of
+   pointers, which MPI_STATUS_IGNORE is in MPICH and MPI_IN_PLACE in Open MPI. Ours
+   take the highest address for MPI_IN_PLACE, and none for other such constants and
+   for what a program passes along with a count of 0. */
+static inline const void *exanet_address(const void *p)
+{
+	return (uintptr_t)p < 4096 ? 0 : p;
+}
+
+static inline const void *exanet_buffer(const void *p)
+{
+	return p == MPI_IN_PLACE ? (const void *)UINTPTR_MAX : exanet_address(p);
+}
 
 /* The forms of a call. */
 enum { exanet_do, exanet_begin, exanet_init };
@@ -51,10 +68,10 @@ struct exanet_slot {
 };
 extern const struct exanet_slot exanet_slots[];
 
-extern int64_t (*exanet_adopt)(uintptr_t comm, void *newcomm, int32_t tag);
+extern int64_t (*exanet_adopt)(exanet_handle comm, void *newcomm, int32_t tag);
 extern void (*exanet_note)(void);
 
-/* The host MPI's function of a name that begins with MPI_. */
+/* The host MPI's function of a name that begins with MPI. */
 void *exanet_host(const char *name);
 
 /* Calls the error handler and returns the code. */

@@ -9,7 +9,9 @@
 #include <stdlib.h>
 
 _Static_assert(sizeof(MPI_Fint) == sizeof(int), "INTEGER and int are of one size");
+#ifdef MPI_F_STATUS_SIZE
 _Static_assert(sizeof(MPI_Status) == MPI_F_STATUS_SIZE * sizeof(MPI_Fint), "statuses are the same in Fortran");
+#endif
 
 /* A wrapper of the host. */
 struct f_host {

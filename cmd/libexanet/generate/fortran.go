@@ -148,7 +148,7 @@ func (e *entry) blocks(p param) string {
 // beside writes the call of ours behind that of the host's wrapper.
 func (g *generator) beside(e entry, fn function) {
 	if e.kind == "comm" {
-		fmt.Fprintf(g.w, "\t\tMPI_Comm newcomm_c = f_comm(newcomm);\n\t\tint64_t r = exanet_adopt((uintptr_t)f_comm(comm), &newcomm_c, %s);\n", e.tag("*(MPI_Fint *)tag"))
+		fmt.Fprintf(g.w, "\t\tMPI_Comm newcomm_c = f_comm(newcomm);\n\t\tint64_t r = exanet_adopt((exanet_handle)f_comm(comm), &newcomm_c, %s);\n", e.tag("*(MPI_Fint *)tag"))
 		return
 	}
 	var args []string

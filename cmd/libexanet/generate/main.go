@@ -111,14 +111,18 @@ func (p param) declare(large int) string {
 // pass returns the type of the parameter of ours for p, and the argument.
 func (p param) pass() (typ, arg string) {
 	switch {
-	case p.array || strings.HasSuffix(p.typ, "*") || p.typ == "COUNTS" || p.typ == "DISPLS" || p.typ == "COUNTOUT" || p.typ == "USERFUNCTION" || p.typ == "ADDRESS":
+	case p.typ == "USERFUNCTION" || p.typ == "ADDRESS":
 		return "const void *", "(const void *)" + p.name
+	case p.typ == "const void *" || p.typ == "void *":
+		return "const void *", "exanet_buffer(" + p.name + ")"
+	case p.array || strings.HasSuffix(p.typ, "*") || p.typ == "COUNTS" || p.typ == "DISPLS" || p.typ == "COUNTOUT":
+		return "const void *", "exanet_address(" + p.name + ")"
 	case p.typ == "COUNT":
 		return "int64_t", p.name
 	case p.typ == "int":
 		return "int32_t", p.name
 	}
-	return "uintptr_t", "(uintptr_t)" + p.name // a handle
+	return "exanet_handle", "(exanet_handle)" + p.name
 }
 
 func (fn *function) uses(types ...string) bool {
@@ -144,6 +148,7 @@ type entry struct {
 	params []param
 	large  int // 1: with large counts
 	since4 bool
+	before string // the prefix that Open MPI's name had before MPI-4
 	kind   string
 	ours   string // the function of ours
 	args   []param
@@ -176,6 +181,10 @@ func (g *generator) family(fn function) error {
 		init := entry{name: fn.name + "_init", params: with(request), kind: "call", extra: []string{"exanet_init"}, made: "request"}
 		if fn.kind == "coll" {
 			init.params, init.since4 = with(info, request), true
+			old := init
+			old.since4, old.before = false, "MPIX_"
+			old.ours, old.args = "exanet_"+fn.name, fn.params
+			g.entry(old, fn)
 		}
 		emit(init)
 	case "call", "begin", "after", "before":
@@ -218,6 +227,11 @@ func (fn *function) arrays() bool { return fn.uses("COUNTS", "DISPLS", "COUNTOUT
 // entry writes one entry point.
 func (g *generator) entry(e entry, fn function) {
 	name := "MPI_" + e.name
+	if e.before != "" {
+		name = e.before + e.name
+		fmt.Fprintln(g.w, "#if MPI_VERSION < 4 && defined OPEN_MPI")
+		defer fmt.Fprintln(g.w, "#endif")
+	}
 	if e.large == 1 {
 		name += "_c"
 	}
@@ -240,7 +254,7 @@ func (g *generator) entry(e entry, fn function) {
 		if fn.kind == "recv" {
 			status := "0"
 			if e.made == "" {
-				status = "status"
+				status = "exanet_address(status)"
 			}
 			args = append(args, status)
 		}
@@ -262,12 +276,14 @@ func (g *generator) entry(e entry, fn function) {
 	case "after":
 		fmt.Fprintf(g.w, "\tint code = %s;\n\tif (exanet_on && code == MPI_SUCCESS) {\n\t\tint64_t r = %s;\n\t\tif (r && r != EXANET_PASS)\n\t\t\treturn exanet_failed(r);\n\t}\n\treturn code;\n", host, ours)
 	case "comm":
-		fmt.Fprintf(g.w, "\tint code = %s;\n\tif (exanet_on && code == MPI_SUCCESS) {\n\t\tint64_t r = exanet_adopt((uintptr_t)comm, newcomm, %s);\n\t\tif (r && r != EXANET_PASS)\n\t\t\treturn exanet_failed(r);\n\t}\n\treturn code;\n", host, e.tag("tag"))
+		fmt.Fprintf(g.w, "\tint code = %s;\n\tif (exanet_on && code == MPI_SUCCESS) {\n\t\tint64_t r = exanet_adopt((exanet_handle)comm, newcomm, %s);\n\t\tif (r && r != EXANET_PASS)\n\t\t\treturn exanet_failed(r);\n\t}\n\treturn code;\n", host, e.tag("tag"))
 	case "note":
 		fmt.Fprintf(g.w, "\tif (exanet_on)\n\t\texanet_note();\n\treturn %s;\n", host)
 	}
 	fmt.Fprintln(g.w, "}")
-	g.fortran(e, fn)
+	if e.before == "" {
+		g.fortran(e, fn)
+	}
 }
 
 // tag is the tag that the members of a communicator make it with: -1 if there is none.

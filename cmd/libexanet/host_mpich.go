@@ -1,0 +1,28 @@
+//go:build mpich
+
+package main
+
+// #include "host.h"
+import "C"
+
+// handle is one of MPICH's. The two highest bits tell how the object is stored, and
+// are not 0 but for the null handles, whose other bits tell the kind of object.
+// Ours have nothing there but, in messages, a kind that MPICH does not have.
+type handle int32
+
+const messageKind = 0xf << 26
+
+func requestHandle(n int32) handle { return handle(n) }
+func messageHandle(n int32) handle { return handle(n | messageKind) }
+
+// requestNumber returns the number of a handle that can only be a request of ours,
+// else 0.
+func requestNumber(h handle) int32 {
+	if h > 0 && h < handleLimit {
+		return int32(h)
+	}
+	return 0
+}
+
+// messageNumber is the same for messages.
+func messageNumber(h handle) int32 { return requestNumber(h ^ messageKind) }
