@@ -57,13 +57,26 @@ func writeColumns(b *strings.Builder, values string, columns []Column) {
 	}
 }
 
-// WriteRatios prints by how much the values of several series exceed those of
-// the one named base: for each size the median of the ratios of the repeats that
-// stand at the same place, which were measured at about the same time. It prints
-// nothing if there is no such series, or no other.
+// WriteRatios prints the Ratios of several series. It prints nothing if none is
+// named base, or if there is no other.
 func WriteRatios(w io.Writer, base string, columns []Column) error {
+	ratios := Ratios(base, columns)
+	if len(ratios) < 2 {
+		return nil
+	}
+	var b strings.Builder
+	writeColumns(&b, "as a multiple of "+base+"'s, medians of the rounds", ratios)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// Ratios returns by how much the values of several series exceed those of the one
+// named base: for each size the median of the ratios of the repeats that stand at
+// the same place, which were measured at about the same time; 0 of 0. It returns
+// nothing if there is no such series.
+func Ratios(base string, columns []Column) []Column {
 	at := slices.IndexFunc(columns, func(c Column) bool { return c.Name == base })
-	if at < 0 || len(columns) < 2 {
+	if at < 0 {
 		return nil
 	}
 	ratios := make([]Column, len(columns))
@@ -72,15 +85,14 @@ func WriteRatios(w io.Writer, base string, columns []Column) error {
 		for j, r := range c.Rows {
 			q := make([]float64, len(r.Repeats))
 			for k, v := range r.Repeats {
-				q[k] = v / columns[at].Rows[j].Repeats[k]
+				if b := columns[at].Rows[j].Repeats[k]; b != 0 {
+					q[k] = v / b
+				}
 			}
 			ratios[i].Rows[j] = Row{Size: r.Size, Value: Median(q), Repeats: q}
 		}
 	}
-	var b strings.Builder
-	writeColumns(&b, "as a multiple of "+base+"'s, medians of the rounds", ratios)
-	_, err := io.WriteString(w, b.String())
-	return err
+	return ratios
 }
 
 // WriteOSUBarrier prints a barrier's time as osu_barrier does.

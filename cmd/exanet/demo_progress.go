@@ -1,36 +1,21 @@
 package main
 
 import (
-	"io"
 	"math"
-	"os"
 
 	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 )
 
 // progress is the demo's progress bar; a nil one shows nothing.
 type progress struct{ bar *progressbar.ProgressBar }
 
-// newProgress returns a bar on the standard error if that and the standard
-// output are terminals.
 func newProgress(cmd *cobra.Command) *progress {
-	if !isTerminal(cmd.OutOrStdout()) || !isTerminal(cmd.ErrOrStderr()) {
+	bar := newBar(cmd, 100, "solving in parallel", progressbar.OptionSetPredictTime(false))
+	if bar == nil {
 		return nil
 	}
-	return &progress{progressbar.NewOptions(100,
-		progressbar.OptionSetWriter(cmd.ErrOrStderr()),
-		progressbar.OptionSetDescription("solving in parallel"),
-		progressbar.OptionSetWidth(40),
-		progressbar.OptionSetPredictTime(false),
-		progressbar.OptionClearOnFinish(),
-	)}
-}
-
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
+	return &progress{bar}
 }
 
 // show moves the bar by the digits that the residual has gained. What it

@@ -70,7 +70,7 @@ func (x *exploration) run(c *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	bar := exploreBar(c, total)
+	bar := newBar(c, total, "exploring", progressbar.OptionShowCount())
 	begun := time.Now()
 	stats, failure := explore.Run(cfg, programs, false, func(s explore.Stats) {
 		if bar != nil {
@@ -133,20 +133,4 @@ func (x *exploration) programs(cfg world.Config) (programs iter.Seq[explore.Fami
 		total += f.Size
 	}
 	return programs, fmt.Sprintf("all programs of up to %d operations a rank, %s alphabet", x.ops, alphabet.Name), total, nil
-}
-
-// exploreBar returns a bar on the standard error if that and the standard
-// output are terminals.
-func exploreBar(c *cobra.Command, total int) *progressbar.ProgressBar {
-	if !isTerminal(c.OutOrStdout()) || !isTerminal(c.ErrOrStderr()) {
-		return nil
-	}
-	return progressbar.NewOptions(total,
-		progressbar.OptionSetWriter(c.ErrOrStderr()),
-		progressbar.OptionSetDescription("exploring"),
-		progressbar.OptionSetWidth(40),
-		progressbar.OptionShowCount(),
-		progressbar.OptionThrottle(100*time.Millisecond),
-		progressbar.OptionClearOnFinish(),
-	)
 }

@@ -1,0 +1,94 @@
+// Package compare runs a command in two ways, in turn, and puts what they took and
+// printed side by side.
+//
+//	run.go       the runs
+//	figures.go   the figures in a program's output, as the OSU benchmarks print them
+//	differ.go    whether both ways have had the same outcome
+//	report.go    medians and ratios
+package compare
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Way is one of the two: the command with and without something.
+type Way struct {
+	Name  string
+	Path  string // of the executable
+	Words []string
+	Env   []string
+}
+
+// Outcome is that of a run.
+type Outcome struct {
+	Seconds float64 // from start to end
+	Output  string  // standard output and error
+	Code    int     // exit code; 128 + N after signal N
+}
+
+// grace is how long a command may take to end after SIGTERM.
+const grace = 5 * time.Second
+
+// FailedError means that the command fails by itself, so there is nothing to compare.
+type FailedError struct{ Outcome }
+
+func (e *FailedError) Error() string {
+	first, _, _ := strings.Cut(strings.TrimSpace(e.Output), "\n")
+	return fmt.Sprintf("the command itself exits with code %d, so there is nothing to compare; it says: %s", e.Code, first)
+}
+
+// ExitCode is that of the command.
+func (e *FailedError) ExitCode() int { return e.Code }
+
+// Run runs both ways that many times, there and back, so that both see the same
+// machine, and calls ran after each run. Outcomes of way i and round k are at [i][k].
+// If the very first run of the first way fails, the error is a *FailedError.
+func Run(ctx context.Context, ways [2]Way, rounds int, ran func()) (outcomes [2][]Outcome, err error) {
+	for round := range rounds {
+		for n := range ways {
+			i := (n + round) % 2
+			o, err := run(ctx, ways[i])
+			if err != nil {
+				return outcomes, err
+			}
+			if round == 0 && i == 0 && o.Code != 0 {
+				return outcomes, &FailedError{o}
+			}
+			outcomes[i] = append(outcomes[i], o)
+			ran()
+		}
+	}
+	return outcomes, nil
+}
+
+// run runs a command with an empty input.
+func run(ctx context.Context, w Way) (Outcome, error) {
+	var out bytes.Buffer
+	cmd := exec.CommandContext(ctx, w.Path, w.Words[1:]...)
+	cmd.Args[0], cmd.Env, cmd.Stdout, cmd.Stderr = w.Words[0], w.Env, &out, &out
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = grace
+	begun := time.Now()
+	err := cmd.Run()
+	o := Outcome{Seconds: time.Since(begun).Seconds(), Output: out.String()}
+	var exit *exec.ExitError
+	switch {
+	case ctx.Err() != nil:
+		return o, context.Cause(ctx)
+	case errors.As(err, &exit):
+		o.Code = exit.ExitCode()
+		if s, ok := exit.Sys().(syscall.WaitStatus); ok && s.Signaled() {
+			o.Code = 128 + int(s.Signal())
+		}
+	case err != nil:
+		return o, fmt.Errorf("cannot run %s: %w", w.Path, err)
+	}
+	return o, nil
+}

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/exanet-mpi/exanet/preload"
+)
+
+func init() { commands = append(commands, newPreload) }
+
+// preloadFlags are what preload and compare have in common.
+type preloadFlags struct {
+	mpi, lib string
+	verbose  bool
+}
+
+func (f *preloadFlags) add(c *cobra.Command) {
+	flags := c.Flags()
+	flags.SetInterspersed(false) // flags after the first word are the command's
+	flags.StringVar(&f.mpi, "mpi", "", "the MPI that the program uses, mpich or openmpi, if it cannot be found out")
+	flags.StringVar(&f.lib, "lib", "", "directory of the library (default that of exanet, bin in it, or bin of the checkout)")
+	flags.BoolVarP(&f.verbose, "verbose", "v", false, "print the command that is run")
+}
+
+// check is that of the commands' arguments.
+func (f *preloadFlags) check(c *cobra.Command, args []string) error {
+	mpis := []preload.MPI{"", preload.MPICH, preload.OpenMPI}
+	switch {
+	case !slices.Contains(mpis, preload.MPI(f.mpi)):
+		return usageErrorf("there is no library for %q: choose mpich or openmpi", f.mpi)
+	case len(args) == 0:
+		return usageErrorf("which command? It comes after the flags (see %s --help)", c.CommandPath())
+	}
+	return nil
+}
+
+// plan returns the command with the library preloaded.
+func (f *preloadFlags) plan(c *cobra.Command, words []string) (*preload.Command, error) {
+	dirs := []string{f.lib}
+	if f.lib == "" {
+		here, err := os.Getwd()
+		if err != nil {
+			return nil, err
+		}
+		dirs = preload.Dirs(self(), here)
+	}
+	p, err := preload.Plan(preload.Config{Words: words, Env: os.Environ(), MPI: preload.MPI(f.mpi), Dirs: dirs})
+	if err == nil && f.verbose {
+		printCommand(c.ErrOrStderr(), p)
+	}
+	return p, err
+}
+
+func newPreload() *cobra.Command {
+	var f preloadFlags
+	c := &cobra.Command{
+		Use:   "preload [flags] [--] COMMAND [ARGS...]",
+		Short: "Run a program built with MPICH or Open MPI over this stack",
+		Long: `Preload runs a command, mpirun and its like or a program without one, so that the
+MPI programs in it exchange their messages over this stack: with the library
+that make preload builds in LD_PRELOAD of the programs, not of the launcher.
+
+Which MPI it is, is found out from the libraries that the programs are linked
+to; for scripts from the modules that they import, the programs that they run,
+or the launcher. Launchers are Hydra's (MPICH), orterun and prterun (Open MPI)
+and srun, also behind others as in "timeout 60 mpirun ...". EXANET_ variables are
+passed on; what is in LD_PRELOAD already stays there.
+
+The command takes the place of this process: signals and exit code are its own.
+127 or 126 if it cannot be started, 2 if the library can do nothing for it.`,
+		Example: `  exanet preload -- mpirun -np 4 ./app
+  EXANET_VERBOSE=1 exanet preload mpirun.mpich -np 1 ./master : -np 3 ./worker
+  exanet preload -v -- mpirun.openmpi -np 2 python3 script.py
+  exanet preload --mpi openmpi -- mpirun -np 2 ./loads-its-mpi-late`,
+		Args: f.check,
+		RunE: func(c *cobra.Command, args []string) error {
+			p, err := f.plan(c, args)
+			if err != nil {
+				return err
+			}
+			return fmt.Errorf("cannot start %s: %w", p.Path, syscall.Exec(p.Path, p.Words, p.Env))
+		},
+	}
+	f.add(c)
+	return c
+}
+
+// printCommand prints a command as one types it, with what is new in its environment.
+func printCommand(w io.Writer, p *preload.Command) {
+	var words []string
+	for _, v := range p.Env {
+		if !slices.Contains(os.Environ(), v) {
+			name, value, _ := strings.Cut(v, "=")
+			words = append(words, name+"="+quote(value))
+		}
+	}
+	for _, word := range p.Words {
+		words = append(words, quote(word))
+	}
+	fmt.Fprintln(w, "exanet: "+strings.Join(words, " "))
+}
+
+// quote makes one word of s for a shell.
+func quote(s string) string {
+	safe := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./=:,+@%", r)
+	}
+	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !safe(r) }) < 0 {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
