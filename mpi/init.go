@@ -203,12 +203,28 @@ func (s *settings) profile() string {
 	return p
 }
 
+// Profile returns what all ranks of a job must agree on, as text, for who wants to
+// know before Init, which refuses ranks that disagree. The error is that which Init
+// would return for the options or the environment.
+func Profile(opts ...Option) (string, error) {
+	o, err := options(opts)
+	if err != nil {
+		return "", err
+	}
+	if o.segment != nil && o.device == deviceRegisters {
+		return "", initError(errRegisters, "")
+	}
+	return o.profile(), nil
+}
+
+var errRegisters = errors.New("the device registers serves jobs of exanet run: choose another device")
+
 // join takes this process's place in the job that the environment names, and
 // returns when all ranks have done so.
 func join(o *settings) (fabric, error) {
 	if o.segment != nil {
 		if o.device == deviceRegisters {
-			return nil, errors.New("the device registers serves jobs of exanet run: choose another device")
+			return nil, errRegisters
 		}
 		return enter(o, o.segment, o.place)
 	}

@@ -44,9 +44,18 @@ func TestWithJob(t *testing.T) {
 
 	_, err = options([]Option{WithJob(nil, 0)})
 	assert.ErrorIs(t, err, ErrInit)
+	a, err := Profile(WithJob(job.File(), 0))
+	require.NoError(t, err)
+	b, err := Profile(WithJob(job.File(), 1), WithCollectives("bcast:binomial"))
+	require.NoError(t, err)
+	assert.NotEqual(t, a, b)
+	_, err = Profile(WithVariant("none"))
+	assert.ErrorIs(t, err, ErrInit)
 	if !slices.Contains(Devices(), deviceRegisters) {
 		return
 	}
+	_, err = Profile(WithJob(job.File(), 0), WithDevice(deviceRegisters))
+	assert.ErrorContains(t, err, "registers")
 	o, err := options([]Option{WithJob(job.File(), 0), WithDevice(deviceRegisters)})
 	require.NoError(t, err)
 	_, err = join(o)

@@ -18,79 +18,90 @@ import (
 )
 
 // How the ranks meet (thesis 3.2.1: there, too, the first exchange goes over what
-// the MPI has already). Rank 0 makes the segment of the job. Every rank tells the
-// others which host it is on; rank 0's host is that of all, or the whole job is
-// left to the host MPI. Then rank 0 hands the segment out.
+// the MPI has already). Rank 0 makes the segment of the job. Every rank shows a card
+// to all, by the one collective of the host that this takes, see entry.c: if they
+// do not fit, the whole job is left to the host MPI. Then rank 0 hands the segment
+// out, and they agree by package meet.
 
 // verbose says that the user wants to know.
 var verbose = os.Getenv("EXANET_VERBOSE") != ""
 
 func say(format string, a ...any) { fmt.Fprintf(os.Stderr, "exanet: "+format+"\n", a...) }
 
-// exanet_start joins the ranks of the job and reports whether they are ours. All
-// call it in MPI_Init, when the host MPI is up.
+// starting is what this rank has made before it shows its card.
+type starting struct {
+	rank, size int
+	level      mpi.ThreadLevel
+	job        *host.Job   // of rank 0
+	table      *meet.Table // of rank 0
+	err        error
+}
+
+var boot starting
+
+// exanet_card fills in the card of this rank, when the host MPI is up.
 //
-//export exanet_start
-func exanet_start(level int32) int32 {
+//export exanet_card
+func exanet_card(level int32, card unsafe.Pointer) {
 	var rank, size C.int
 	C.PMPI_Comm_rank(C.exanet_world, &rank)
 	C.PMPI_Comm_size(C.exanet_world, &size)
-	why := start(int(rank), int(size), int(level))
-	if why == nil {
-		return 1
-	}
-	if rank == 0 {
-		say("%v; the program runs over its own MPI", why)
-	}
-	return 0
-}
-
-func start(rank, size, level int) error {
-	mine := meet.Card{Node: meet.Node()}
-	var job *host.Job
-	var offer *meet.Offer
-	var err error
-	if rank == 0 {
-		if job, err = host.NewJob(size); err == nil {
-			defer job.Close()
-			rand.Read(mine.Socket[:])
-			offer, err = meet.Give(job.File(), mine.Socket[:], size-1)
-		}
-	}
-	if err != nil {
-		mine.State = meet.Failing
-	}
-	all := make([]meet.Card, size)
-	C.PMPI_Allgather(unsafe.Pointer(&mine), C.int(unsafe.Sizeof(mine)), C.exanet_byte, unsafe.Pointer(&all[0]), C.int(unsafe.Sizeof(mine)), C.exanet_byte, C.exanet_world)
-	if why := meet.Refusal(all); why != nil {
-		offer.Close()
-		return errors.Join(why, err)
-	}
-	var segment *os.File
-	if rank == 0 {
-		segment, err = job.File(), offer.Wait()
-	} else {
-		segment, err = meet.Fetch(all[0].Socket[:])
-	}
-	if !agreed(err == nil) {
-		if err == nil {
-			err = fmt.Errorf("a rank could not get the job's memory")
-		}
-		return err
-	}
-	if rank != 0 {
-		defer segment.Close()
-	}
-	levels := map[int]mpi.ThreadLevel{
+	levels := map[int32]mpi.ThreadLevel{
 		C.MPI_THREAD_SINGLE: mpi.ThreadSingle, C.MPI_THREAD_FUNNELED: mpi.ThreadFunneled,
 		C.MPI_THREAD_SERIALIZED: mpi.ThreadSerialized, C.MPI_THREAD_MULTIPLE: mpi.ThreadMultiple,
 	}
-	w, err := mpi.Init(mpi.WithJob(segment, rank), mpi.WithThreadLevel(levels[level]))
-	if !agreed(err == nil) {
-		if err == nil {
-			err = fmt.Errorf("a rank could not join the others")
+	b, mine := &boot, (*meet.Card)(card)
+	b.rank, b.size, b.level = int(rank), int(size), levels[level]
+	*mine = meet.Card{Node: meet.Node()}
+	// The segment is not there yet, but what is refused in jobs of others is.
+	profile, err := mpi.Profile(mpi.WithThreadLevel(b.level), mpi.WithJob(os.Stdin, b.rank))
+	if err == nil && rank == 0 {
+		if b.job, err = host.NewJob(b.size); err == nil {
+			rand.Read(mine.Socket[:])
+			b.table, err = meet.Open(mine.Socket[:], b.size)
 		}
-		return err
+	}
+	mine.Profile = meet.Digest([]byte(profile))
+	if b.err = err; err != nil {
+		mine.State = meet.Failing
+	}
+}
+
+// exanet_start joins the ranks of the job, whose cards these are, and reports
+// whether they are ours.
+//
+//export exanet_start
+func exanet_start(cards unsafe.Pointer) int32 {
+	b := &boot
+	if b.job != nil {
+		defer b.job.Close()
+		defer b.table.Close()
+	}
+	why, speaker := meet.Refusal(unsafe.Slice((*meet.Card)(cards), b.size))
+	if why != nil {
+		if b.err != nil {
+			why = fmt.Errorf("%w: %w", why, b.err)
+		}
+		if speaker == b.rank {
+			say("%v; the program runs over its own MPI", why)
+		}
+		return 0
+	}
+	name := (*meet.Card)(cards).Socket[:]
+	var w *mpi.Comm
+	var all bool
+	var err error
+	if b.rank == 0 {
+		w, all, err = b.receive()
+	} else {
+		w, all, err = b.visit(name)
+	}
+	if !all {
+		// Those who failed know why; rank 0 speaks for all.
+		if err != nil && (b.rank == 0 || verbose) {
+			say("%v; the program runs over its own MPI", err)
+		}
+		return 0
 	}
 	C.exanet_poll_begin()
 	register(worldHandle, w)
@@ -99,10 +110,69 @@ func start(rank, size, level int) error {
 	if C.PMPI_Comm_get_parent(&parent); handleOf(parent) != noComm {
 		hostBusy.Store(true) // who have spawned us are not ours
 	}
-	if verbose && rank == 0 {
-		say("%d ranks, protocol %s", size, variant())
+	if verbose && b.rank == 0 {
+		say("%d ranks, protocol %s", b.size, variant())
 	}
-	return nil
+	return 1
+}
+
+// receive is rank 0's part once the cards fit.
+func (b *starting) receive() (w *mpi.Comm, all bool, err error) {
+	// Who waits for this rank's place in the job learns so that it is not taken.
+	if err := b.table.Serve(b.job.File(), b.size, excused); err != nil {
+		b.job.MarkDead(0)
+		return nil, false, err
+	}
+	b.table.Watch(b.job.MarkDead)
+	w, err = b.join(b.job.File())
+	if err != nil {
+		b.job.MarkDead(0)
+	}
+	if all = b.table.Verdict(err == nil); !all && err == nil {
+		err = errors.New("a rank could not join the others")
+	}
+	return w, all, err
+}
+
+// visit is the part of the others.
+func (b *starting) visit(name []byte) (w *mpi.Comm, all bool, err error) {
+	guest, segment, err := meet.Visit(name, b.rank)
+	if guest == nil {
+		excuse()
+		return nil, false, err
+	}
+	if err == nil {
+		w, err = b.join(segment)
+		segment.Close()
+	}
+	return w, guest.Report(err == nil), err
+}
+
+func (b *starting) join(segment *os.File) (*mpi.Comm, error) {
+	return mpi.Init(mpi.WithJob(segment, b.rank), mpi.WithThreadLevel(b.level))
+}
+
+// excuseTag is that of the message of a rank that cannot come to the table. While
+// the ranks meet there are no others.
+const excuseTag = 0
+
+func excuse() {
+	var none C.int
+	C.PMPI_Send(unsafe.Pointer(&none), 0, C.exanet_int, 0, excuseTag, C.exanet_world)
+}
+
+// excused returns how many such messages have come.
+func excused() (n int) {
+	for {
+		var flag, none C.int
+		var st C.MPI_Status
+		C.PMPI_Iprobe(C.MPI_ANY_SOURCE, excuseTag, C.exanet_world, &flag, &st)
+		if flag == 0 {
+			return n
+		}
+		C.PMPI_Recv(unsafe.Pointer(&none), 0, C.exanet_int, st.MPI_SOURCE, excuseTag, C.exanet_world, &st)
+		n++
+	}
 }
 
 func variant() string {
@@ -110,16 +180,6 @@ func variant() string {
 		return v
 	}
 	return mpi.DefaultVariant
-}
-
-// agreed reports whether all ranks say yes.
-func agreed(yes bool) bool {
-	var mine, all C.int
-	if yes {
-		mine = 1
-	}
-	C.PMPI_Allreduce(unsafe.Pointer(&mine), unsafe.Pointer(&all), 1, C.exanet_int, C.exanet_min, C.exanet_world)
-	return all != 0
 }
 
 // exanet_finalize ends ours before the host ends: the ranks meet, while the host

@@ -13,13 +13,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 
 int exanet_live;
 int64_t (*exanet_adopt)(exanet_handle, void *, int32_t);
 void (*exanet_note)(void);
 void (*exanet_hello)(void);
 
-static int32_t (*start)(int32_t level);
+static void (*show)(int32_t level, void *card);
+static int32_t (*start)(void *cards);
 static int64_t (*finalize)(void);
 static exanet_handle (*whose)(int32_t number);
 
@@ -60,17 +63,28 @@ int exanet_failed(int64_t result)
 /* Predefined objects are data of Open MPI, to which this library is not linked. */
 #ifdef OPEN_MPI
 #define WORLD ((MPI_Comm)symbol("ompi_mpi_comm_world"))
-#define INT ((MPI_Datatype)symbol("ompi_mpi_int"))
-#define MIN ((MPI_Op)symbol("ompi_mpi_op_min"))
+#define BYTE ((MPI_Datatype)symbol("ompi_mpi_byte"))
 #else
 #define WORLD MPI_COMM_WORLD
-#define INT MPI_INT
-#define MIN MPI_MIN
+#define BYTE MPI_BYTE
 #endif
+
+/* Why the Go part is not there, if it should be. */
+static char complaint[256];
 
 static void complain(const char *what, const char *why)
 {
-	fprintf(stderr, "exanet: %s: %s; the program runs over its own MPI\n", what, why);
+	snprintf(complaint, sizeof complaint, "exanet: %s: %s; the program runs over its own MPI\n", what, why);
+}
+
+/* Go ends the process if it cannot have the addresses that it wants. */
+static int roomy(void)
+{
+	struct rlimit r;
+	if (getrlimit(RLIMIT_AS, &r) || r.rlim_cur == RLIM_INFINITY)
+		return 1;
+	void *p = mmap(0, 1 << 30, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	return p != MAP_FAILED && munmap(p, 1 << 30) == 0;
 }
 
 /* load loads the Go part, which lies beside this library. */
@@ -81,6 +95,10 @@ static int load(void)
 	if (!dladdr((void *)load, &self) || !realpath(self.dli_fname, here))
 		return 0;
 	snprintf(path, sizeof path, "%s/%s", dirname(here), EXANET_GO_PART);
+	if (!roomy()) {
+		complain("the Go part needs 1 GiB of address space", "ulimit -v leaves less");
+		return 0;
+	}
 	void *lib = exanet_open(path);
 	if (!lib) {
 		complain("the Go part cannot be loaded", dlerror());
@@ -91,25 +109,58 @@ static int load(void)
 			complain(s->name, "not in the Go part, which is of another version");
 			return 0;
 		}
-	start = (int32_t (*)(int32_t))dlsym(lib, "exanet_start");
+	show = (void (*)(int32_t, void *))dlsym(lib, "exanet_card");
+	start = (int32_t (*)(void *))dlsym(lib, "exanet_start");
 	finalize = (int64_t (*)(void))dlsym(lib, "exanet_finalize");
 	whose = (exanet_handle (*)(int32_t))dlsym(lib, "exanet_whose");
 	exanet_adopt = (int64_t (*)(exanet_handle, void *, int32_t))dlsym(lib, "exanet_adopt");
 	exanet_note = (void (*)(void))dlsym(lib, "exanet_note");
 	exanet_hello = (void (*)(void))dlsym(lib, "exanet_hello");
-	return start && finalize && whose && exanet_adopt && exanet_note && exanet_hello;
+	return show && start && finalize && whose && exanet_adopt && exanet_note && exanet_hello;
+}
+
+/* Every rank shows a card to all, even if it has no Go part or shall not use it, so
+   that either all use it or none. Their first byte is a state of package meet. */
+enum { CARD = 128, DISABLED = 2, NOT_LOADED = 3 };
+
+static int gather(void *mine, void *all)
+{
+	HOST(MPI_Allgather, const void *, int, MPI_Datatype, void *, int, MPI_Datatype, MPI_Comm);
+	return host(mine, CARD, BYTE, all, CARD, BYTE, WORLD) == MPI_SUCCESS;
+}
+
+/* The first of the ranks that miss the Go part says so. */
+static void speak(const char *all, int n)
+{
+	HOST(MPI_Comm_rank, MPI_Comm, int *);
+	int rank, first = 0;
+	while (first < n && all[first * CARD] != NOT_LOADED)
+		first++;
+	if (host(WORLD, &rank) == MPI_SUCCESS && first == rank)
+		fputs(complaint, stderr);
 }
 
 static void initialised(int level)
 {
+	HOST(MPI_Comm_size, MPI_Comm, int *);
 	const char *off = getenv("EXANET_DISABLE");
-	if (exanet_live || (off && *off && strcmp(off, "0")))
+	char mine[CARD] = {0}, *all;
+	int n;
+	if (exanet_live || host(WORLD, &n) != MPI_SUCCESS || !(all = calloc(n, CARD)))
 		return;
-	/* Either all ranks have the Go part, or none uses it. */
-	HOST(MPI_Allreduce, const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm);
-	int mine = load(), all = 0;
-	if (host(&mine, &all, 1, INT, MIN, WORLD) == MPI_SUCCESS && all)
-		exanet_live = exanet_greet() && start(level);
+	if (off && *off && strcmp(off, "0"))
+		mine[0] = DISABLED;
+	else if (!load())
+		mine[0] = NOT_LOADED;
+	else if (exanet_greet())
+		show(level, mine);
+	if (gather(mine, all)) {
+		if (mine[0] == NOT_LOADED)
+			speak(all, n);
+		else if (mine[0] != DISABLED)
+			exanet_live = start(all);
+	}
+	free(all);
 }
 
 int MPI_Init(int *argc, char ***argv)

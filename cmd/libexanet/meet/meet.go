@@ -1,22 +1,34 @@
 // Package meet is how the ranks of a job that another MPI has started find each
 // other: each shows a card to all, by a collective of that MPI, and rank 0 hands
-// out the memory of the job through a socket in the abstract name space, which
-// leaves no name behind.
+// out the memory of the job at a socket in the abstract name space, which leaves
+// no name behind. The sockets then carry what else must be agreed on before the
+// memory can be used: who waits sleeps, unlike in most collectives of an MPI.
+//
+// Nothing here leaves a file open or goes through Go's poller, whose files the
+// program might close.
 package meet
 
 import (
 	"bytes"
 	"crypto/sha256"
+	"errors"
 	"fmt"
-	"os"
+
+	"golang.org/x/sys/unix"
 )
 
-// Card is what a rank tells the others. It is plain memory.
+// Card is what a rank tells the others. It is plain memory of CardSize bytes.
 type Card struct {
-	Node   [32]byte // what host it is on
-	Socket [31]byte // of rank 0: where to fetch the memory
-	State  State
+	State   State
+	Socket  [31]byte // of rank 0: where to fetch the memory
+	Node    [32]byte // what host it is on
+	Profile [32]byte // what all must have alike
+	_       [32]byte
 }
+
+// CardSize is the size of a card. Ranks without this package show one as well:
+// their state, and zeros.
+const CardSize = 128
 
 // State says whether a rank can take part.
 type State byte
@@ -25,24 +37,57 @@ type State byte
 const (
 	Fit State = iota
 	Failing
+	Disabled  // the user does not want it to
+	NotLoaded // what this package is part of, which the rank has said itself
 )
 
-// Refusal says why the ranks cannot meet, nil if they can.
-func Refusal(all []Card) error {
+// ErrDisabled is why the ranks do not meet if none is to.
+var ErrDisabled = errors.New("EXANET_DISABLE is set")
+
+// Refusal says why the ranks cannot meet, nil if they can, and which of them is to
+// tell the user.
+func Refusal(all []Card) (why error, speaker int) {
+	speaker = -1
+	count := make(map[State]int)
 	for i, c := range all {
-		switch {
-		case c.Node != all[0].Node:
-			return fmt.Errorf("ranks 0 and %d are on different hosts", i)
-		case c.State != Fit:
-			return fmt.Errorf("rank %d could not make the job's memory", i)
+		count[c.State]++
+		if speaker < 0 && c.State <= Failing {
+			speaker = i
 		}
 	}
-	return nil
+	switch {
+	case count[Disabled] == len(all):
+		return ErrDisabled, speaker
+	case count[NotLoaded] > 0:
+		return errors.New("a rank could not load the Go part"), -1
+	}
+	for i, c := range all {
+		switch {
+		case c.State == Disabled:
+			return fmt.Errorf("rank %d has EXANET_DISABLE set, and not all have", i), speaker
+		case c.State != Fit:
+			return fmt.Errorf("rank %d cannot take part", i), i
+		case c.Node != all[0].Node:
+			return fmt.Errorf("ranks 0 and %d are on different hosts", i), speaker
+		case c.Profile != all[0].Profile:
+			return fmt.Errorf("ranks 0 and %d have different settings: give all the same EXANET_VARIANT, EXANET_DEVICE and EXANET_COLL", i), speaker
+		}
+	}
+	return nil, -1
 }
 
 // Node tells hosts apart, and containers whose sockets do not reach each other.
 func Node() [32]byte {
-	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	net, _ := os.Readlink("/proc/self/ns/net")
-	return sha256.Sum256(bytes.Join([][]byte{boot, []byte(net)}, []byte{0}))
+	boot := make([]byte, 64)
+	if fd, err := unix.Open("/proc/sys/kernel/random/boot_id", unix.O_RDONLY|unix.O_CLOEXEC, 0); err == nil {
+		n, _ := unix.Read(fd, boot)
+		boot = boot[:max(n, 0)]
+		_ = unix.Close(fd)
+	}
+	net := make([]byte, 64)
+	n, _ := unix.Readlink("/proc/self/ns/net", net)
+	return Digest(boot, net[:max(n, 0)])
 }
+
+// Digest turns texts into what fits on a card.
+func Digest(texts ...[]byte) [32]byte { return sha256.Sum256(bytes.Join(texts, []byte{0})) }

@@ -3,63 +3,131 @@ package meet
 import (
 	"crypto/rand"
 	"io"
-	"net"
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"unsafe"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
+func TestCard(t *testing.T) { assert.EqualValues(t, CardSize, unsafe.Sizeof(Card{})) }
+
 func TestRefusal(t *testing.T) {
 	here := Card{Node: Node()}
 	there := Card{Node: [32]byte{1}}
-	assert.NoError(t, Refusal([]Card{here, here}))
-	assert.ErrorContains(t, Refusal([]Card{here, here, there}), "ranks 0 and 2 are on different hosts")
-	assert.ErrorContains(t, Refusal([]Card{{Node: Node(), State: Failing}, here}), "rank 0 could not make")
+	other := Card{Node: Node(), Profile: [32]byte{1}}
+	off, gone, ill := Card{State: Disabled}, Card{State: NotLoaded}, Card{State: Failing}
+	for _, c := range []struct {
+		all     []Card
+		why     string
+		speaker int
+	}{
+		{[]Card{here, here}, "", -1},
+		{[]Card{here, here, there}, "ranks 0 and 2 are on different hosts", 0},
+		{[]Card{here, other}, "ranks 0 and 1 have different settings", 0},
+		{[]Card{here, ill}, "rank 1 cannot take part", 1},
+		{[]Card{off, here, here}, "rank 0 has EXANET_DISABLE set, and not all have", 1},
+		{[]Card{off, off}, ErrDisabled.Error(), -1},
+		{[]Card{here, gone}, "could not load", -1}, // which that rank has said
+	} {
+		why, speaker := Refusal(c.all)
+		assert.Equal(t, c.speaker, speaker)
+		if c.why == "" {
+			assert.NoError(t, why)
+			continue
+		}
+		assert.ErrorContains(t, why, c.why)
+	}
 }
 
-// Everybody gets the same file, of which no name is left.
-func TestHandOver(t *testing.T) {
+func table(t *testing.T, ranks int) (*Table, []byte, *os.File) {
+	t.Helper()
 	file, err := os.CreateTemp(t.TempDir(), "")
 	require.NoError(t, err)
+	t.Cleanup(func() { file.Close() })
 	_, err = file.WriteString("memory")
 	require.NoError(t, err)
 	name := make([]byte, 31)
 	rand.Read(name)
-	const ranks = 8
-	offer, err := Give(file, name, ranks)
+	tab, err := Open(name, ranks)
 	require.NoError(t, err)
-	var wg sync.WaitGroup
-	for range ranks {
-		wg.Go(func() {
-			f, err := Fetch(name)
-			if !assert.NoError(t, err) {
-				return
-			}
-			defer f.Close()
-			b, err := io.ReadAll(io.NewSectionReader(f, 0, 100))
-			assert.NoError(t, err)
-			assert.Equal(t, "memory", string(b))
-		})
-	}
-	wg.Wait()
-	require.NoError(t, offer.Wait())
-	_, err = Fetch(name)
-	assert.Error(t, err)
-	sockets, err := os.ReadFile("/proc/net/unix")
-	require.NoError(t, err)
-	assert.NotContains(t, string(sockets), strings.TrimPrefix(address(name).Name, "@"))
+	return tab, name, file
 }
 
-func TestTakenBack(t *testing.T) {
-	name := make([]byte, 31)
-	rand.Read(name)
-	offer, err := Give(os.Stdin, name, 1)
-	require.NoError(t, err)
-	offer.Close()
-	assert.ErrorIs(t, offer.Wait(), net.ErrClosed)
-	(*Offer)(nil).Close()
+func nobody() int { return 0 }
+
+// Everybody gets the same file, of which no name is left, and learns whether all
+// have taken their places.
+func TestTable(t *testing.T) {
+	const ranks = 8
+	for fails := range ranks + 1 { // the last: nobody
+		tab, name, file := table(t, ranks)
+		var wg sync.WaitGroup
+		for rank := 1; rank < ranks; rank++ {
+			wg.Go(func() {
+				g, f, err := Visit(name, rank)
+				if !assert.NoError(t, err) {
+					return
+				}
+				defer f.Close()
+				b, err := io.ReadAll(io.NewSectionReader(f, 0, 100))
+				assert.NoError(t, err)
+				assert.Equal(t, "memory", string(b))
+				assert.Equal(t, fails == ranks, g.Report(rank != fails))
+			})
+		}
+		require.NoError(t, tab.Serve(file, ranks, nobody))
+		var failed atomic.Int32
+		tab.Watch(func(rank int) { failed.Store(int32(rank)) })
+		assert.Equal(t, fails == ranks, tab.Verdict(fails != 0))
+		assert.EqualValues(t, fails%ranks, failed.Load())
+		tab.Close()
+		wg.Wait()
+		_, _, err := Visit(name, 1)
+		assert.Error(t, err)
+		sockets, err := os.ReadFile("/proc/net/unix")
+		require.NoError(t, err)
+		assert.NotContains(t, string(sockets), strings.TrimPrefix(address(name).Name, "@"))
+	}
+}
+
+// Who cannot come says so, and nobody waits.
+func TestExcused(t *testing.T) {
+	tab, name, file := table(t, 3)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		g, f, err := Visit(name, 2)
+		if assert.NoError(t, err) {
+			f.Close()
+			assert.False(t, g.Report(true))
+		}
+	})
+	times := 0
+	err := tab.Serve(file, 3, func() int { times++; return min(1, max(times-3, 0)) })
+	assert.ErrorContains(t, err, "1 of 3 ranks")
+	tab.Close()
+	wg.Wait()
+	(*Table)(nil).Close()
+}
+
+// A guest that goes away has failed.
+func TestGone(t *testing.T) {
+	tab, name, file := table(t, 2)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		g, f, err := Visit(name, 1)
+		if assert.NoError(t, err) {
+			f.Close()
+			(&Table{listener: -1, guests: map[int]int{1: g.fd}}).Close()
+		}
+	})
+	require.NoError(t, tab.Serve(file, 2, nobody))
+	tab.Watch(func(int) {})
+	assert.False(t, tab.Verdict(true))
+	tab.Close()
+	wg.Wait()
 }

@@ -1,0 +1,108 @@
+//go:build real
+
+package main
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// ranks runs a job whose parts mpirun is told itself, separated by ":".
+func ranks(t *testing.T, args ...string) outcome {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "timeout", append([]string{"60", "mpirun.mpich"}, args...)...).CombinedOutput()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return outcome{string(out), exit.ExitCode()}
+	}
+	require.NoError(t, err)
+	return outcome{string(out), 0}
+}
+
+// Either all ranks are ours or none, whatever some of them are told; one line says
+// why.
+func TestAllOrNone(t *testing.T) {
+	lib, program := library(t), compile(t, "p2p")
+	alone := job(t, 3, nil, program)
+	_, path, _ := strings.Cut(lib, "=")
+	entry, err := os.ReadFile(path)
+	require.NoError(t, err)
+	half := filepath.Join(t.TempDir(), "half.so")
+	require.NoError(t, os.WriteFile(half, entry, 0o700))
+	with := func(library string, more ...string) []string {
+		return append([]string{"-env", "LD_PRELOAD", library}, more...)
+	}
+	for _, c := range []struct {
+		name        string
+		first, rest []string // environment of rank 0 and of the others
+		says        string
+	}{
+		{"disabled first", with(path, "-env", "EXANET_DISABLE", "1"), with(path), "rank 0 has EXANET_DISABLE set, and not all have"},
+		{"disabled rest", with(path), with(path, "-env", "EXANET_DISABLE", "1"), "rank 1 has EXANET_DISABLE set, and not all have"},
+		{"no Go part first", with(half), with(path), "the Go part cannot be loaded"},
+		{"no Go part rest", with(path), with(half), "the Go part cannot be loaded"},
+		{"protocols", with(path), with(path, "-env", "EXANET_VARIANT", "rtr"), "ranks 0 and 1 have different settings"},
+		{"no such protocol first", with(path, "-env", "EXANET_VARIANT", "x"), with(path), `rank 0 cannot take part: mpi: Init: cannot begin or end MPI: there is no protocol "x"`},
+		{"no such protocol rest", with(path), with(path, "-env", "EXANET_VARIANT", "x"), `rank 1 cannot take part: mpi: Init: cannot begin or end MPI: there is no protocol "x"`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			args := append(append([]string{"-np", "1"}, c.first...), program, ":", "-np", "2")
+			got := ranks(t, append(append(args, c.rest...), program)...)
+			var said, rest []string
+			for line := range strings.Lines(got.out) {
+				if strings.HasPrefix(line, "exanet:") {
+					said = append(said, line)
+				} else {
+					rest = append(rest, line)
+				}
+			}
+			if assert.Len(t, said, 1, got.out) {
+				assert.Contains(t, said[0], c.says)
+			}
+			assert.Equal(t, alone.out, strings.Join(rest, ""))
+			assert.Zero(t, got.code)
+		})
+	}
+}
+
+// Ranks in namespaces of their own, as in containers: the job is ours where memory
+// can be shared, and else the host's.
+func TestNamespaces(t *testing.T) {
+	lib, program := library(t), compile(t, "p2p")
+	_, path, _ := strings.Cut(lib, "=")
+	alone := job(t, 2, nil, program)
+	for _, c := range []struct{ unshare, says string }{
+		{"--net", "ranks 0 and 1 are on different hosts"},
+		{"--ipc", "2 ranks"},
+		{"--uts", "2 ranks"},
+		{"--mount", "2 ranks"},
+	} {
+		if err := exec.Command("unshare", c.unshare, "true").Run(); err != nil {
+			t.Skipf("unshare %s: %v", c.unshare, err)
+		}
+		got := ranks(t, "-genv", "LD_PRELOAD", path, "-genv", "EXANET_VERBOSE", "1", "-np", "1", program, ":", "-np", "1", "unshare", c.unshare, program)
+		said, rest, _ := strings.Cut(got.out, "\n")
+		assert.Contains(t, said, c.says, c.unshare)
+		assert.Equal(t, alone.out, rest, c.unshare)
+		assert.Zero(t, got.code, c.unshare)
+	}
+}
+
+// What limits leave no room for is left to the host, with a line.
+func TestAddressSpace(t *testing.T) {
+	lib, program := library(t), compile(t, "p2p")
+	_, path, _ := strings.Cut(lib, "=")
+	alone := job(t, 2, nil, program)
+	got := ranks(t, "-np", "2", "-genv", "LD_PRELOAD", path, "sh", "-c", "ulimit -v 900000; exec "+program)
+	said, rest, _ := strings.Cut(got.out, "\n")
+	assert.Contains(t, said, "ulimit -v")
+	assert.Equal(t, alone.out, rest)
+	assert.Zero(t, got.code)
+}
