@@ -123,21 +123,6 @@ func same(t *testing.T, want, got outcome, what string) {
 	require.Len(t, b, len(a), what)
 }
 
-// ScaLAPACK's own tests, on the grids of processes that they choose.
-func TestScalapack(t *testing.T) {
-	const tests = "/usr/lib/x86_64-linux-gnu/scalapack/mpich-tests"
-	lib := library(t)
-	for _, name := range []string{"xdbrd", "xzinv", "xdgblu"} {
-		program := filepath.Join(tests, name)
-		require.FileExists(t, program, "the package scalapack-mpi-test has it")
-		t.Chdir(tests) // where their input is
-		ours := job(t, 4, []string{lib, "OPENBLAS_NUM_THREADS=1"}, program)
-		assert.Zero(t, ours.code, name)
-		assert.Contains(t, ours.out, "    0 tests completed and failed residual checks.", name)
-		assert.NotContains(t, ours.out, "    0 tests completed and passed residual checks.", name)
-	}
-}
-
 // The job is ours when it says so, and only then.
 func TestVerboseAndDisable(t *testing.T) {
 	lib, program := library(t), compile(t, "p2p")
