@@ -32,10 +32,8 @@ func scalapack(t *testing.T) string {
 }
 
 // ScaLAPACK's own tests, on the grids of processes that they choose. The host alone
-// takes minutes for some of them; they compute their own residuals. Of its other
-// tests, those that estimate condition numbers on a grid of 2x2 (xdllt, xsllt) do not
-// always end under the host alone either: ranks of a column disagree in PDLACON about
-// what comes next.
+// takes minutes for some of them; they compute their own residuals. xdllt is not among
+// them: it does not always end under the host alone either (docs/preload.md).
 func TestScalapack(t *testing.T) {
 	lib := library(t)
 	t.Chdir(scalapack(t))
