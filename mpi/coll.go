@@ -94,7 +94,10 @@ func (x *collective) wholly() {
 }
 
 // begin begins a non-blocking call.
-func begin(x *collective, err error) (*Request, error) {
+func begin(x *collective, err error) (*Request, error) { return beginAs(x, err, false) }
+
+// beginAs begins a call, of those that do not block or of those that do.
+func beginAs(x *collective, err error, blocks bool) (*Request, error) {
 	if err != nil {
 		x.refuse()
 		return nil, err
@@ -105,9 +108,14 @@ func begin(x *collective, err error) (*Request, error) {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	tag, line := x.c.turns.tag()
-	x.prepare(tag)
-	x.line = line
+	if blocks {
+		x.prepare(int32(x.Op))
+		x.line = &x.c.turns.blocking
+	} else {
+		tag, line := x.c.turns.tag()
+		x.prepare(tag)
+		x.line = line
+	}
 	q := k.request(x.c, x.name)
 	q.s = x
 	k.run(q)
@@ -159,6 +167,9 @@ func (c *Comm) Barrier() error {
 
 // Ibarrier begins a Barrier (MPI_Ibarrier).
 func (c *Comm) Ibarrier() (*Request, error) { return begin(c.invoke("Ibarrier", coll.Barrier)) }
+
+// BarrierCall describes a Barrier as other calls on Data are.
+func (c *Comm) BarrierCall() DataCall { return described(c.invoke("Barrier", coll.Barrier)) }
 
 // BarrierInit makes a persistent Barrier (MPI_Barrier_init).
 func (c *Comm) BarrierInit() (*Request, error) { return persist(c.invoke("BarrierInit", coll.Barrier)) }

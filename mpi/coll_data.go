@@ -53,6 +53,14 @@ func (d DataCall) Do() error { return block(d.once()) }
 // Begin begins the call; the Request must be waited for.
 func (d DataCall) Begin() (*Request, error) { return begin(d.once()) }
 
+// BeginDo begins what Do does: other ranks may call Do. It is for callers who look
+// after something else while they wait, as Do would; it must have ended before the next
+// blocking collective of the communicator.
+func (d DataCall) BeginDo() (*Request, error) {
+	x, err := d.once()
+	return beginAs(x, err, true)
+}
+
 // Init makes a persistent request of the call.
 func (d DataCall) Init() (*Request, error) { return persist(d.once()) }
 

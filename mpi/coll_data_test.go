@@ -324,3 +324,49 @@ func TestReductionsOfPairsAndMixtures(t *testing.T) {
 		return nil
 	}))
 }
+
+// A rank that has other things to do while it waits meets those that have not.
+func TestBlockingCollectiveAsARequest(t *testing.T) {
+	const ranks, rounds = 3, 20
+	require.NoError(t, mpi.Run(ranks, func(c *mpi.Comm) error {
+		for round := range rounds {
+			aside := round%ranks == c.Rank()
+			end := func(d mpi.DataCall) error {
+				if !aside {
+					return d.Do()
+				}
+				q, err := d.BeginDo()
+				if err == nil {
+					_, err = q.Wait()
+				}
+				return err
+			}
+			other, err := c.Ibarrier()
+			if err != nil {
+				return err
+			}
+			if !aside && round%2 == 0 {
+				err = c.Barrier()
+			} else {
+				err = end(c.BarrierCall())
+			}
+			if err != nil {
+				return err
+			}
+			v, sum := []int32{int32(c.Rank())}, []int32{0}
+			words := func(s []int32) datatype.View {
+				return datatype.View{Base: unsafe.Pointer(&s[0]), Count: 1, Type: datatype.Int32}
+			}
+			if err := end(c.AllreduceData(words(v), words(sum), mpi.Sum)); err != nil {
+				return err
+			}
+			if sum[0] != ranks*(ranks-1)/2 {
+				return fmt.Errorf("sum %d", sum[0])
+			}
+			if _, err := other.Wait(); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+}

@@ -49,7 +49,8 @@ type turns struct {
 	calls      uint32 // non-blocking ones so far
 	persistent int32  // persistent ones so far
 	lines      [turnTags]line
-	underWay   int // non-blocking and persistent calls that have not ended
+	blocking   line // of blocking calls that are begun as requests: one at a time
+	underWay   int  // non-blocking and persistent calls that have not ended
 }
 
 // line is the calls that use a tag, or stand in line for it.

@@ -189,10 +189,8 @@ func variant() string {
 func exanet_finalize() int64 {
 	self := worldHandle
 	defer C.exanet_poll_end()
-	if hostBusy.Load() {
-		if err := waitFor(world().Ibarrier()); err != nil {
-			return result(self, err)
-		}
+	if err := waitFor(world().Ibarrier()); err != nil {
+		return result(self, err)
 	}
 	return result(self, mpi.Finalize())
 }

@@ -31,7 +31,7 @@ func collective(comm handle, form int32, req unsafe.Pointer, describe func(c *mp
 		q, err := call.Init()
 		return made(q, err, comm, true, req)
 	case hostBusy.Load():
-		return result(comm, waitFor(call.Begin()))
+		return result(comm, waitFor(call.BeginDo()))
 	}
 	return result(comm, call.Do())
 }
@@ -116,7 +116,7 @@ func exanet_Barrier(comm handle, form int32, req unsafe.Pointer) int64 {
 		q, err := c.Ibarrier()
 		return made(q, err, comm, false, req)
 	case hostBusy.Load():
-		return result(comm, waitFor(c.Ibarrier()))
+		return result(comm, waitFor(c.BarrierCall().BeginDo()))
 	}
 	return result(comm, c.Barrier())
 }

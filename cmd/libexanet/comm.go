@@ -82,8 +82,20 @@ func exanet_adopt(parent handle, made unsafe.Pointer, tag int32) int64 {
 	if err != nil {
 		return result(parent, err)
 	}
+	inherit(parent, comm)
 	register(comm, c)
 	return 0
+}
+
+// inherit gives a new communicator the error handler of its parent, as the standard
+// says. MPICH gives some none, and means that of MPI_COMM_WORLD; but if it is told to
+// call the handler of one, having none is fatal.
+func inherit(parent, comm handle) {
+	var h C.MPI_Errhandler
+	if C.PMPI_Comm_get_errhandler(as[C.MPI_Comm](parent), &h) == C.MPI_SUCCESS {
+		C.PMPI_Comm_set_errhandler(as[C.MPI_Comm](comm), h)
+		C.PMPI_Errhandler_free(&h)
+	}
 }
 
 // groupOf reads the members of a communicator off the host.

@@ -78,7 +78,7 @@ func TestProgramsSeeTheSame(t *testing.T) {
 		{"p2p", nil}, {"wait", nil}, {"probe", nil}, {"types", nil}, {"comm", nil},
 		{"coll", []string{"0"}}, {"coll", []string{"1"}}, {"coll", []string{"2"}},
 		{"neighbour", []string{"0"}}, {"neighbour", []string{"1"}}, {"neighbour", []string{"2"}},
-		{"ops", nil}, {"errors", nil}, {"onesided", nil}, {"large", nil}, {"fortran", nil}, {"guest", nil}, {"signals", nil}, {"throws", nil},
+		{"ops", nil}, {"errors", nil}, {"onesided", nil}, {"large", nil}, {"fortran", nil}, {"guest", nil}, {"signals", nil}, {"busy", nil}, {"throws", nil},
 		{"threads", []string{"65536"}},
 	} {
 		t.Run(strings.Join(append([]string{c.name}, c.args...), " "), func(t *testing.T) {

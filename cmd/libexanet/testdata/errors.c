@@ -44,6 +44,15 @@ int main(int argc, char **argv)
 	MPI_Send(out, 4, MPI_INT, right, 1, MPI_COMM_WORLD);
 	class("truncated", MPI_Waitall(2, rs, sts));
 	class("first", sts[0].MPI_ERROR);
+	MPI_Group all;
+	MPI_Comm_group(MPI_COMM_WORLD, &all);
+	MPI_Comm_create(MPI_COMM_WORLD, all, &dup);
+	class("rank, inherited handler", MPI_Send(out, 1, MPI_INT, size + 3, 0, dup));
+	MPI_Comm_free(&dup);
+	MPI_Comm_create_group(MPI_COMM_WORLD, all, 3, &dup);
+	class("tag, inherited handler", MPI_Send(out, 1, MPI_INT, 0, -3, dup));
+	MPI_Comm_free(&dup);
+	MPI_Group_free(&all);
 	MPI_Comm_dup(MPI_COMM_WORLD, &dup);
 	MPI_Comm_create_errhandler(handler, &h);
 	MPI_Comm_set_errhandler(dup, h);
