@@ -45,6 +45,7 @@ type settings struct {
 	device  string
 
 	recycling bool
+	outside   outside
 
 	collectives string // algorithms that are forced
 	algorithms  *coll.Selection

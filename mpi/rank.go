@@ -34,6 +34,7 @@ type rank struct {
 	ended     atomic.Bool // Finalize has returned: calls are errors
 	deaths    uint32
 
+	outside     outside
 	recycling   bool       // what has ended is taken back, see recycle.go
 	slab        []Request  // not used yet
 	recycled    []*Request // to be used again
@@ -66,7 +67,7 @@ func newRank(f fabric, o *settings) (*rank, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &rank{fab: f, proto: proto, limit: f.Limit(), level: o.level, recycling: o.recycling, stats: newCallStats(o.variant), algorithms: o.algorithms, idents: newSupply(f.Rank()), done: make(chan struct{})}
+	k := &rank{fab: f, proto: proto, limit: f.Limit(), level: o.level, outside: o.outside, recycling: o.recycling, stats: newCallStats(o.variant), algorithms: o.algorithms, idents: newSupply(f.Rank()), done: make(chan struct{})}
 	k.doubter, _ = any(proto).(doubter)
 	k.cond.L = &k.mu
 	go k.background(f.MarkBackground())
@@ -184,6 +185,7 @@ func (k *rank) waitUntil(done func() bool) {
 }
 
 func (k *rank) lead(done func() bool) {
+	var outside visits
 	for {
 		mark := k.fab.Mark()
 		moved := k.pollUntil(done)
@@ -195,6 +197,12 @@ func (k *rank) lead(done func() bool) {
 				k.mu.Unlock()
 				runtime.Gosched()
 				k.mu.Lock()
+			}
+			continue
+		}
+		if k.visit(&outside) {
+			if done() {
+				return
 			}
 			continue
 		}
