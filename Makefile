@@ -77,13 +77,16 @@ preload-vet-%:
 
 # Programs under the host MPI alone and with the library preloaded.
 test-real:
+	scripts/mpi.sh
 	scripts/mpich.sh
 	$(MAKE) preload preload-vet-mpich preload-vet-openmpi
 	$(GO) test -count 1 -timeout 20m -tags real ./$(PRELOAD)
 
-# What the tests need beyond Go: a C compiler, for the race detector.
+# What the tests need beyond Go: a C compiler, for the race detector; and the MPIs,
+# without which there is no preload library, but everything else.
 deps:
 	@scripts/deps.sh gcc libc6-dev
+	@scripts/mpi.sh || true
 
 bench: build
 	bin/exanet bench floor --with latency,bw

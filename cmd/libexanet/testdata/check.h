@@ -6,6 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Open MPI had persistent collectives before MPI-4. */
+#if MPI_VERSION < 4 && defined OPEN_MPI
+#include <mpi-ext.h>
+#define PERSISTENT(name) MPIX_##name##_init
+#else
+#define PERSISTENT(name) MPI_##name##_init
+#endif
+
 static char said[1 << 16];
 static int saidlen, rank, size;
 

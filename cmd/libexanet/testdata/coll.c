@@ -32,7 +32,7 @@ static void result(const char *what)
 			MPI_I(name)(__VA_ARGS__, &r);                                            \
 			MPI_Wait(&r, MPI_STATUS_IGNORE);                                         \
 		} else {                                                                         \
-			MPI_##name##_init(__VA_ARGS__, MPI_INFO_NULL, &r);                       \
+			PERSISTENT(name)(__VA_ARGS__, MPI_INFO_NULL, &r);                       \
 			for (int again = 0; again < (strstr(#__VA_ARGS__, "MPI_IN_PLACE") ? 1 : 2); again++) { \
 				MPI_Start(&r);                                                   \
 				MPI_Wait(&r, MPI_STATUS_IGNORE);                                 \

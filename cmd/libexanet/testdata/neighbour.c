@@ -15,7 +15,7 @@ static MPI_Datatype types[16];
 			if (form == 1)                                          \
 				MPI_In##name(__VA_ARGS__, &r);                  \
 			else {                                                  \
-				MPI_N##name##_init(__VA_ARGS__, MPI_INFO_NULL, &r); \
+				PERSISTENT(N##name)(__VA_ARGS__, MPI_INFO_NULL, &r); \
 				MPI_Start(&r);                                  \
 			}                                                       \
 			MPI_Wait(&r, MPI_STATUS_IGNORE);                        \

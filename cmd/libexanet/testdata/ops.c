@@ -26,14 +26,16 @@ static char out[4096], in[4096];
 	TRY(ctype, type, MPI_PROD);              \
 	TRY(ctype, type, MPI_MAX);               \
 	TRY(ctype, type, MPI_MIN)
-#define INTEGERS(ctype, type)                    \
+#define BITS(ctype, type)                        \
 	ARITHMETIC(ctype, type);                 \
-	TRY(ctype, type, MPI_LAND);              \
-	TRY(ctype, type, MPI_LOR);               \
-	TRY(ctype, type, MPI_LXOR);              \
 	TRY(ctype, type, MPI_BAND);              \
 	TRY(ctype, type, MPI_BOR);               \
 	TRY(ctype, type, MPI_BXOR)
+#define INTEGERS(ctype, type)                    \
+	BITS(ctype, type);                       \
+	TRY(ctype, type, MPI_LAND);              \
+	TRY(ctype, type, MPI_LOR);               \
+	TRY(ctype, type, MPI_LXOR)
 
 #define PAIRS(vtype, type)                                                                   \
 	do {                                                                                 \
@@ -85,8 +87,8 @@ int main(int argc, char **argv)
 	INTEGERS(unsigned long, MPI_UNSIGNED_LONG);
 	INTEGERS(int8_t, MPI_INT8_T);
 	INTEGERS(uint64_t, MPI_UINT64_T);
-	INTEGERS(int, MPI_INTEGER);
-	INTEGERS(MPI_Aint, MPI_AINT);
+	BITS(int, MPI_INTEGER);
+	BITS(MPI_Aint, MPI_AINT);
 	ARITHMETIC(float, MPI_FLOAT);
 	ARITHMETIC(double, MPI_DOUBLE);
 	ARITHMETIC(long double, MPI_LONG_DOUBLE);
