@@ -3,6 +3,7 @@
 package main
 
 import (
+	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
@@ -13,26 +14,61 @@ import (
 
 // The commands of exanet that preload the library, with real launchers.
 
+// sum is a program of either MPI.
+const sum = `
+#include <mpi.h>
+#include <stdio.h>
+
+int main(int argc, char **argv)
+{
+	int rank, sum;
+	MPI_Init(&argc, &argv);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+	if (rank == 0)
+		printf("# Sum\n%d\n", sum);
+	MPI_Finalize();
+	return 0;
+}
+`
+
 func TestPreloadAndCompareCommands(t *testing.T) {
-	exanet := filepath.Join(t.TempDir(), "exanet")
-	out, err := exec.Command("go", "build", "-o", exanet, "../exanet").CombinedOutput()
-	require.NoError(t, err, string(out))
-	program := compile(t, "p2p")
-	command := func(args ...string) string {
-		cmd := exec.Command(exanet, args...)
-		cmd.Env = append(cmd.Environ(), "EXANET_VERBOSE=1")
+	dir := t.TempDir()
+	exanet := filepath.Join(dir, "exanet")
+	run := func(name string, args ...string) string {
+		t.Helper()
+		cmd := exec.Command(name, args...)
+		cmd.Env = append(os.Environ(), "EXANET_VERBOSE=1", "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1")
 		out, err := cmd.CombinedOutput()
 		require.NoError(t, err, string(out))
 		return string(out)
 	}
-	lib := "--lib=../../bin"
-	for _, words := range [][]string{
-		{"mpirun.mpich", "-np", "2", program},
-		{"mpiexec.hydra", "-genvnone", "-n", "1", program, ":", "-n", "1", "env", "-u", "NOTHING", program},
-		{"timeout", "60", "mpirun.mpich", "-np", "2", "sh", "-c", program},
-	} {
-		assert.Contains(t, command(append([]string{"preload", lib}, words...)...), "exanet: 2 ranks, protocol ticket")
+	run("go", "build", "-o", exanet, "../exanet")
+	source := filepath.Join(dir, "sum.c")
+	require.NoError(t, os.WriteFile(source, []byte(sum), 0o666))
+	for host, more := range map[string]string{"mpich": "-genvnone", "openmpi": "--oversubscribe"} {
+		t.Run(host, func(t *testing.T) {
+			if _, err := exec.LookPath("mpicc." + host); err != nil {
+				t.Skip("there is no compiler of this MPI: ", err)
+			}
+			program, asan := filepath.Join(dir, "sum-"+host), filepath.Join(dir, "asan-"+host)
+			run("mpicc."+host, "-o", program, source)
+			run("mpicc."+host, "-fsanitize=address", "-o", asan, source)
+			launcher := "mpirun." + host
+			for _, words := range [][]string{
+				{launcher, more, "-np", "2", program},
+				{launcher, more, "-n", "1", program, ":", "-n", "1", "env", "-u", "NOTHING", program},
+				{"timeout", "60", launcher, more, "-np", "2", "sh", "-c", program},
+			} {
+				out := run(exanet, append([]string{"preload", "--lib=../../bin"}, words...)...)
+				assert.Contains(t, out, "exanet: 2 ranks, protocol ticket", "%q", words)
+				assert.Contains(t, out, "# Sum\n1\n", "%q", words)
+			}
+			t.Setenv("ASAN_OPTIONS", "detect_leaks=0") // those of the host MPI
+			assert.Contains(t, run(exanet, "preload", "--lib=../../bin", launcher, more, "-np", "1", program, ":", "-np", "1", asan), "exanet: 2 ranks")
+			assert.Contains(t, run(exanet, "preload", "--lib=../../bin", program), "exanet: 1 ranks", "without a launcher")
+			assert.Contains(t, run(exanet, "compare", "--lib=../../bin", "--runs=2", launcher, more, "-np", "2", program),
+				"# Sum\n# Size               without              with             ratio\n0                       1.00              1.00              1.00\n")
+		})
 	}
-	assert.Contains(t, command("preload", lib, program), "exanet: 1 ranks", "without a launcher")
-	assert.Contains(t, command("compare", lib, "--runs=2", "mpirun.mpich", "-np", "2", program), "medians of 2 runs each way")
 }

@@ -154,9 +154,18 @@ func (j jobs) job(t *testing.T, p *play, n int, first uint64, total *Tally, c *c
 	}
 }
 
+// playsOfProcesses are all plays; under the race detector, which does not see what
+// processes share, that of the default protocol.
+func playsOfProcesses() []play {
+	if underRace {
+		return []play{*playNamed(mpi.DefaultVariant)}
+	}
+	return plays
+}
+
 // Programs of processes.
 func TestProcesses(t *testing.T) {
-	for _, p := range plays {
+	for _, p := range playsOfProcesses() {
 		t.Run(p.name, func(t *testing.T) {
 			if p.name != mpi.DefaultVariant {
 				n := jobs{launcher, nil, 5, 16}.run(t, &p)
@@ -173,7 +182,7 @@ func TestProcesses(t *testing.T) {
 
 // Processes that may not write into each other's memory.
 func TestProcessesWithoutAttach(t *testing.T) {
-	for _, p := range plays {
+	for _, p := range playsOfProcesses() {
 		t.Run(p.name, func(t *testing.T) {
 			j := jobs{confined, nil, 5, 12}
 			if p.name == mpi.DefaultVariant {
@@ -186,7 +195,7 @@ func TestProcessesWithoutAttach(t *testing.T) {
 
 // Messages of at most 64 bytes, as on the prototype.
 func TestProcessesPrototypeMessages(t *testing.T) {
-	for _, p := range plays {
+	for _, p := range playsOfProcesses() {
 		t.Run(p.name, func(t *testing.T) {
 			j := jobs{launcher, []string{"EXANET_DEVICE=prototype"}, 5, 12}
 			if p.name == mpi.DefaultVariant {
@@ -200,7 +209,7 @@ func TestProcessesPrototypeMessages(t *testing.T) {
 // The prototype's register pages, as software. They have no agent that
 // readbased could ask.
 func TestProcessesRegisters(t *testing.T) {
-	for _, p := range plays {
+	for _, p := range playsOfProcesses() {
 		if p.variant == "readbased" {
 			continue
 		}

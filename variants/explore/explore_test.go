@@ -13,11 +13,16 @@ import (
 var deep = flag.Bool("deep", false, "twenty times the samples, and writes in two pieces in all small programs")
 
 // Every protocol keeps MPI's rule, and the invariants of package world, in all
-// small programs.
+// small programs. The parts of the short plan are left to TestCoverage, unless it
+// does not run (-short) or runs others (-deep).
 func TestAllSmallPrograms(t *testing.T) {
 	for _, p := range world.Protocols {
 		t.Run(p.Name, func(t *testing.T) {
-			for _, part := range Plan(p, testing.Short(), *deep) {
+			parts := Plan(p, testing.Short(), *deep)
+			if !testing.Short() && !*deep {
+				parts = parts[len(Plan(p, true, false)):] // what only the long plan has comes last
+			}
+			for _, part := range parts {
 				begun := time.Now()
 				stats, f := Run(part.configure(p.Config(part.Ranks)), part.Programs, part.Exact, nil)
 				if f != nil {
