@@ -56,6 +56,14 @@ func (s *Schedule) Release() {
 // Release.
 func (s *Schedule) Temp(n int) []byte { return s.temp(n) }
 
+// Scratch is the scratch memory that the schedule holds on to, in bytes.
+func (s *Schedule) Scratch() (n int) {
+	for _, c := range s.chunks {
+		n += len(c)
+	}
+	return n
+}
+
 const (
 	scratchAlign = 64
 	scratchLeast = 4096

@@ -43,9 +43,14 @@ type collective struct {
 // releases the rank's lock, the progress engine performs a part at a time.
 const longStep = 64 << 10
 
-// mostIdle bounds the collectives that a rank keeps for reuse, with the scratch
-// memory that their largest call needed.
-const mostIdle = 4
+// mostIdle bounds the collectives that a rank keeps for reuse, and fewIdle those
+// among them with all the scratch memory that their largest call needed: others have
+// no more than littleScratch bytes.
+const (
+	mostIdle      = 64
+	fewIdle       = 4
+	littleScratch = 16 << 10
+)
 
 func (k *rank) takeCollective() *collective {
 	s := k.idle
@@ -64,7 +69,7 @@ func (k *rank) putCollective(s *collective) {
 	clear(s.lists[0])
 	clear(s.lists[1])
 	s.pieces = s.pieces[:0]
-	if k.idles < mostIdle {
+	if k.idles < fewIdle || k.idles < mostIdle && s.Scratch() <= littleScratch {
 		s.next = k.idle
 		k.idle = s
 		k.idles++

@@ -17,6 +17,7 @@ type exchange struct {
 	*mpi.Comm
 	peer    int
 	out, in []float64
+	tag     int
 	reqs    []*mpi.Request
 	done    []mpi.Completion
 }
@@ -249,6 +250,23 @@ func TestARankThatRecyclesAllocatesNothing(t *testing.T) {
 			}
 			return wait(x.IsendrecvReplaceData(in, x.peer, 1, x.peer, 1))
 		},
+		"a new tag each time": func(x *exchange) error {
+			x.tag++
+			r, err := mpi.Irecv(x.Comm, x.in[:2], x.peer, x.tag)
+			if err != nil {
+				return err
+			}
+			return wait(r, wait(mpi.Isend(x.Comm, x.out[:2], x.peer, x.tag)))
+		},
+		"many collectives": func(x *exchange) error {
+			x.reqs = x.reqs[:0]
+			for range 20 {
+				if err := x.post(mpi.Iallreduce(x.Comm, x.out[:2], x.in[:2], mpi.Max)); err != nil {
+					return err
+				}
+			}
+			return mpi.WaitAll(x.reqs...)
+		},
 		"collectives": func(x *exchange) error {
 			sum, err := mpi.Iallreduce(x.Comm, x.out, x.in, mpi.Sum)
 			if err != nil {
@@ -267,6 +285,13 @@ func TestARankThatRecyclesAllocatesNothing(t *testing.T) {
 					if x == nil {
 						x = &exchange{Comm: c, peer: 1 - c.Rank(), out: make([]float64, n), in: make([]float64, n)}
 						both[c.Rank()] = x
+						if name == "a new tag each time" { // until the first are forgotten
+							for range 3000 {
+								if err := form(x); err != nil {
+									return err
+								}
+							}
+						}
 					}
 					if err := form(x); err != nil {
 						return err

@@ -31,6 +31,8 @@ const (
 	lanesAsked = 5
 	// lanesSeen bounds how many lanes are looked at to find them.
 	lanesSeen = 16
+	// lanesSpare bounds the forgotten lanes of either side that wait for new ones.
+	lanesSpare = 256
 )
 
 // idle reports whether nothing is under way on the receiver's side of a lane.
@@ -105,6 +107,9 @@ func (c *comm) remove(l *inLane) {
 	if c.lastIn == l {
 		c.lastIn = nil
 	}
+	if len(c.spareIn) < lanesSpare {
+		c.spareIn = append(c.spareIn, l)
+	}
 }
 
 // removeOut drops an idle lane to send.
@@ -113,6 +118,31 @@ func (c *comm) removeOut(l *outLane) {
 	if c.lastOut == l {
 		c.lastOut = nil
 	}
+	if len(c.spareOut) < lanesSpare {
+		c.spareOut = append(c.spareOut, l)
+	}
+}
+
+// newIn returns a lane to receive, to be filled in.
+func (c *comm) newIn() *inLane {
+	n := len(c.spareIn)
+	if n == 0 {
+		return new(inLane)
+	}
+	l := c.spareIn[n-1]
+	c.spareIn = c.spareIn[:n-1]
+	return l
+}
+
+// newOut returns a lane to send, to be filled in.
+func (c *comm) newOut() *outLane {
+	n := len(c.spareOut)
+	if n == 0 {
+		return new(outLane)
+	}
+	l := c.spareOut[n-1]
+	c.spareOut = c.spareOut[:n-1]
+	return l
 }
 
 // onForget answers which lanes this rank has forgotten.

@@ -77,6 +77,9 @@ type comm struct {
 	lanes []*inLane // those of in
 	hand  int       // the next of them that forget looks at
 	asked int       // of them, forgetting
+
+	spareIn  []*inLane // forgotten
+	spareOut []*outLane
 }
 
 // inLane is a (communicator, source, tag) at the receiver.
@@ -137,7 +140,8 @@ func (p *Protocol) inLane(c *comm, src, tag int32) *inLane {
 	l := c.in[key(src, tag)]
 	if l == nil {
 		peer := p.Out.Peer(c.World(src))
-		l = &inLane{src: src, tag: tag, world: peer.World, peer: peer, next: p.first}
+		l = c.newIn()
+		*l = inLane{src: src, tag: tag, world: peer.World, peer: peer, next: p.first}
 		c.in[key(src, tag)] = l
 		p.note(c, l)
 	}
@@ -151,7 +155,8 @@ func (p *Protocol) outLane(c *comm, dst, tag int32) *outLane {
 	}
 	l := c.out[key(dst, tag)]
 	if l == nil {
-		l = &outLane{dst: dst, tag: tag, peer: p.Out.Peer(c.World(dst)), next: p.first}
+		l = c.newOut()
+		*l = outLane{dst: dst, tag: tag, peer: p.Out.Peer(c.World(dst)), next: p.first, rtrs: l.rtrs[:0]}
 		c.out[key(dst, tag)] = l
 	}
 	c.lastOut = l
