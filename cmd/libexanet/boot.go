@@ -149,7 +149,7 @@ func (b *starting) visit(name []byte) (w *mpi.Comm, all bool, err error) {
 }
 
 func (b *starting) join(segment *os.File) (*mpi.Comm, error) {
-	return mpi.Init(mpi.WithJob(segment, b.rank), mpi.WithThreadLevel(b.level))
+	return mpi.Init(mpi.WithJob(segment, b.rank), mpi.WithThreadLevel(b.level), mpi.WithRecycling())
 }
 
 // excuseTag is that of the message of a rank that cannot come to the table. While

@@ -19,8 +19,10 @@ func collective(comm handle, form int32, req unsafe.Pointer, describe func(c *mp
 	if c == nil {
 		return pass
 	}
-	a := args{ranks: c.Size()}
-	call := describe(c, &a)
+	a := calls.take()
+	defer a.give()
+	a.ranks = c.Size()
+	call := describe(c, a)
 	switch {
 	case a.err != nil:
 		return result(comm, a.err)
@@ -36,10 +38,20 @@ func collective(comm handle, form int32, req unsafe.Pointer, describe func(c *mp
 	return result(comm, call.Do())
 }
 
-// args turns arguments of the host into ours, and keeps the first error.
+// args turns arguments of the host into ours, and keeps the first error. Their
+// lists are needed until the call has begun.
 type args struct {
+	lists
 	ranks int
 	err   error
+}
+
+var calls pool[args]
+
+func (a *args) give() {
+	a.reset()
+	a.err = nil
+	calls.give(a)
 }
 
 func (a *args) view(buf unsafe.Pointer, count int64, t handle) datatype.View {
@@ -69,30 +81,14 @@ func (a *args) op(op, t handle) mpi.Op {
 	return o
 }
 
-// ints reads an array of n numbers, of 64 bits if large.
-func ints(p unsafe.Pointer, n int, large int32) []int {
-	if p == nil {
-		return nil
-	}
-	v := make([]int, n)
-	for i := range v {
-		if large != 0 {
-			v[i] = int(unsafe.Slice((*int64)(p), n)[i])
-		} else {
-			v[i] = int(unsafe.Slice((*int32)(p), n)[i])
-		}
-	}
-	return v
-}
-
 // vector is a block for each of n ranks.
 func (a *args) vector(n int, base unsafe.Pointer, counts, displs unsafe.Pointer, t handle, large int32) mpi.Vector {
-	return mpi.Vector{Base: base, Counts: ints(counts, n, large), Displs: ints(displs, n, large), Type: a.datatype(t)}
+	return mpi.Vector{Base: base, Counts: a.ints(counts, n, large), Displs: a.ints(displs, n, large), Type: a.datatype(t)}
 }
 
 // each is vector with a datatype for each rank, and displacements in bytes.
 func (a *args) each(base unsafe.Pointer, counts, displs []int, types unsafe.Pointer) mpi.Vector {
-	v := mpi.Vector{Base: base, Counts: counts, Displs: displs, Types: make([]*datatype.Type, len(counts))}
+	v := mpi.Vector{Base: base, Counts: counts, Displs: displs, Types: room(&a.types, len(counts))}
 	for i, t := range unsafe.Slice(handleAt(types), len(counts)) {
 		if counts[i] == 0 {
 			v.Types[i] = datatype.Byte // what is not looked at need not be valid
@@ -209,9 +205,9 @@ func exanet_Alltoallw(out, outcounts, outdispls, outtypes, in, incounts, indispl
 	return collective(comm, form, req, func(c *mpi.Comm, a *args) mpi.DataCall {
 		var send mpi.Vector // without counts: in place
 		if uintptr(out) != inPlace {
-			send = a.each(out, ints(outcounts, a.ranks, large), ints(outdispls, a.ranks, large), outtypes)
+			send = a.each(out, a.ints(outcounts, a.ranks, large), a.ints(outdispls, a.ranks, large), outtypes)
 		}
-		return c.AlltoallvData(send, a.each(in, ints(incounts, a.ranks, large), ints(indispls, a.ranks, large), intypes))
+		return c.AlltoallvData(send, a.each(in, a.ints(incounts, a.ranks, large), a.ints(indispls, a.ranks, large), intypes))
 	})
 }
 
@@ -236,7 +232,7 @@ func exanet_Allreduce(out, in unsafe.Pointer, count int64, t, op, comm handle, f
 //export exanet_Reduce_scatter
 func exanet_Reduce_scatter(out, in, counts unsafe.Pointer, t, op, comm handle, form int32, req unsafe.Pointer, large int32) int64 {
 	return collective(comm, form, req, func(c *mpi.Comm, a *args) mpi.DataCall {
-		return c.ReduceScatterData(out, in, uintptr(out) == inPlace, ints(counts, a.ranks, large), a.datatype(t), a.op(op, t))
+		return c.ReduceScatterData(out, in, uintptr(out) == inPlace, a.ints(counts, a.ranks, large), a.datatype(t), a.op(op, t))
 	})
 }
 

@@ -84,19 +84,6 @@ void exanet_call(void *f, int large, void *in, void *inout, int64_t count, MPI_D
 	(void)large;
 }
 
-void exanet_set_status(MPI_Status *s, int source, int tag, int64_t bytes, int cancelled)
-{
-#ifdef OPEN_MPI
-	s->_ucount = (size_t)bytes;
-	s->_cancelled = cancelled;
-#else
-	s->count_lo = (int)bytes;
-	s->count_hi_and_cancelled = (int)((uint64_t)bytes >> 32) << 1 | cancelled;
-#endif
-	s->MPI_SOURCE = source;
-	s->MPI_TAG = tag;
-}
-
 static int freed(MPI_Datatype type, int keyval, void *value, void *state)
 {
 	(void)keyval, (void)value, (void)state;

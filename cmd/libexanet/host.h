@@ -27,8 +27,6 @@ extern const struct exanet_op *const exanet_ops;
 /* Calls a user function, of the MPI-4 form if large. */
 void exanet_call(void *f, int large, void *in, void *inout, int64_t count, MPI_Datatype type);
 
-void exanet_set_status(MPI_Status *s, int source, int tag, int64_t bytes, int cancelled);
-
 /* Has exanet_freed called when the host frees a datatype. */
 void exanet_watch(MPI_Datatype type);
 void exanet_freed(MPI_Datatype type);

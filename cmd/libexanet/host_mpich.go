@@ -15,6 +15,12 @@ const messageKind = 0xf << 26
 func requestHandle(n int32) handle { return handle(n) }
 func messageHandle(n int32) handle { return handle(n | messageKind) }
 
+// setSize fills in what a status hides.
+func setSize(s *C.MPI_Status, bytes int, cancelled C.int) {
+	s.count_lo = C.int(bytes)
+	s.count_hi_and_cancelled = C.int(bytes>>32)<<1 | cancelled
+}
+
 // requestNumber returns the number of a handle that can only be a request of ours,
 // else 0.
 func requestNumber(h handle) int32 {

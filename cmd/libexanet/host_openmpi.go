@@ -12,6 +12,12 @@ type handle uintptr
 func requestHandle(n int32) handle { return handle(n)<<C.EXANET_SHIFT | C.EXANET_REQUEST }
 func messageHandle(n int32) handle { return handle(n)<<C.EXANET_SHIFT | C.EXANET_MESSAGE }
 
+// setSize fills in what a status hides.
+func setSize(s *C.MPI_Status, bytes int, cancelled C.int) {
+	s._ucount = C.size_t(bytes)
+	s._cancelled = cancelled
+}
+
 // requestNumber returns the number of a handle that can only be a request of ours,
 // else 0.
 func requestNumber(h handle) int32 { return numberOf(h, C.EXANET_REQUEST) }

@@ -15,7 +15,8 @@
 //	handle.go    handles of the host as numbers; host_mpich.go, host_openmpi.go and
 //	             host.c have what differs between the hosts, for which the package is
 //	             built with the tag mpich or openmpi
-//	request.go   requests and messages of ours
+//	request.go   requests and messages of ours; table.go, their numbers
+//	scratch.go   what calls need until they return
 //	wait.go, waitmany.go, waitany.go  waiting, for the host's requests too
 //	status.go    statuses and error codes as the host has them
 //

@@ -115,7 +115,7 @@ func exanet_Neighbor_alltoallw(out, outcounts, outdispls, outtypes, in, incounts
 	return collective(comm, form, req, func(c *mpi.Comm, a *args) mpi.DataCall {
 		sources, dests := a.near(c)
 		return c.NeighbourAlltoallvData(
-			a.each(out, ints(outcounts, dests, large), ints(outdispls, dests, 1), outtypes), // addresses in both forms
-			a.each(in, ints(incounts, sources, large), ints(indispls, sources, 1), intypes))
+			a.each(out, a.ints(outcounts, dests, large), a.ints(outdispls, dests, 1), outtypes), // addresses in both forms
+			a.each(in, a.ints(incounts, sources, large), a.ints(indispls, sources, 1), intypes))
 	})
 }

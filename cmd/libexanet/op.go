@@ -29,6 +29,7 @@ var basicOps = map[handle]mpi.Op{}
 func init() {
 	for p := C.exanet_ops; p.name != nil; p = (*C.struct_exanet_op)(unsafe.Add(unsafe.Pointer(p), C.sizeof_struct_exanet_op)) {
 		basicOps[handleOf(p.op)] = ours[C.GoString(p.name)]
+		byHost[handleOf(p.op)] = new(applied)
 	}
 }
 
@@ -37,7 +38,33 @@ type userOp struct {
 	f       unsafe.Pointer
 	large   C.int // f is of the MPI-4 form
 	commute bool
+	applied *applied
 }
+
+// applied are the operators that the host computes with, or functions of the
+// program, as applied to elements of a datatype. A handle that is used again for
+// another type needs no other one.
+type applied struct {
+	sync.Mutex
+	to map[handle]mpi.Op
+}
+
+func (a *applied) op(elements handle, f func() mpi.Op) mpi.Op {
+	a.Lock()
+	defer a.Unlock()
+	op, ok := a.to[elements]
+	if !ok {
+		op = f()
+		if a.to == nil {
+			a.to = make(map[handle]mpi.Op)
+		}
+		a.to[elements] = op
+	}
+	return op
+}
+
+// byHost are those with which the host computes, by its operator.
+var byHost = map[handle]*applied{}
 
 var userOps struct {
 	sync.RWMutex
@@ -51,7 +78,7 @@ func exanet_Op_create(f unsafe.Pointer, commute int32, op unsafe.Pointer, large 
 	if userOps.byHandle == nil {
 		userOps.byHandle = make(map[handle]userOp)
 	}
-	userOps.byHandle[*handleAt(op)] = userOp{f, C.int(large), commute != 0}
+	userOps.byHandle[*handleAt(op)] = userOp{f, C.int(large), commute != 0, new(applied)}
 	return 0
 }
 
@@ -75,9 +102,11 @@ func opOf(h, elements handle) (mpi.Op, error) {
 			return op, nil
 		}
 		host := as[C.MPI_Op](h)
-		return mpi.NewOpFunc(func(in, inout unsafe.Pointer, n int, _ *datatype.Type) {
-			C.PMPI_Reduce_local(in, inout, C.int(n), t, host)
-		}, true), nil
+		return byHost[h].op(elements, func() mpi.Op {
+			return mpi.NewOpFunc(func(in, inout unsafe.Pointer, n int, _ *datatype.Type) {
+				C.PMPI_Reduce_local(in, inout, C.int(n), t, host)
+			}, true)
+		}), nil
 	}
 	userOps.RLock()
 	u, ok := userOps.byHandle[h]
@@ -85,7 +114,9 @@ func opOf(h, elements handle) (mpi.Op, error) {
 	if !ok {
 		return mpi.Op{}, fmt.Errorf("%w: no such operator", mpi.ErrOp)
 	}
-	return mpi.NewOpFunc(func(in, inout unsafe.Pointer, n int, _ *datatype.Type) {
-		C.exanet_call(u.f, u.large, in, inout, C.int64_t(n), t)
-	}, u.commute), nil
+	return u.applied.op(elements, func() mpi.Op {
+		return mpi.NewOpFunc(func(in, inout unsafe.Pointer, n int, _ *datatype.Type) {
+			C.exanet_call(u.f, u.large, in, inout, C.int64_t(n), t)
+		}, u.commute)
+	}), nil
 }

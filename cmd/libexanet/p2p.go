@@ -131,7 +131,13 @@ func pair(out unsafe.Pointer, outcount int64, outtype handle, dest, outtag int32
 	if err != nil {
 		return result(comm, err)
 	}
-	q, err := c.IsendrecvData(send, rankIn(dest), int(outtag), recv, rankIn(source), tagIn(intag))
+	to, from, sent, wanted := rankIn(dest), rankIn(source), int(outtag), tagIn(intag)
+	if req == nil && !hostBusy.Load() {
+		st, err := c.SendrecvData(send, to, sent, recv, from, wanted)
+		setStatus(status, st)
+		return result(comm, err)
+	}
+	q, err := c.IsendrecvData(send, to, sent, recv, from, wanted)
 	return exchange(q, err, comm, status, req)
 }
 
@@ -154,7 +160,13 @@ func replace(buf unsafe.Pointer, count int64, t handle, dest, outtag, source, in
 	if err != nil {
 		return result(comm, err)
 	}
-	q, err := c.IsendrecvReplaceData(d, rankIn(dest), int(outtag), rankIn(source), tagIn(intag))
+	to, from, sent, wanted := rankIn(dest), rankIn(source), int(outtag), tagIn(intag)
+	if req == nil && !hostBusy.Load() {
+		st, err := c.SendrecvReplaceData(d, to, sent, from, wanted)
+		setStatus(status, st)
+		return result(comm, err)
+	}
+	q, err := c.IsendrecvReplaceData(d, to, sent, from, wanted)
 	return exchange(q, err, comm, status, req)
 }
 

@@ -95,27 +95,27 @@ func extracted(m *mpi.Message, st mpi.Status, err error, comm handle, from int, 
 		*handleAt(msg) = handleOf(C.exanet_message_no_proc)
 		return 0
 	}
-	*handleAt(msg) = messageHandle(messages.put(&message{m, comm}))
+	*handleAt(msg) = messageHandle(messages.put(message{m, comm}))
 	return 0
 }
 
-// taken returns the message of a handle, which is then no longer valid; nil if it
+// taken returns the message of a handle, which is then no longer valid; none if it
 // is the host's.
-func taken(p unsafe.Pointer) *message {
+func taken(p unsafe.Pointer) (m message, mine bool) {
 	h := handleAt(p)
 	n := messageNumber(*h)
-	m := messages.get(n)
-	if m != nil {
-		messages.drop(n)
-		*h = noMessage
+	if m = messages.get(n); m.Message == nil {
+		return m, false
 	}
-	return m
+	messages.drop(n)
+	*h = noMessage
+	return m, true
 }
 
 //export exanet_Mrecv
 func exanet_Mrecv(buf unsafe.Pointer, count int64, t handle, msg, status unsafe.Pointer) int64 {
-	m := taken(msg)
-	if m == nil {
+	m, mine := taken(msg)
+	if !mine {
 		return pass
 	}
 	q, err := m.receive(buf, count, t)
@@ -124,8 +124,8 @@ func exanet_Mrecv(buf unsafe.Pointer, count int64, t handle, msg, status unsafe.
 
 //export exanet_Imrecv
 func exanet_Imrecv(buf unsafe.Pointer, count int64, t handle, msg, req unsafe.Pointer) int64 {
-	m := taken(msg)
-	if m == nil {
+	m, mine := taken(msg)
+	if !mine {
 		hostBusy.Store(true)
 		return pass
 	}
@@ -133,7 +133,7 @@ func exanet_Imrecv(buf unsafe.Pointer, count int64, t handle, msg, req unsafe.Po
 	return made(q, err, m.comm, false, req)
 }
 
-func (m *message) receive(buf unsafe.Pointer, count int64, t handle) (*mpi.Request, error) {
+func (m message) receive(buf unsafe.Pointer, count int64, t handle) (*mpi.Request, error) {
 	d, err := dataOf(buf, count, t)
 	if err != nil {
 		return nil, err

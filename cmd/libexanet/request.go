@@ -6,7 +6,6 @@ package main
 import "C"
 
 import (
-	"sync"
 	"unsafe"
 
 	"github.com/exanet-mpi/exanet/mpi"
@@ -23,52 +22,9 @@ type request struct {
 	persistent bool
 }
 
-// table gives numbers to objects; 0 is none.
-type table[T any] struct {
-	sync.Mutex
-	items []T
-	free  []int32
-}
-
-func (t *table[T]) put(v T) int32 {
-	t.Lock()
-	defer t.Unlock()
-	if n := len(t.free); n > 0 {
-		h := t.free[n-1]
-		t.free = t.free[:n-1]
-		t.items[h-1] = v
-		return h
-	}
-	if len(t.items) == handleLimit-1 {
-		panic("exanet: 67 million requests are under way")
-	}
-	t.items = append(t.items, v)
-	return int32(len(t.items))
-}
-
-// get returns the zero T for a number that is not in use.
-func (t *table[T]) get(h int32) (v T) {
-	if h > 0 && h < handleLimit {
-		t.Lock()
-		if int(h) <= len(t.items) {
-			v = t.items[h-1]
-		}
-		t.Unlock()
-	}
-	return v
-}
-
-func (t *table[T]) drop(h int32) {
-	var none T
-	t.Lock()
-	t.items[h-1] = none
-	t.free = append(t.free, h)
-	t.Unlock()
-}
-
 var (
 	requests table[request]
-	messages table[*message]
+	messages table[message]
 )
 
 // message is one that a matched probe has found.

@@ -63,11 +63,13 @@ func setStatus(p unsafe.Pointer, st mpi.Status) {
 	if p == nil {
 		return
 	}
+	s := (*C.MPI_Status)(p)
+	s.MPI_SOURCE, s.MPI_TAG = rankOut(st.Source), tagOut(st.Tag)
 	cancelled := C.int(0)
 	if st.Cancelled() {
 		cancelled = 1
 	}
-	C.exanet_set_status((*C.MPI_Status)(p), rankOut(st.Source), tagOut(st.Tag), C.int64_t(st.Bytes()), cancelled)
+	setSize(s, st.Bytes(), cancelled)
 }
 
 // emptyStatus is that of a request that is not active.

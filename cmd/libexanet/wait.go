@@ -86,17 +86,23 @@ type several struct {
 	handles []handle
 	known   []request
 	ours    []*mpi.Request // nil where it is not ours
-	host    []handle
-	some    bool // one of them is ours
-	mixed   bool // others are the host's
-	bad     bool // one is none of ours, although its handle could be
+	host    []handle       // empty unless mixed
+	out     []mpi.Completion
+	over    []int32 // numbers of those that have ended for good
+	some    bool    // one of them is ours
+	mixed   bool    // others are the host's
+	bad     bool    // one is none of ours, although its handle could be
 }
 
+var arrays pool[several]
+
+// severalOf looks at the requests of a call, until it gives them back.
 func severalOf(n int32, p unsafe.Pointer) *several {
+	l := arrays.take()
 	if n <= 0 {
-		return &several{}
+		return l
 	}
-	l := &several{handles: unsafe.Slice(handleAt(p), n)}
+	l.handles = unsafe.Slice(handleAt(p), n)
 	for _, h := range l.handles {
 		if requestNumber(h) != 0 {
 			l.some = true
@@ -110,9 +116,10 @@ func severalOf(n int32, p unsafe.Pointer) *several {
 	if !l.some {
 		return l
 	}
-	l.known, l.ours = make([]request, n), make([]*mpi.Request, n)
+	room(&l.known, int(n))
+	room(&l.ours, int(n))
 	if l.mixed {
-		l.host = make([]handle, n)
+		room(&l.host, int(n))
 	}
 	for i, h := range l.handles {
 		if number := requestNumber(h); number != 0 {
@@ -128,6 +135,16 @@ func severalOf(n int32, p unsafe.Pointer) *several {
 	return l
 }
 
+// give ends the call.
+func (l *several) give() {
+	requests.drop(l.over...)
+	clear(l.known)
+	clear(l.ours)
+	clear(l.out)
+	*l = several{known: l.known[:0], ours: l.ours[:0], host: l.host[:0], out: l.out[:0], over: l.over[:0]}
+	arrays.give(l)
+}
+
 // hostRequests are those of the host, as its calls take them.
 func (l *several) hostRequests() *C.MPI_Request { return (*C.MPI_Request)(unsafe.Pointer(&l.host[0])) }
 
@@ -140,8 +157,14 @@ func (l *several) returned() {
 	}
 }
 
-// end takes note that request i, which is ours, has ended.
-func (l *several) end(i int) { ended(&l.handles[i], l.known[i]) }
+// end takes note that request i, which is ours, has ended. Its number can be used
+// again when the call has ended.
+func (l *several) end(i int) {
+	if !l.known[i].persistent {
+		l.over = append(l.over, requestNumber(l.handles[i]))
+		l.handles[i] = noRequest
+	}
+}
 
 // blocks reports whether the call may wait for ours alone.
 func (l *several) blocks() bool { return !l.mixed && !hostBusy.Load() }

@@ -14,6 +14,7 @@ import (
 //export exanet_Waitany
 func exanet_Waitany(n int32, p, index, status unsafe.Pointer) int64 {
 	l := severalOf(n, p)
+	defer l.give()
 	switch {
 	case !l.some:
 		return pass
@@ -34,6 +35,7 @@ func exanet_Waitany(n int32, p, index, status unsafe.Pointer) int64 {
 //export exanet_Testany
 func exanet_Testany(n int32, p, index, flag, status unsafe.Pointer) int64 {
 	l := severalOf(n, p)
+	defer l.give()
 	switch {
 	case !l.some:
 		return pass

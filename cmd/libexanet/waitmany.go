@@ -17,14 +17,14 @@ import (
 //export exanet_Waitall
 func exanet_Waitall(n int32, p, sts unsafe.Pointer) int64 {
 	l := severalOf(n, p)
+	defer l.give()
 	switch {
 	case !l.some:
 		return pass
 	case l.bad:
 		return stray()
 	case l.blocks():
-		out, err := mpi.WaitAllStatus(make([]mpi.Completion, 0, n), l.ours...)
-		return l.all(out, err, statuses(sts, n))
+		return l.all(l.wait(), statuses(sts, n))
 	}
 	for !l.oursDone() || !l.hostDone() {
 		C.exanet_poll()
@@ -35,19 +35,21 @@ func exanet_Waitall(n int32, p, sts unsafe.Pointer) int64 {
 //export exanet_Testall
 func exanet_Testall(n int32, p, flag, sts unsafe.Pointer) int64 {
 	l := severalOf(n, p)
+	defer l.give()
 	switch {
 	case !l.some:
 		return pass
 	case l.bad:
 		return stray()
 	case !l.mixed:
-		out, done, err := mpi.TestAllStatus(make([]mpi.Completion, 0, n), l.ours...)
+		out, done, err := mpi.TestAllStatus(l.out, l.ours...)
+		l.out = out
 		setFlag(flag, done)
 		if !done && err == nil {
 			pollHost()
 			return 0
 		}
-		return l.all(out, err, statuses(sts, n))
+		return l.all(err, statuses(sts, n))
 	}
 	done := l.oursDone() && l.hostDone()
 	setFlag(flag, done)
@@ -58,28 +60,34 @@ func exanet_Testall(n int32, p, flag, sts unsafe.Pointer) int64 {
 	return l.endAll(sts)
 }
 
+// wait waits for ours.
+func (l *several) wait() (err error) {
+	l.out, err = mpi.WaitAllStatus(l.out, l.ours...)
+	return err
+}
+
 // endAll ends all requests, which have completed.
 func (l *several) endAll(sts unsafe.Pointer) int64 {
 	n := len(l.handles)
-	out, err := mpi.WaitAllStatus(make([]mpi.Completion, 0, n), l.ours...)
+	err := l.wait()
 	code := int64(0)
 	if l.mixed {
 		code = hostFailed(C.exanet_waitall(C.int(n), l.hostRequests(), (*C.MPI_Status)(sts)))
 		l.returned()
 	}
-	if r := l.all(out, err, statuses(sts, int32(n))); r != 0 {
+	if r := l.all(err, statuses(sts, int32(n))); r != 0 {
 		return r
 	}
 	return code
 }
 
 // all ends those of ours, and fills in their statuses.
-func (l *several) all(out []mpi.Completion, err error, sts []C.MPI_Status) int64 {
-	if err != nil && len(out) == 0 {
+func (l *several) all(err error, sts []C.MPI_Status) int64 {
+	if err != nil && len(l.out) == 0 {
 		return result(worldHandle, err)
 	}
 	var comm handle
-	for i, d := range out {
+	for i, d := range l.out {
 		if l.ours[i] == nil {
 			if sts != nil && !l.mixed {
 				setStatus(unsafe.Pointer(&sts[i]), emptyStatus)
@@ -114,6 +122,7 @@ func exanet_Testsome(n int32, p, outcount, indices, sts unsafe.Pointer) int64 {
 
 func someOf(n int32, p, outcount, indices, sts unsafe.Pointer, waits bool) int64 {
 	l := severalOf(n, p)
+	defer l.give()
 	switch {
 	case !l.some:
 		return pass
@@ -125,14 +134,16 @@ func someOf(n int32, p, outcount, indices, sts unsafe.Pointer, waits bool) int64
 		s.indices = unsafe.Slice((*C.int)(indices), n)
 	}
 	*s.n = 0
+	var err error
 	if waits && l.blocks() {
-		return s.found(mpi.WaitSome(nil, l.ours...))
+		l.out, err = mpi.WaitSome(l.out, l.ours...)
+		return s.found(err)
 	}
 	for {
-		out, err := mpi.TestSome(nil, l.ours...)
-		active := s.hostSome(len(out))
-		if len(out) > 0 || err != nil || *s.n > 0 {
-			return s.found(out, err)
+		l.out, err = mpi.TestSome(l.out, l.ours...)
+		active := s.hostSome(len(l.out))
+		if len(l.out) > 0 || err != nil || *s.n > 0 {
+			return s.found(err)
 		}
 		if !active && l.idle() {
 			*s.n = C.MPI_UNDEFINED
@@ -178,9 +189,9 @@ func (l *several) idle() bool {
 	return true
 }
 
-func (s *some) found(out []mpi.Completion, err error) int64 {
+func (s *some) found(err error) int64 {
 	at := int(*s.n)
-	if len(out) == 0 {
+	if len(s.out) == 0 {
 		if err != nil {
 			return result(worldHandle, err)
 		}
@@ -190,7 +201,7 @@ func (s *some) found(out []mpi.Completion, err error) int64 {
 		return 0
 	}
 	var comm handle
-	for _, d := range out {
+	for _, d := range s.out {
 		s.indices[at] = C.int(d.Index)
 		if s.sts != nil {
 			setStatus(unsafe.Pointer(&s.sts[at]), d.Status)
