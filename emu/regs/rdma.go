@@ -172,7 +172,10 @@ func (e *engine) notify(w *write) (result uint64) {
 	if result = e.put(w.to, w.notif, e.word); result != mmio.OK {
 		return result
 	}
-	e.fence.Add(1) // full barrier on amd64 and arm64
+	// A full barrier: release before acquire. One read-modify-write would be none on
+	// ARM64 without LSE, such as the prototype's cores.
+	e.fence.Store(1)
+	e.fence.Load()
 	words[1] = w.data[1]
 	return e.put(w.to, w.notif+8, e.word[8:12])
 }
