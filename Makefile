@@ -7,7 +7,7 @@ RACE_FLAGS ?= -race -short
 # What has no goroutines, but for the explorer's, which tests of cmd/exanet run.
 SERIAL = coll|datatype|group|topo|chart|optimistic|preload|variants(/.*)?|internal/(ldso|randtype)(/.*)?
 
-.PHONY: all build preload test test-fast test-race test-tags test-real vet deps bench clean
+.PHONY: all build preload test test-fast test-race test-tags test-real test-arm64 vet deps bench clean
 
 all: build
 
@@ -38,17 +38,21 @@ vet:
 	GOARCH=arm64 $(GO) vet ./...
 
 # The preload library (docs/preload.md), for each MPI whose headers are installed: the
-# part that is preloaded, and the part in Go that it loads.
+# part that is preloaded, and the part in Go that it loads. With ARCH=arm64 they are
+# built for that architecture, in bin/arm64, out of a folder with its packages.
 PRELOAD = cmd/libexanet
+BIN = bin
+ARM64_ROOT ?= bin/arm64/_root
 MULTIARCH := $(shell $(CC) -print-multiarch)
-MPICH_INCLUDE ?= /usr/include/$(MULTIARCH)/mpich
-OPENMPI_INCLUDE ?= /usr/lib/$(MULTIARCH)/openmpi/include
+LIBRARIES = $(ROOT)/usr/lib/$(MULTIARCH)
+MPICH_INCLUDE ?= $(ROOT)/usr/include/$(MULTIARCH)/mpich
+OPENMPI_INCLUDE ?= $(LIBRARIES)/openmpi/include
 mpich_include = $(MPICH_INCLUDE)
 openmpi_include = $(OPENMPI_INCLUDE)
 mpich_library = libmpich.so.12
 openmpi_library = libmpi.so.40
-mpich_link = -lmpich
-openmpi_link = -lmpi
+mpich_link = -L$(LIBRARIES) -lmpich
+openmpi_link = -L$(LIBRARIES)/openmpi/lib -lmpi
 mpich_package = libmpich-dev
 openmpi_package = libopenmpi-dev
 HOSTS := $(foreach h,mpich openmpi,$(if $(wildcard $($(h)_include)/mpi.h),$(h)))
@@ -59,20 +63,28 @@ host_flags = -O2 -Wall -I$($*_include)
 # count of 0.
 GOGUEST = GOEXPERIMENT=norandomizedheapbase64
 GUESTFLAGS = -X runtime.godebugDefault=asyncpreemptoff=1,invalidptr=0
-host_go = CGO_ENABLED=1 CGO_CFLAGS="$(host_flags)" CGO_LDFLAGS=$($*_link) $(GOGUEST) $(GO)
+host_go = CGO_ENABLED=1 CC="$(CC)" GOARCH=$(TARGET) CGO_CFLAGS="$(host_flags)" CGO_LDFLAGS="$($*_link)" $(GOGUEST) $(GO)
 
+ifneq ($(filter-out arm64,$(ARCH)),)
+$(error ARCH=$(ARCH) is not to be had: give arm64, or leave it out)
+else ifeq ($(ARCH),arm64)
+preload:
+	scripts/arm64.sh $(ARM64_ROOT)
+	$(MAKE) preload ARCH= TARGET=arm64 CC=aarch64-linux-gnu-gcc BIN=bin/arm64 ROOT=$(abspath $(ARM64_ROOT))
+else
 preload: $(HOSTS:%=preload-%)
-	@$(foreach h,$(NO_HOSTS),echo "not built: bin/libexanet-$(h).so, for want of $($(h)_include)/mpi.h (Debian: $($(h)_package))";)
+	@$(foreach h,$(NO_HOSTS),echo "not built: $(BIN)/libexanet-$(h).so, for want of $($(h)_include)/mpi.h (Debian: $($(h)_package))";)
 	@$(if $(HOSTS),,echo "there are no headers of an MPI: make deps installs them"; exit 1)
+endif
 
 preload-%:
-	mkdir -p bin
-	$(GO) run ./$(PRELOAD)/generate $(PRELOAD)/functions.txt >bin/entries-$*.c
+	mkdir -p $(BIN)
+	$(GO) run ./$(PRELOAD)/generate $(PRELOAD)/functions.txt >$(BIN)/entries-$*.c
 	$(CC) $(host_flags) -Wextra -fexceptions -fPIC -shared -Wl,-z,defs -I$(PRELOAD)/entry \
 		-DEXANET_HOST_LIBRARY='"$($*_library)"' -DEXANET_GO_PART='"libexanet-$*-go.so"' \
-		-o bin/libexanet-$*.so $(PRELOAD)/entry/*.c bin/entries-$*.c -ldl
-	$(host_go) build -ldflags "$(GUESTFLAGS)" -tags $* -buildmode=c-shared -o bin/libexanet-$*-go.so ./$(PRELOAD)
-	rm -f bin/libexanet-$*-go.h
+		-o $(BIN)/libexanet-$*.so $(PRELOAD)/entry/*.c $(BIN)/entries-$*.c -ldl
+	$(host_go) build -ldflags "$(GUESTFLAGS)" -tags $* -buildmode=c-shared -o $(BIN)/libexanet-$*-go.so ./$(PRELOAD)
+	rm -f $(BIN)/libexanet-$*-go.h
 
 preload-vet-%:
 	$(host_go) vet -tags $* ./$(PRELOAD)/...
@@ -82,7 +94,24 @@ test-real:
 	scripts/mpi.sh
 	scripts/mpich.sh
 	$(MAKE) preload preload-vet-mpich preload-vet-openmpi
-	$(GO) test -count 1 -timeout 20m -tags real ./$(PRELOAD)
+	if scripts/arm64.sh $(ARM64_ROOT); then $(MAKE) preload ARCH=arm64; else rm -f bin/arm64/*.so; fi
+	ARM64_ROOT=$(abspath $(ARM64_ROOT)) $(GO) test -count 1 -timeout 20m -tags real ./$(PRELOAD)
+
+# What is quick of the tests in Go, built for ARM64, and a job of real processes, which
+# the launcher of this machine starts (docs/testing.md).
+QEMU = qemu-aarch64
+ARM64_GO = GOARCH=arm64 CGO_ENABLED=0 $(GO)
+ARM64_PACKAGES = ./datatype ./emu/host ./packetizer ./mbox ./internal/mmio ./variants/scenario ./variants/world ./mpi
+# Slow there, or start themselves again, which qemu does not do.
+ARM64_SKIP = Stopped|Columns|InReverse|LeaveNothingBehind|MatchInOrder|MoreThanTheCredit|ShareMessages
+
+test-arm64: build
+	@command -v $(QEMU) >/dev/null || { echo "please install qemu's user mode (Debian: apt-get install qemu-user)"; exit 1; }
+	$(ARM64_GO) test -short -timeout 10m -exec $(QEMU) -skip '$(ARM64_SKIP)' $(ARM64_PACKAGES)
+	$(ARM64_GO) build -o bin/arm64/cg ./examples/cg
+	set -e; for variant in readbased rtr envless ticket optimistic; do \
+		bin/exanet run -n 3 --variant $$variant $(QEMU) bin/arm64/cg -grid 24 -iterations 20; \
+	done
 
 # What the tests need beyond Go: a C compiler, for the race detector; and the MPIs,
 # without which there is no preload library, but everything else.
