@@ -92,7 +92,7 @@ preload-vet-%:
 # Programs under the host MPI alone and with the library preloaded.
 test-real:
 	scripts/mpi.sh
-	scripts/mpich.sh
+	scripts/packages.sh
 	$(MAKE) preload preload-vet-mpich preload-vet-openmpi
 	if scripts/arm64.sh $(ARM64_ROOT); then $(MAKE) preload ARCH=arm64; else rm -f bin/arm64/*.so; fi
 	ARM64_ROOT=$(abspath $(ARM64_ROOT)) $(GO) test -count 1 -timeout 20m -tags real ./$(PRELOAD)

@@ -44,7 +44,7 @@ func TestScalapack(t *testing.T) {
 		ours := job(t, 4, []string{lib, "OPENBLAS_NUM_THREADS=1", "EXANET_VARIANT=" + variant}, "./"+name)
 		what := name + ", " + variant
 		if variant == "optimistic" && ours.code != 0 {
-			assert.Contains(t, ours.out, "the protocol optimistic does not allow this: use ticket", what+": it says why")
+			assert.Contains(t, ours.out, refused, what+": it says why")
 			ours = job(t, 4, []string{lib, "OPENBLAS_NUM_THREADS=1"}, "./"+name)
 		}
 		assert.Zero(t, ours.code, what)
