@@ -107,9 +107,8 @@ func exanet_start(cards unsafe.Pointer) int32 {
 	register(worldHandle, w)
 	register(selfHandle, w.Self())
 	var parent C.MPI_Comm
-	if C.PMPI_Comm_get_parent(&parent); handleOf(parent) != noComm {
-		hostBusy.Store(true) // who have spawned us are not ours
-	}
+	C.PMPI_Comm_get_parent(&parent)
+	hostBusy.add(hostComm, handleOf(parent))
 	if verbose && b.rank == 0 {
 		say("%d ranks, protocol %s", b.size, variant())
 	}
@@ -149,7 +148,7 @@ func (b *starting) visit(name []byte) (w *mpi.Comm, all bool, err error) {
 }
 
 func (b *starting) join(segment *os.File) (*mpi.Comm, error) {
-	return mpi.Init(mpi.WithJob(segment, b.rank), mpi.WithThreadLevel(b.level), mpi.WithRecycling())
+	return mpi.Init(mpi.WithOutside(&hostBusy.n, func() { C.exanet_poll() }), mpi.WithJob(segment, b.rank), mpi.WithThreadLevel(b.level), mpi.WithRecycling())
 }
 
 // excuseTag is that of the message of a rank that cannot come to the table. While
@@ -187,10 +186,6 @@ func variant() string {
 //
 //export exanet_finalize
 func exanet_finalize() int64 {
-	self := worldHandle
 	defer C.exanet_poll_end()
-	if err := waitFor(world().Ibarrier()); err != nil {
-		return result(self, err)
-	}
-	return result(self, mpi.Finalize())
+	return result(worldHandle, mpi.Finalize())
 }

@@ -32,8 +32,6 @@ func collective(comm handle, form int32, req unsafe.Pointer, describe func(c *mp
 	case form == formInit:
 		q, err := call.Init()
 		return made(q, err, comm, true, req)
-	case hostBusy.Load():
-		return result(comm, waitFor(call.BeginDo()))
 	}
 	return result(comm, call.Do())
 }
@@ -111,8 +109,6 @@ func exanet_Barrier(comm handle, form int32, req unsafe.Pointer) int64 {
 	case form == formBegin:
 		q, err := c.Ibarrier()
 		return made(q, err, comm, false, req)
-	case hostBusy.Load():
-		return result(comm, waitFor(c.BarrierCall().BeginDo()))
 	}
 	return result(comm, c.Barrier())
 }

@@ -21,19 +21,12 @@ var communicators struct {
 	byHandle atomic.Pointer[map[handle]*mpi.Comm]
 }
 
-// hostBusy says that something exists for which the host must make progress while
-// we wait: a window, a request of its own, a communicator that is not ours.
-var hostBusy atomic.Bool
-
-//export exanet_note
-func exanet_note() { hostBusy.Store(true) }
-
 // commOf returns our communicator beside the host's, nil if there is none.
 func commOf(h handle) *mpi.Comm {
 	if c := (*communicators.byHandle.Load())[h]; c != nil {
 		return c
 	}
-	hostBusy.Store(true)
+	hostBusy.add(hostComm, h)
 	return nil
 }
 
@@ -64,6 +57,7 @@ func exanet_adopt(parent handle, made unsafe.Pointer, tag int32) int64 {
 	comm := *handleAt(made)
 	of := commOf(parent)
 	if of == nil || comm == noComm {
+		hostBusy.add(hostComm, comm)
 		return pass
 	}
 	g, err := groupOf(as[C.MPI_Comm](comm))
@@ -127,6 +121,7 @@ func release(comm unsafe.Pointer) int64 {
 	h := *handleAt(comm)
 	c := (*communicators.byHandle.Load())[h]
 	if c == nil || h == worldHandle || h == selfHandle {
+		hostBusy.drop(hostComm, h)
 		return pass // the host says what is wrong with it, if anything is
 	}
 	register(h, nil)

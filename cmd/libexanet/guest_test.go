@@ -106,3 +106,19 @@ func TestAddressSpace(t *testing.T) {
 	assert.Equal(t, alone.out, rest)
 	assert.Zero(t, got.code)
 }
+
+// While something of the host's exists, it makes progress in our waits; then they
+// sleep again. Requests of files are waited for with ours.
+func TestProgress(t *testing.T) {
+	eachHost(t, func(t *testing.T, h *host) {
+		lib, program, file := h.library(t), h.compile(t, "progress"), filepath.Join(t.TempDir(), "file")
+		for n := 2; n <= 3; n++ {
+			alone := h.job(t, n, nil, program, file)
+			require.Zero(t, alone.code, "under the host MPI alone: %s", alone.out)
+			same(t, alone, h.job(t, n, []string{lib}, program, file), h.name)
+		}
+		asked := h.job(t, 2, []string{lib}, program, file, "asks")
+		assert.Contains(t, asked.out, "a late window: slept")
+		assert.NotContains(t, asked.out, "polled")
+	})
+}

@@ -114,6 +114,11 @@ int exanet_has_completed(MPI_Request r)
 
 int exanet_waitall(int n, MPI_Request *rs, MPI_Status *sts) { return PMPI_Waitall(n, rs, all_wanted(sts)); }
 
+int exanet_test(MPI_Request *r, int *flag, MPI_Status *s)
+{
+	return PMPI_Test(r, flag, wanted(s));
+}
+
 int exanet_testany(int n, MPI_Request *rs, int *index, int *flag, MPI_Status *s)
 {
 	return PMPI_Testany(n, rs, index, flag, wanted(s));
@@ -188,4 +193,16 @@ void exanet_poll(void)
 {
 	int flag;
 	PMPI_Request_get_status(poll_request, &flag, MPI_STATUS_IGNORE);
+}
+
+/* In MPICH, testing makes those of files progress that are tested, and spoils those
+   that have completed: so each is tested alone, with one that does not complete. */
+void exanet_push(int n, const MPI_Request *rs)
+{
+	for (int i = 0, flag; i < n; i++) {
+		MPI_Request two[2] = {rs[i], poll_request};
+		MPI_Status sts[2];
+		if (rs[i] != MPI_REQUEST_NULL && !exanet_has_completed(rs[i]))
+			PMPI_Testall(2, two, &flag, sts);
+	}
 }

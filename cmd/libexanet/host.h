@@ -34,6 +34,7 @@ void exanet_freed(MPI_Datatype type);
    status that nobody wants is a null pointer. */
 int exanet_has_completed(MPI_Request r);
 int exanet_waitall(int n, MPI_Request *rs, MPI_Status *sts);
+int exanet_test(MPI_Request *r, int *flag, MPI_Status *s);
 int exanet_testany(int n, MPI_Request *rs, int *index, int *flag, MPI_Status *s);
 int exanet_testsome(int n, MPI_Request *rs, int *count, int *indices, MPI_Status *sts);
 
@@ -64,6 +65,8 @@ enum {
 /* Lets the host make progress, between begin and end. */
 void exanet_poll_begin(void);
 void exanet_poll(void);
+/* The same, with these requests, none of which it ends. */
+void exanet_push(int n, const MPI_Request *rs);
 void exanet_poll_end(void);
 
 #endif

@@ -41,7 +41,7 @@ func (s *sends) call(buf unsafe.Pointer, count int64, t handle, dest, tag int32,
 		return result(comm, err)
 	}
 	to, as := rankIn(dest), int(tag)
-	if form == formDo && !hostBusy.Load() {
+	if form == formDo {
 		return result(comm, s.do(c, d, to, as))
 	}
 	post := s.begin
@@ -49,9 +49,6 @@ func (s *sends) call(buf unsafe.Pointer, count int64, t handle, dest, tag int32,
 		post = s.init
 	}
 	q, err := post(c, d, to, as)
-	if form == formDo {
-		return result(comm, waitFor(q, err))
-	}
 	return made(q, err, comm, form == formInit, req)
 }
 
@@ -94,15 +91,7 @@ func exanet_Recv(buf unsafe.Pointer, count int64, t handle, source, tag int32, c
 		q, err := c.RecvInitData(d, from, as)
 		return made(q, err, comm, true, req)
 	}
-	var st mpi.Status
-	if hostBusy.Load() {
-		var q *mpi.Request
-		if q, err = c.IrecvData(d, from, as); err == nil {
-			st, err = wait(q)
-		}
-	} else {
-		st, err = c.RecvData(d, from, as)
-	}
+	st, err := c.RecvData(d, from, as)
 	setStatus(status, st)
 	return result(comm, err)
 }
@@ -132,13 +121,13 @@ func pair(out unsafe.Pointer, outcount int64, outtype handle, dest, outtag int32
 		return result(comm, err)
 	}
 	to, from, sent, wanted := rankIn(dest), rankIn(source), int(outtag), tagIn(intag)
-	if req == nil && !hostBusy.Load() {
+	if req == nil {
 		st, err := c.SendrecvData(send, to, sent, recv, from, wanted)
 		setStatus(status, st)
 		return result(comm, err)
 	}
 	q, err := c.IsendrecvData(send, to, sent, recv, from, wanted)
-	return exchange(q, err, comm, status, req)
+	return made(q, err, comm, false, req)
 }
 
 //export exanet_Sendrecv_replace
@@ -161,13 +150,13 @@ func replace(buf unsafe.Pointer, count int64, t handle, dest, outtag, source, in
 		return result(comm, err)
 	}
 	to, from, sent, wanted := rankIn(dest), rankIn(source), int(outtag), tagIn(intag)
-	if req == nil && !hostBusy.Load() {
+	if req == nil {
 		st, err := c.SendrecvReplaceData(d, to, sent, from, wanted)
 		setStatus(status, st)
 		return result(comm, err)
 	}
 	q, err := c.IsendrecvReplaceData(d, to, sent, from, wanted)
-	return exchange(q, err, comm, status, req)
+	return made(q, err, comm, false, req)
 }
 
 // exchange waits for a request, or hands it to the program.
@@ -177,7 +166,7 @@ func exchange(q *mpi.Request, err error, comm handle, status, req unsafe.Pointer
 	}
 	var st mpi.Status
 	if err == nil {
-		st, err = wait(q)
+		st, err = q.Wait()
 	}
 	setStatus(status, st)
 	return result(comm, err)

@@ -18,19 +18,9 @@ func exanet_Probe(source, tag int32, comm handle, status unsafe.Pointer) int64 {
 		return pass
 	}
 	from, as := rankIn(source), tagIn(tag)
-	if !hostBusy.Load() {
-		st, err := c.Probe(from, as)
-		setStatus(status, st)
-		return result(comm, err)
-	}
-	for {
-		found, st, err := c.Iprobe(from, as)
-		if found || err != nil {
-			setStatus(status, st)
-			return result(comm, err)
-		}
-		C.exanet_poll()
-	}
+	st, err := c.Probe(from, as)
+	setStatus(status, st)
+	return result(comm, err)
 }
 
 //export exanet_Iprobe
@@ -56,17 +46,8 @@ func exanet_Mprobe(source, tag int32, comm handle, msg, status unsafe.Pointer) i
 		return pass
 	}
 	from, as := rankIn(source), tagIn(tag)
-	if !hostBusy.Load() {
-		m, st, err := c.Mprobe(from, as)
-		return extracted(m, st, err, comm, from, msg, status)
-	}
-	for {
-		m, st, err := c.Improbe(from, as)
-		if m != nil || err != nil {
-			return extracted(m, st, err, comm, from, msg, status)
-		}
-		C.exanet_poll()
-	}
+	m, st, err := c.Mprobe(from, as)
+	return extracted(m, st, err, comm, from, msg, status)
 }
 
 //export exanet_Improbe
@@ -126,7 +107,6 @@ func exanet_Mrecv(buf unsafe.Pointer, count int64, t handle, msg, status unsafe.
 func exanet_Imrecv(buf unsafe.Pointer, count int64, t handle, msg, req unsafe.Pointer) int64 {
 	m, mine := taken(msg)
 	if !mine {
-		hostBusy.Store(true)
 		return pass
 	}
 	q, err := m.receive(buf, count, t)

@@ -47,9 +47,6 @@ func made(q *mpi.Request, err error, comm handle, persistent bool, out unsafe.Po
 func requestOf(h handle) (q request, mine bool) {
 	n := requestNumber(h)
 	if n == 0 {
-		if h != noRequest {
-			hostBusy.Store(true)
-		}
 		return request{}, false
 	}
 	return requests.get(n), true
@@ -71,6 +68,7 @@ func exanet_Start(p unsafe.Pointer) int64 {
 	q, mine := requestOf(*handleAt(p))
 	switch {
 	case !mine:
+		hostBusy.add(hostRequest, *handleAt(p))
 		return pass
 	case q.Request == nil:
 		return stray()
@@ -89,7 +87,9 @@ func exanet_Startall(n int32, p unsafe.Pointer) int64 {
 		some = some || requestNumber(handles[i]) != 0
 	}
 	if !some {
-		hostBusy.Store(true)
+		for _, h := range handles {
+			hostBusy.add(hostRequest, h)
+		}
 		return pass
 	}
 	for i := range handles {
@@ -122,6 +122,7 @@ func exanet_Request_free(p unsafe.Pointer) int64 {
 	q, mine := requestOf(*h)
 	switch {
 	case !mine:
+		hostBusy.drop(hostRequest, *h)
 		return pass
 	case q.Request == nil:
 		return stray()

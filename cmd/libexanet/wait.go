@@ -11,34 +11,12 @@ import (
 	"github.com/exanet-mpi/exanet/mpi"
 )
 
-// pollHost lets the host make progress if anything may depend on it.
+// pollHost lets the host make progress if anything may depend on it. Calls of ours
+// that wait do the same by themselves, see mpi.WithOutside.
 func pollHost() {
-	if hostBusy.Load() {
+	if hostBusy.any() {
 		C.exanet_poll()
 	}
-}
-
-// wait waits for a request. While something of the host's exists it lets the host
-// make progress as well, which it can only do by looking again and again.
-func wait(q *mpi.Request) (mpi.Status, error) {
-	if !hostBusy.Load() {
-		return q.Wait()
-	}
-	for {
-		if done, st, err := q.Test(); done || err != nil {
-			return st, err
-		}
-		C.exanet_poll()
-	}
-}
-
-// waitFor is wait for a request that has just been made.
-func waitFor(q *mpi.Request, err error) error {
-	if err != nil {
-		return err
-	}
-	_, err = wait(q)
-	return err
 }
 
 //export exanet_Wait
@@ -47,11 +25,12 @@ func exanet_Wait(p, status unsafe.Pointer) int64 {
 	q, mine := requestOf(*h)
 	switch {
 	case !mine:
+		hostBusy.drop(hostRequest, *h)
 		return pass
 	case q.Request == nil:
 		return stray()
 	}
-	st, err := wait(q.Request)
+	st, err := q.Wait()
 	setStatus(status, st)
 	ended(h, q)
 	return result(q.comm, err)
@@ -62,6 +41,8 @@ func exanet_Test(p, flag, status unsafe.Pointer) int64 {
 	h := handleAt(p)
 	q, mine := requestOf(*h)
 	switch {
+	case !mine && hostBusy.has(hostRequest, *h):
+		return testHost(h, flag, status)
 	case !mine:
 		return pass
 	case q.Request == nil:
@@ -81,6 +62,16 @@ func exanet_Test(p, flag, status unsafe.Pointer) int64 {
 	return result(q.comm, err)
 }
 
+// testHost tests a request of the host's that is counted.
+func testHost(h *handle, flag, status unsafe.Pointer) int64 {
+	was := *h
+	code := C.exanet_test((*C.MPI_Request)(unsafe.Pointer(h)), (*C.int)(flag), (*C.MPI_Status)(status))
+	if code != C.MPI_SUCCESS || *(*C.int)(flag) != 0 {
+		hostBusy.drop(hostRequest, was)
+	}
+	return hostFailed(code)
+}
+
 // several is the array of requests of a call.
 type several struct {
 	handles []handle
@@ -90,6 +81,7 @@ type several struct {
 	out     []mpi.Completion
 	over    []int32 // numbers of those that have ended for good
 	some    bool    // one of them is ours
+	counted bool    // one of the host's is counted, see hostBusy
 	mixed   bool    // others are the host's
 	bad     bool    // one is none of ours, although its handle could be
 }
@@ -108,12 +100,10 @@ func severalOf(n int32, p unsafe.Pointer) *several {
 			l.some = true
 		} else if h != noRequest {
 			l.mixed = true
+			l.counted = l.counted || hostBusy.has(hostRequest, h)
 		}
 	}
-	if l.mixed {
-		hostBusy.Store(true)
-	}
-	if !l.some {
+	if l.passes() {
 		return l
 	}
 	room(&l.known, int(n))
@@ -135,6 +125,9 @@ func severalOf(n int32, p unsafe.Pointer) *several {
 	return l
 }
 
+// passes reports whether the call is the host's alone.
+func (l *several) passes() bool { return !l.some && !l.counted }
+
 // give ends the call.
 func (l *several) give() {
 	requests.drop(l.over...)
@@ -152,6 +145,9 @@ func (l *several) hostRequests() *C.MPI_Request { return (*C.MPI_Request)(unsafe
 func (l *several) returned() {
 	for i := range l.host {
 		if l.ours[i] == nil {
+			if l.handles[i] != l.host[i] {
+				hostBusy.drop(hostRequest, l.handles[i])
+			}
 			l.handles[i] = l.host[i]
 		}
 	}
@@ -167,7 +163,7 @@ func (l *several) end(i int) {
 }
 
 // blocks reports whether the call may wait for ours alone.
-func (l *several) blocks() bool { return !l.mixed && !hostBusy.Load() }
+func (l *several) blocks() bool { return !l.mixed }
 
 // hostDone looks, without ending anything, whether all of the host's requests have
 // completed.
@@ -179,6 +175,10 @@ func (l *several) hostDone() bool {
 	}
 	return true
 }
+
+// push lets the host make progress with its requests. Those of files make none in
+// other calls.
+func (l *several) push() { C.exanet_push(C.int(len(l.host)), l.hostRequests()) }
 
 // oursDone looks, without ending anything, whether all of ours have completed.
 func (l *several) oursDone() bool {

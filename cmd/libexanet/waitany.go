@@ -16,7 +16,7 @@ func exanet_Waitany(n int32, p, index, status unsafe.Pointer) int64 {
 	l := severalOf(n, p)
 	defer l.give()
 	switch {
-	case !l.some:
+	case l.passes():
 		return pass
 	case l.bad:
 		return stray()
@@ -37,7 +37,7 @@ func exanet_Testany(n int32, p, index, flag, status unsafe.Pointer) int64 {
 	l := severalOf(n, p)
 	defer l.give()
 	switch {
-	case !l.some:
+	case l.passes():
 		return pass
 	case l.bad:
 		return stray()

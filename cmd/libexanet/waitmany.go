@@ -20,6 +20,9 @@ func exanet_Waitall(n int32, p, sts unsafe.Pointer) int64 {
 	defer l.give()
 	switch {
 	case !l.some:
+		for _, h := range l.handles {
+			hostBusy.drop(hostRequest, h)
+		}
 		return pass
 	case l.bad:
 		return stray()
@@ -27,7 +30,7 @@ func exanet_Waitall(n int32, p, sts unsafe.Pointer) int64 {
 		return l.all(l.wait(), statuses(sts, n))
 	}
 	for !l.oursDone() || !l.hostDone() {
-		C.exanet_poll()
+		l.push()
 	}
 	return l.endAll(sts)
 }
@@ -37,7 +40,7 @@ func exanet_Testall(n int32, p, flag, sts unsafe.Pointer) int64 {
 	l := severalOf(n, p)
 	defer l.give()
 	switch {
-	case !l.some:
+	case l.passes():
 		return pass
 	case l.bad:
 		return stray()
@@ -54,7 +57,7 @@ func exanet_Testall(n int32, p, flag, sts unsafe.Pointer) int64 {
 	done := l.oursDone() && l.hostDone()
 	setFlag(flag, done)
 	if !done {
-		C.exanet_poll()
+		l.push()
 		return 0
 	}
 	return l.endAll(sts)
@@ -124,7 +127,7 @@ func someOf(n int32, p, outcount, indices, sts unsafe.Pointer, waits bool) int64
 	l := severalOf(n, p)
 	defer l.give()
 	switch {
-	case !l.some:
+	case l.passes():
 		return pass
 	case l.bad:
 		return stray()

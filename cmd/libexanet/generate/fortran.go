@@ -60,7 +60,7 @@ func (g *generator) fortran(e entry, fn function) {
 		fmt.Fprintf(g.w, "\t%s(%s);\n\tif (exanet_on && code == MPI_SUCCESS) {\n", host, strings.Join(with, ", "))
 		g.beside(e, fn)
 		fmt.Fprintf(g.w, "\t\tif (r && r != EXANET_PASS)\n\t\t\tcode = exanet_failed(r);\n\t}\n\tf_return(ierror, code);\n")
-	case "note":
+	case "note", "gone": // not counted: see exanet_note
 		fmt.Fprintf(g.w, "\tif (exanet_on)\n\t\texanet_note();\n\t%s(%s);\n", host, strings.Join(names, ", "))
 	}
 	fmt.Fprintln(g.w, "}")

@@ -194,7 +194,7 @@ func (g *generator) family(fn function) error {
 			kind = "call"
 		}
 		emit(entry{name: fn.name, params: fn.params, kind: kind, since4: fn.since4})
-	case "comm", "note":
+	case "comm", "note", "gone":
 		emit(entry{name: fn.name, params: fn.params, kind: fn.kind, since4: fn.since4})
 	default:
 		return fmt.Errorf("there is no kind %q", fn.kind)
@@ -270,20 +270,47 @@ func (g *generator) entry(e entry, fn function) {
 	host, ours := "host("+strings.Join(names, ", ")+")", e.ours+"("+strings.Join(args, ", ")+")"
 	switch e.kind {
 	case "call":
-		fmt.Fprintf(g.w, "\tif (exanet_on) {\n\t\tint64_t r = %s;\n\t\tif (r != EXANET_PASS)\n\t\t\treturn r ? exanet_failed(r) : MPI_SUCCESS;\n\t}\n\treturn %s;\n", ours, host)
+		fmt.Fprintf(g.w, "\tif (exanet_on) {\n\t\tint64_t r = %s;\n\t\tif (r != EXANET_PASS)\n\t\t\treturn r ? exanet_failed(r) : MPI_SUCCESS;\n", ours)
+		if e.begins() {
+			fmt.Fprintf(g.w, "\t\tint code = %s;\n\t\tif (code == MPI_SUCCESS)\n\t\t\texanet_made_request(request);\n\t\treturn code;\n", host)
+		}
+		fmt.Fprintf(g.w, "\t}\n\treturn %s;\n", host)
 	case "before":
 		fmt.Fprintf(g.w, "\tif (exanet_on) {\n\t\tint64_t r = %s;\n\t\tif (r && r != EXANET_PASS)\n\t\t\treturn exanet_failed(r);\n\t}\n\treturn %s;\n", ours, host)
 	case "after":
 		fmt.Fprintf(g.w, "\tint code = %s;\n\tif (exanet_on && code == MPI_SUCCESS) {\n\t\tint64_t r = %s;\n\t\tif (r && r != EXANET_PASS)\n\t\t\treturn exanet_failed(r);\n\t}\n\treturn code;\n", host, ours)
 	case "comm":
 		fmt.Fprintf(g.w, "\tint code = %s;\n\tif (exanet_on && code == MPI_SUCCESS) {\n\t\tint64_t r = exanet_adopt((exanet_handle)comm, newcomm, %s);\n\t\tif (r && r != EXANET_PASS)\n\t\t\treturn exanet_failed(r);\n\t}\n\treturn code;\n", host, e.tag("tag"))
-	case "note":
-		fmt.Fprintf(g.w, "\tif (exanet_on)\n\t\texanet_note();\n\treturn %s;\n", host)
+	case "note", "gone":
+		fmt.Fprintf(g.w, "\tint code = %s;\n\tif (exanet_on && code == MPI_SUCCESS)\n\t\t%s;\n\treturn code;\n", host, e.note())
 	}
 	fmt.Fprintln(g.w, "}")
 	if e.before == "" {
 		g.fortran(e, fn)
 	}
+}
+
+// begins reports whether the call begins a request when it is made.
+func (e *entry) begins() bool {
+	last := e.params[len(e.params)-1]
+	return last.name == "request" && last.typ == "MPI_Request *" && !strings.HasSuffix(e.name, "_init") && len(e.params) > 1 && !strings.HasPrefix(e.name, "Request_")
+}
+
+// note is the statement that counts what a call has made or freed.
+func (e *entry) note() string {
+	n := 1
+	if e.kind == "gone" {
+		n = -1
+	}
+	for _, p := range e.params {
+		switch p.typ + p.name {
+		case "MPI_Comm *newcomm":
+			return "exanet_made_comm(newcomm)"
+		case "MPI_Request *request":
+			return "exanet_made_request(request)"
+		}
+	}
+	return fmt.Sprintf("exanet_windows(%d)", n)
 }
 
 // tag is the tag that the members of a communicator make it with: -1 if there is none.

@@ -1,0 +1,117 @@
+//go:build mpich || openmpi
+
+package main
+
+import "C"
+
+import (
+	"sync"
+	"sync/atomic"
+	"unsafe"
+)
+
+// hostBusy is what there is of the host's for which it must make progress while we
+// wait: windows, requests under way, communicators that are not ours.
+var hostBusy busy
+
+// busy counts such objects. Requests and communicators are remembered by their
+// handles, since some are made, or end, in calls that do not come by here: one that
+// is met later is added then, and none is counted twice.
+type busy struct {
+	n       atomic.Int64 // what mpi.WithOutside looks at
+	mu      sync.Mutex
+	objects map[object]struct{}
+}
+
+type object struct {
+	kind objectKind
+	h    handle
+}
+
+type objectKind byte
+
+const (
+	hostComm objectKind = iota
+	hostRequest
+)
+
+// any reports whether there is something.
+func (b *busy) any() bool { return b.n.Load() != 0 }
+
+func (b *busy) count(n int64) {
+	if b.n.Add(n) == n {
+		world().Wake() // who sleeps has not looked at the host yet
+	}
+}
+
+func (b *busy) add(kind objectKind, h handle) {
+	if h == noComm && kind == hostComm || h == noRequest && kind == hostRequest {
+		return
+	}
+	b.mu.Lock()
+	_, known := b.objects[object{kind, h}]
+	if !known {
+		if b.objects == nil {
+			b.objects = make(map[object]struct{})
+		}
+		b.objects[object{kind, h}] = struct{}{}
+	}
+	b.mu.Unlock()
+	if !known {
+		b.count(1)
+	}
+}
+
+func (b *busy) drop(kind objectKind, h handle) {
+	if !b.any() {
+		return
+	}
+	b.mu.Lock()
+	_, known := b.objects[object{kind, h}]
+	delete(b.objects, object{kind, h})
+	b.mu.Unlock()
+	if known {
+		b.count(-1)
+	}
+}
+
+func (b *busy) has(kind objectKind, h handle) bool {
+	if !b.any() {
+		return false
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	_, known := b.objects[object{kind, h}]
+	return known
+}
+
+// exanet_made_comm is called when the host has made a communicator of which none of
+// ours is made.
+//
+//export exanet_made_comm
+func exanet_made_comm(comm unsafe.Pointer) { hostBusy.add(hostComm, *handleAt(comm)) }
+
+// exanet_made_request is called when the host has begun a request.
+//
+//export exanet_made_request
+func exanet_made_request(req unsafe.Pointer) { hostBusy.add(hostRequest, *handleAt(req)) }
+
+// exanet_windows is called when a window has been made or freed: 1 or -1.
+//
+//export exanet_windows
+func exanet_windows(n int32) {
+	if windows.Add(int64(n)) >= 0 {
+		hostBusy.count(int64(n))
+	} else {
+		windows.Add(1) // we have not seen how it was made
+	}
+}
+
+var windows atomic.Int64
+
+// exanet_note is called for what we do not see the end of.
+//
+//export exanet_note
+func exanet_note() { noted.Do(func() { hostBusy.count(1) }) }
+
+var noted sync.Once
