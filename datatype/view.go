@@ -29,11 +29,20 @@ func (v View) Size() int {
 
 func (v View) root() node { return repeat(&v.Type.root, v.Count, v.Type.ub-v.Type.lb) }
 
+// dense reports whether elements that follow each other are one block, which begins
+// where they do.
+func (t *Type) dense() bool {
+	return t.root.op == opBlock && t.root.off == 0 && t.size == t.ub-t.lb
+}
+
 // Contiguous returns the memory of a view without gaps, whose order is that of
 // the packed stream; ok is false for other views.
 func (v View) Contiguous() (b []byte, ok bool) {
 	if v.Size() == 0 {
 		return nil, true
+	}
+	if v.Type.dense() {
+		return mem.Region(v.Base, 0, v.Size()), true
 	}
 	n := v.root()
 	if n.op != opBlock {
@@ -111,6 +120,9 @@ func Within(memory []byte, count int, t *Type) (View, error) {
 func At(p unsafe.Pointer, count int, t *Type) (View, error) { return view("At", p, count, t) }
 
 func view(op string, p unsafe.Pointer, count int, t *Type) (View, error) {
+	if t != nil && t.dense() && t.size < 1<<20 && uint(count) < 1<<31 && uintptr(p)-firstPage < addresses/2 {
+		return View{p, count, t}, nil // most data are such; the others take a closer look
+	}
 	b := start(op, Envelope{})
 	b.count(count, "count")
 	if b.valid(t) {

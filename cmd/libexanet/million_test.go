@@ -21,7 +21,7 @@ func TestAMillionMessagesCostNoCollectorCycle(t *testing.T) {
 	const ranks = 2
 	eachHost(t, func(t *testing.T, h *host) {
 		dir, program := t.TempDir(), h.compile(t, "million")
-		ours := h.job(t, ranks, []string{h.library(t), "EXANET_STATS=" + dir}, program, "4000")
+		ours := h.job(t, ranks, []string{h.library(t), "EXANET_STATS=" + dir}, program, "1000")
 		require.Zero(t, ours.code, ours.out)
 		var sent, sum int
 		_, err := fmt.Sscanf(ours.out, "%d messages, sum %d", &sent, &sum)

@@ -1,9 +1,9 @@
-/* A million messages, in every form of a call: argument 1 is how many rounds of about 200. */
+/* A million messages, in every form of a call: argument 1 is how many rounds of about 500. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { W = 16, N = 4 };
+enum { W = 64, N = 4 };
 static int rank, size, peer;
 static long sum, sent;
 static int out[W][N], in[W][N];
