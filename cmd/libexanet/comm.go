@@ -6,7 +6,6 @@ package main
 import "C"
 
 import (
-	"maps"
 	"sync"
 	"sync/atomic"
 	"unsafe"
@@ -14,36 +13,36 @@ import (
 	"github.com/exanet-mpi/exanet/mpi"
 )
 
-// communicators of ours by the handle of the host's. The map is replaced when one
+// communicators of ours by the handle of the host's. The index is replaced when one
 // is made or freed, so that looking one up takes no lock.
 var communicators struct {
 	sync.Mutex
-	byHandle atomic.Pointer[map[handle]*mpi.Comm]
+	all   map[handle]*mpi.Comm
+	index atomic.Pointer[index[mpi.Comm]]
 }
 
 // commOf returns our communicator beside the host's, nil if there is none.
 func commOf(h handle) *mpi.Comm {
-	if c := (*communicators.byHandle.Load())[h]; c != nil {
+	if c := communicators.index.Load().get(h); c != nil {
 		return c
 	}
 	hostBusy.add(hostComm, h)
 	return nil
 }
 
-// register changes the map; nil takes a communicator out of it.
+// register adds a communicator; nil takes a communicator out of it.
 func register(h handle, c *mpi.Comm) {
 	communicators.Lock()
 	defer communicators.Unlock()
-	m := make(map[handle]*mpi.Comm)
-	if old := communicators.byHandle.Load(); old != nil {
-		m = maps.Clone(*old)
+	if communicators.all == nil {
+		communicators.all = make(map[handle]*mpi.Comm)
 	}
 	if c == nil {
-		delete(m, h)
+		delete(communicators.all, h)
 	} else {
-		m[h] = c
+		communicators.all[h] = c
 	}
-	communicators.byHandle.Store(&m)
+	communicators.index.Store(indexOf(communicators.all))
 }
 
 // exanet_adopt makes a communicator of ours beside the one that the host has made
@@ -113,13 +112,13 @@ func groupOf(comm C.MPI_Comm) (*mpi.Group, error) {
 	return world().Group().Incl(ranks...)
 }
 
-func world() *mpi.Comm { return (*communicators.byHandle.Load())[worldHandle] }
+func world() *mpi.Comm { return communicators.index.Load().get(worldHandle) }
 
 // release gives up ours before the host gives up its own, whose handle may be used
 // again at once.
 func release(comm unsafe.Pointer) int64 {
 	h := *handleAt(comm)
-	c := (*communicators.byHandle.Load())[h]
+	c := communicators.index.Load().get(h)
 	if c == nil || h == worldHandle || h == selfHandle {
 		hostBusy.drop(hostComm, h)
 		return pass // the host says what is wrong with it, if anything is

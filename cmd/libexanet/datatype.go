@@ -41,21 +41,23 @@ func twin[T any]() *datatype.Type {
 // basicTypes are the host's predefined types; hostOnly those with which the host
 // computes.
 var (
-	basicTypes = map[handle]*datatype.Type{}
+	basicTypes *index[datatype.Type]
 	hostOnly   = map[handle]bool{}
 )
 
 func init() {
+	all := make(map[handle]*datatype.Type)
 	for p := C.exanet_types; p.name != nil; p = (*C.struct_exanet_type)(unsafe.Add(unsafe.Pointer(p), C.sizeof_struct_exanet_type)) {
 		h := handleOf(p._type)
 		if h == noType {
 			continue
 		}
-		basicTypes[h] = predefined[C.GoString(p.name)]
+		all[h] = predefined[C.GoString(p.name)]
 		if p.host_only != 0 {
 			hostOnly[h] = true
 		}
 	}
+	basicTypes = indexOf(all)
 }
 
 // derived are the types that the program has made, by the host's handle.
@@ -66,7 +68,7 @@ var derived struct {
 
 // typeOf returns what a datatype of the host means.
 func typeOf(h handle) (*datatype.Type, error) {
-	if t := basicTypes[h]; t != nil {
+	if t := basicTypes.get(h); t != nil {
 		return t, nil
 	}
 	derived.RLock()
