@@ -37,7 +37,7 @@ static const struct exanet_type types[] = {
 	{"Int8", MPI_CHARACTER, 0}, {"Int32", MPI_LOGICAL, 1}, {"Int32", MPI_INTEGER, 0},
 	{"Float32", MPI_REAL, 0}, {"Float64", MPI_DOUBLE_PRECISION, 0},
 	{"Complex64", MPI_COMPLEX, 0}, {"Complex128", MPI_DOUBLE_COMPLEX, 0},
-	{"TwoInt", MPI_2INTEGER, 0}, {"TwoFloat32", MPI_2REAL, 0}, {"TwoFloat64", MPI_2DOUBLE_PRECISION, 0},
+	{"TwoInt", MPI_2INTEGER, 0}, {"TwoFloat32", MPI_2REAL, 1}, {"TwoFloat64", MPI_2DOUBLE_PRECISION, 1},
 	{"Int8", MPI_INTEGER1, 0}, {"Int16", MPI_INTEGER2, 0}, {"Int32", MPI_INTEGER4, 0}, {"Int64", MPI_INTEGER8, 0},
 	{"Float32", MPI_REAL4, 0}, {"Float64", MPI_REAL8, 0}, {"LongDouble", MPI_REAL16, 1},
 	{"Complex64", MPI_COMPLEX8, 0}, {"Complex128", MPI_COMPLEX16, 0}, {"LongDoubleComplex", MPI_COMPLEX32, 1},
@@ -61,10 +61,10 @@ static const struct exanet_op ops[] = {
 const struct exanet_type *const exanet_types = types;
 const struct exanet_op *const exanet_ops = ops;
 
-void exanet_call(void *f, int large, void *in, void *inout, int64_t count, MPI_Datatype type)
+void exanet_call(void *f, int form, void *in, void *inout, int64_t count, MPI_Datatype type)
 {
 #if MPI_VERSION >= 4
-	if (large) {
+	if (form == EXANET_LARGE_FUNCTION) {
 		MPI_Count n = count;
 		((MPI_User_function_c *)f)(in, inout, &n, &type);
 		return;
@@ -74,14 +74,18 @@ void exanet_call(void *f, int large, void *in, void *inout, int64_t count, MPI_D
 	while (count > 0) {
 		int n = count < (1 << 30) ? (int)count : 1 << 30;
 		MPI_Aint lb, extent;
-		((MPI_User_function *)f)(in, inout, &n, &type);
+		if (form == EXANET_FORTRAN_FUNCTION) {
+			MPI_Fint length = n, handle = PMPI_Type_c2f(type);
+			((void (*)(void *, void *, MPI_Fint *, MPI_Fint *))f)(in, inout, &length, &handle);
+		} else {
+			((MPI_User_function *)f)(in, inout, &n, &type);
+		}
 		if (!(count -= n))
 			break;
 		PMPI_Type_get_extent(type, &lb, &extent);
 		in = (char *)in + n * extent;
 		inout = (char *)inout + n * extent;
 	}
-	(void)large;
 }
 
 static int freed(MPI_Datatype type, int keyval, void *value, void *state)

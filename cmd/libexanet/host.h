@@ -24,12 +24,13 @@ struct exanet_op {
 extern const struct exanet_type *const exanet_types;
 extern const struct exanet_op *const exanet_ops;
 
-/* Calls a user function, of the MPI-4 form if large. */
-void exanet_call(void *f, int large, void *in, void *inout, int64_t count, MPI_Datatype type);
+/* Calls a user function of one of the forms in handles.h. */
+void exanet_call(void *f, int form, void *in, void *inout, int64_t count, MPI_Datatype type);
 
 /* Has exanet_freed called when the host frees a datatype. */
 void exanet_watch(MPI_Datatype type);
 void exanet_freed(MPI_Datatype type);
+
 /* The host's calls on requests of its own. Here, as everywhere in the Go part, a
    status that nobody wants is a null pointer. */
 int exanet_has_completed(MPI_Request r);

@@ -78,13 +78,13 @@ func (h *host) job(t *testing.T, n int, env []string, program ...string) outcome
 	return outcome{string(out), 0}
 }
 
-// library is the environment that preloads ours.
-func (h *host) library(t *testing.T) string {
+// library is the environment that preloads ours, and more behind it.
+func (h *host) library(t *testing.T, more ...string) string {
 	t.Helper()
 	path, err := filepath.Abs("../../bin/libexanet-" + h.name + ".so")
 	require.NoError(t, err)
 	require.FileExists(t, path, "make preload builds it")
-	return "LD_PRELOAD=" + path
+	return "LD_PRELOAD=" + strings.Join(append([]string{path}, more...), ":")
 }
 
 // compile builds a program of testdata.
@@ -93,10 +93,19 @@ func (h *host) compile(t *testing.T, name string) string {
 	sources, err := filepath.Glob(filepath.Join("testdata", name+".*"))
 	require.NoError(t, err)
 	require.Len(t, sources, 1)
-	source := sources[0]
-	compiler := map[string]string{".c": "mpicc.", ".cc": "mpicxx.", ".f90": "mpifort."}[filepath.Ext(source)]
-	program := filepath.Join(t.TempDir(), name)
-	out, err := exec.Command(compiler+h.name, "-O1", "-w", "-pthread", "-o", program, source).CombinedOutput()
+	return h.build(t, sources[0])
+}
+
+// build compiles a source file, in the language that its name tells.
+func (h *host) build(t *testing.T, source string, flags ...string) (program string) {
+	t.Helper()
+	kind := filepath.Ext(source)
+	compiler := map[string]string{".c": "mpicc.", ".cc": "mpicxx.", ".f90": "mpifort.", ".F90": "mpifort."}[kind]
+	if compiler == "mpifort." { // a buffer is of any type; Open MPI's wrapper leaves it to us
+		flags = append(flags, "-fallow-argument-mismatch")
+	}
+	program = filepath.Join(t.TempDir(), strings.TrimSuffix(filepath.Base(source), kind))
+	out, err := exec.Command(compiler+h.name, append(flags, "-O1", "-w", "-pthread", "-o", program, source)...).CombinedOutput()
 	require.NoError(t, err, string(out))
 	return program
 }

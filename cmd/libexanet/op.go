@@ -36,7 +36,7 @@ func init() {
 // userOp is an operator that the program has made.
 type userOp struct {
 	f       unsafe.Pointer
-	large   C.int // f is of the MPI-4 form
+	form    C.int // of f, as handles.h has them
 	commute bool
 	applied *applied
 }
@@ -72,13 +72,13 @@ var userOps struct {
 }
 
 //export exanet_Op_create
-func exanet_Op_create(f unsafe.Pointer, commute int32, op unsafe.Pointer, large int32) int64 {
+func exanet_Op_create(f unsafe.Pointer, commute int32, op unsafe.Pointer, form int32) int64 {
 	userOps.Lock()
 	defer userOps.Unlock()
 	if userOps.byHandle == nil {
 		userOps.byHandle = make(map[handle]userOp)
 	}
-	userOps.byHandle[*handleAt(op)] = userOp{f, C.int(large), commute != 0, new(applied)}
+	userOps.byHandle[*handleAt(op)] = userOp{f, C.int(form), commute != 0, new(applied)}
 	return 0
 }
 
@@ -116,7 +116,7 @@ func opOf(h, elements handle) (mpi.Op, error) {
 	}
 	return u.applied.op(elements, func() mpi.Op {
 		return mpi.NewOpFunc(func(in, inout unsafe.Pointer, n int, _ *datatype.Type) {
-			C.exanet_call(u.f, u.large, in, inout, C.int64_t(n), t)
+			C.exanet_call(u.f, u.form, in, inout, C.int64_t(n), t)
 		}, u.commute)
 	}), nil
 }

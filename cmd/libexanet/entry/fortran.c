@@ -184,11 +184,11 @@ static MPI_Fint first(void)
 	static MPI_Fint first = -1;
 	if (first < 0) {
 		static struct f_host wait = {"mpi_waitany_f08_", 0};
-		HOST(MPI_Isend, const void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *);
+		HOST(MPI_Ibarrier, MPI_Comm, MPI_Request *);
 		MPI_Request request;
 		MPI_Status status;
 		MPI_Fint n = 1, code;
-		host(0, 0, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_SELF, &request);
+		host(MPI_COMM_SELF, &request);
 		((void (*)(void *, void *, void *, void *, void *))f_find(&wait))(&n, &request, &first, &status, &code);
 	}
 	return first;
@@ -213,18 +213,18 @@ static void f_Init(struct f_host *host, void *ierror)
 	(void)host;
 	f_return(ierror, MPI_Init(0, 0));
 }
-F_ENTRIES(init, INIT, Init, (void *ierror), ierror)
+F_ENTRIES(mpi_init, MPI_INIT, Init, (void *ierror), ierror)
 
 static void f_Init_thread(struct f_host *host, void *required, void *provided, void *ierror)
 {
 	(void)host;
 	f_return(ierror, MPI_Init_thread(0, 0, *(MPI_Fint *)required, provided));
 }
-F_ENTRIES(init_thread, INIT_THREAD, Init_thread, (void *required, void *provided, void *ierror), required, provided, ierror)
+F_ENTRIES(mpi_init_thread, MPI_INIT_THREAD, Init_thread, (void *required, void *provided, void *ierror), required, provided, ierror)
 
 static void f_Finalize(struct f_host *host, void *ierror)
 {
 	(void)host;
 	f_return(ierror, MPI_Finalize());
 }
-F_ENTRIES(finalize, FINALIZE, Finalize, (void *ierror), ierror)
+F_ENTRIES(mpi_finalize, MPI_FINALIZE, Finalize, (void *ierror), ierror)

@@ -31,20 +31,16 @@ void *f_find(struct f_host *host);
 #ifdef OPEN_MPI
 #define F_ALIAS(symbol, of, params) void symbol params __attribute__((alias(of)));
 /* mpif.h and the module mpi, with any compiler's names; the module mpi_f08. */
-#define F_ENTRIES(lower, UPPER, Name, params, ...)                                               \
-	F_ENTRY(mpi_##lower##_, "pmpi_" #lower "_", Name, params, __VA_ARGS__)                   \
-	F_ALIAS(mpi_##lower, "mpi_" #lower "_", params)                                          \
-	F_ALIAS(mpi_##lower##__, "mpi_" #lower "_", params)                                      \
-	F_ALIAS(MPI_##UPPER, "mpi_" #lower "_", params)                                          \
-	F_ENTRY(mpi_##lower##_f08_, "mpi_" #lower "_f08_", Name, params, __VA_ARGS__)
-
-#define F_USERFUNCTION(large) 2
+#define F_ENTRIES(lower, UPPER, Name, params, ...)                    \
+	F_ENTRY(lower##_, "p" #lower "_", Name, params, __VA_ARGS__)  \
+	F_ALIAS(lower, #lower "_", params)                            \
+	F_ALIAS(lower##__, #lower "_", params)                        \
+	F_ALIAS(UPPER, #lower "_", params)                            \
+	F_ENTRY(lower##_f08_, #lower "_f08_", Name, params, __VA_ARGS__)
+#define F_USERFUNCTION(large) EXANET_FORTRAN_FUNCTION
 #else
-#define F_ENTRIES(lower, UPPER, Name, params, ...) \
-	F_ENTRY(mpi_##lower##_f08_, "mpi_" #lower "_f08_", Name, params, __VA_ARGS__)
-#define F_LARGE_ENTRY(lower, Name, params, ...) \
-	F_ENTRY(mpi_##lower##_f08_large_, "mpi_" #lower "_f08_large_", Name, params, __VA_ARGS__)
-
+#define F_ENTRIES(lower, UPPER, Name, params, ...) F_ENTRY(lower##_f08_, #lower "_f08_", Name, params, __VA_ARGS__)
+#define F_LARGE_ENTRY(lower, Name, params, ...) F_ENTRY(lower##_f08_large_, #lower "_f08_large_", Name, params, __VA_ARGS__)
 #define F_USERFUNCTION(large) large
 #endif
 

@@ -16,4 +16,8 @@ enum { EXANET_REQUEST = 1, EXANET_MESSAGE = 3, EXANET_SHIFT = 2, EXANET_FORTRAN 
 typedef int32_t exanet_handle;
 #endif
 
+/* Forms of user functions: as C has them before MPI-4, with large counts, and those
+   of Fortran where its handles are others than in C. */
+enum { EXANET_FUNCTION, EXANET_LARGE_FUNCTION, EXANET_FORTRAN_FUNCTION };
+
 #endif

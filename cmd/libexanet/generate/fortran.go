@@ -64,7 +64,7 @@ func (g *generator) fortran(e entry, fn function) {
 		fmt.Fprintf(g.w, "\tif (exanet_on)\n\t\texanet_note();\n\t%s(%s);\n", host, strings.Join(names, ", "))
 	}
 	fmt.Fprintln(g.w, "}")
-	lower := strings.ToLower(e.name)
+	lower := strings.ToLower(e.full())
 	if e.large == 1 {
 		fmt.Fprintf(g.w, "F_LARGE_ENTRY(%s, %s, (%s), %s)\n", lower, name, strings.Join(params, ", "), strings.Join(names, ", "))
 	} else {
@@ -123,7 +123,7 @@ func (g *generator) convert(e entry) {
 			after = append(after, "if (code == MPI_SUCCESS || code == MPI_ERR_IN_STATUS)\n\t\tf_indices(*(MPI_Fint *)outcount, indices)")
 		}
 	}
-	name := "MPI_" + e.name
+	name := e.full()
 	if e.large == 1 {
 		name += "_c"
 	}

@@ -226,9 +226,8 @@ func (fn *function) arrays() bool { return fn.uses("COUNTS", "DISPLS", "COUNTOUT
 
 // entry writes one entry point.
 func (g *generator) entry(e entry, fn function) {
-	name := "MPI_" + e.name
+	name := e.full()
 	if e.before != "" {
-		name = e.before + e.name
 		fmt.Fprintln(g.w, "#if MPI_VERSION < 4 && defined OPEN_MPI")
 		defer fmt.Fprintln(g.w, "#endif")
 	}
@@ -285,9 +284,15 @@ func (g *generator) entry(e entry, fn function) {
 		fmt.Fprintf(g.w, "\tint code = %s;\n\tif (exanet_on && code == MPI_SUCCESS)\n\t\t%s;\n\treturn code;\n", host, e.note())
 	}
 	fmt.Fprintln(g.w, "}")
-	if e.before == "" {
-		g.fortran(e, fn)
+	g.fortran(e, fn)
+}
+
+// full is the name in C, without what is behind the forms of MPI-4.
+func (e *entry) full() string {
+	if e.before != "" {
+		return e.before + e.name
 	}
+	return "MPI_" + e.name
 }
 
 // begins reports whether the call begins a request when it is made.
