@@ -21,6 +21,11 @@ func TestOptimisticRefusesWhatItCannotDo(t *testing.T) {
 		_, err := mpi.Recv(c, make([]byte, 1), mpi.AnySource, 0)
 		require.ErrorIs(t, err, mpi.ErrAssumption)
 		require.ErrorContains(t, err, "use ticket")
+		// The call that begins it says so: who waits may wait for more.
+		_, err = mpi.Irecv(c, make([]byte, 1), mpi.AnySource, 0)
+		require.ErrorIs(t, err, mpi.ErrAssumption)
+		_, err = mpi.RecvInit(c, make([]byte, 1), mpi.AnySource, 0)
+		require.ErrorIs(t, err, mpi.ErrAssumption)
 		_, err = c.Probe(0, 0)
 		require.ErrorIs(t, err, mpi.ErrAssumption)
 		_, _, err = c.Iprobe(0, 0)
