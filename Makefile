@@ -7,7 +7,7 @@ RACE_FLAGS ?= -race -short
 # What has no goroutines, but for the explorer's, which tests of cmd/exanet run.
 SERIAL = coll|datatype|group|topo|chart|optimistic|preload|variants(/.*)?|internal/(ldso|randtype)(/.*)?
 
-.PHONY: all build preload test test-fast test-race test-tags test-real test-arm64 vet deps bench clean
+.PHONY: all build preload test test-fast test-most test-random test-race test-tags test-real test-arm64 vet deps bench clean
 
 all: build
 
@@ -16,12 +16,18 @@ build:
 
 test: deps vet test-fast test-race test-tags
 
+# Many tests wait more than they compute: packages beside each other fill the gaps.
 test-fast:
+	$(MAKE) -j2 --output-sync=target test-most test-random
+
+test-most:
 	$(GO) test -timeout 20m $$($(GO) list ./... | grep -v /internal/randprog)
-	$(GO) test -timeout 20m -v ./internal/randprog # -v shows how often each event of the protocols occurred
+
+test-random: # -v shows how often each event of the protocols occurred
+	$(GO) test -timeout 20m -v ./internal/randprog
 
 test-race:
-	CGO_ENABLED=1 $(GO) test -timeout 20m $(RACE_FLAGS) $$($(GO) list ./... | grep -vE '/exanet/($(SERIAL))$$')
+	CGO_ENABLED=1 $(GO) test -timeout 20m -p 4 $(RACE_FLAGS) $$($(GO) list ./... | grep -vE '/exanet/($(SERIAL))$$')
 
 # Builds with one protocol and device pinned (docs/performance.md).
 test-tags:
