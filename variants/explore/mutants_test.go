@@ -78,7 +78,7 @@ func TestMutants(t *testing.T) {
 		for _, protocol := range strings.Split(m.protocols, ",") {
 			t.Run(protocol+"/"+m.name, func(t *testing.T) {
 				t.Parallel()
-				cmd := exec.Command(binary, "-test.run", "^TestHunt$", "-test.v", "-test.timeout", "120s", "-test.cpu", "1")
+				cmd := exec.Command(binary, "-test.run", "^TestHunt$", "-test.v", "-test.timeout", "15m", "-test.cpu", "1")
 				cmd.Env = append(os.Environ(), huntVariable+"="+protocol, fmt.Sprintf("%s=%d", mutantVariable, m.number))
 				begun := time.Now()
 				out, err := cmd.CombinedOutput()
