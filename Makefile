@@ -85,7 +85,8 @@ endif
 
 preload-%:
 	mkdir -p $(BIN)
-	$(GO) run ./$(PRELOAD)/generate $(PRELOAD)/functions.txt >$(BIN)/entries-$*.c
+	$(CC) $(host_flags) -E -include mpi.h -x c /dev/null >$(BIN)/mpi-$*.i
+	$(GO) run ./$(PRELOAD)/generate $(PRELOAD)/functions.txt $(BIN)/mpi-$*.i >$(BIN)/entries-$*.c
 	$(CC) $(host_flags) -Wextra -fexceptions -fPIC -shared -Wl,-z,defs -I$(PRELOAD)/entry \
 		-DEXANET_HOST_LIBRARY='"$($*_library)"' -DEXANET_GO_PART='"libexanet-$*-go.so"' \
 		-o $(BIN)/libexanet-$*.so $(PRELOAD)/entry/*.c $(BIN)/entries-$*.c -ldl

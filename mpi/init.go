@@ -46,6 +46,7 @@ type settings struct {
 
 	recycling bool
 	outside   outside
+	passed    map[string]uint64
 
 	collectives string // algorithms that are forced
 	algorithms  *coll.Selection

@@ -16,6 +16,7 @@ import (
 // directory.
 type callStats struct {
 	dir, variant string
+	passed       map[string]uint64
 	cycles       uint64 // of the collector before
 
 	mu    sync.Mutex
@@ -46,14 +47,24 @@ type Stats struct {
 	// CollectorCycles is how often the garbage collector of this process, which may
 	// have several ranks, has run since Init.
 	CollectorCycles uint64 `json:"collector_cycles"`
+	// Passed counts the calls that were left to another MPI, see WithPassed.
+	Passed map[string]uint64 `json:"passed,omitempty"`
 }
 
-func newCallStats(variant string) *callStats {
+// WithPassed has the map, as it is at Finalize, in the statistics of EXANET_STATS.
+func WithPassed(calls map[string]uint64) Option {
+	return func(s *settings) error {
+		s.passed = calls
+		return nil
+	}
+}
+
+func newCallStats(variant string, passed map[string]uint64) *callStats {
 	dir := os.Getenv(envStats)
 	if dir == "" {
 		return nil
 	}
-	return &callStats{dir: dir, variant: variant, cycles: collectorCycles(), calls: make(map[string]*CallStats)}
+	return &callStats{dir: dir, variant: variant, passed: passed, cycles: collectorCycles(), calls: make(map[string]*CallStats)}
 }
 
 func collectorCycles() uint64 {
@@ -86,7 +97,7 @@ func (k *rank) writeStats() error {
 	out := Stats{
 		Rank: k.fab.Rank(), Size: k.fab.Size(), Variant: s.variant,
 		Control: controlMap(n), Writes: n.Writes, Receives: n.Receives, FastReceives: n.FastReceives,
-		Calls: s.calls, Counters: counterMap(n), CollectorCycles: collectorCycles() - s.cycles,
+		Calls: s.calls, Counters: counterMap(n), CollectorCycles: collectorCycles() - s.cycles, Passed: s.passed,
 	}
 	b, err := json.MarshalIndent(out, "", "  ")
 	if err != nil {

@@ -148,7 +148,7 @@ func (b *starting) visit(name []byte) (w *mpi.Comm, all bool, err error) {
 }
 
 func (b *starting) join(segment *os.File) (*mpi.Comm, error) {
-	return mpi.Init(mpi.WithOutside(&hostBusy.n, func() { C.exanet_poll() }), mpi.WithJob(segment, b.rank), mpi.WithThreadLevel(b.level), mpi.WithRecycling())
+	return mpi.Init(mpi.WithOutside(&hostBusy.n, func() { C.exanet_poll() }), mpi.WithJob(segment, b.rank), mpi.WithThreadLevel(b.level), mpi.WithRecycling(), mpi.WithPassed(passed))
 }
 
 // excuseTag is that of the message of a rank that cannot come to the table. While

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"os"
 	"os/exec"
@@ -12,6 +13,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/exanet-mpi/exanet/mpi"
 )
 
 // ranks runs a job whose parts mpirun is told itself, separated by ":".
@@ -120,5 +123,24 @@ func TestProgress(t *testing.T) {
 		asked := h.job(t, 2, []string{lib}, program, file, "asks")
 		assert.Contains(t, asked.out, "a late window: slept")
 		assert.NotContains(t, asked.out, "polled")
+	})
+}
+
+// EXANET_STATS tells of calls that were left to the host, whether they are
+// intercepted or not.
+func TestPassed(t *testing.T) {
+	eachHost(t, func(t *testing.T, h *host) {
+		dir, program := t.TempDir(), h.compile(t, "onesided")
+		ours := h.job(t, 2, []string{h.library(t), "EXANET_STATS=" + dir}, program)
+		require.Zero(t, ours.code, ours.out)
+		text, err := os.ReadFile(filepath.Join(dir, "rank-1.json"))
+		require.NoError(t, err)
+		var stats mpi.Stats
+		require.NoError(t, json.Unmarshal(text, &stats))
+		assert.EqualValues(t, 1, stats.Passed["MPI_Win_free"])
+		assert.EqualValues(t, 1, stats.Passed["MPI_Put"])
+		assert.EqualValues(t, 1, stats.Passed["MPI_Accumulate"])
+		assert.NotContains(t, stats.Passed, "MPI_Barrier")
+		assert.NotContains(t, stats.Passed, "MPI_Send")
 	})
 }

@@ -16,7 +16,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
-int exanet_live;
+int exanet_live, exanet_counting;
 int64_t (*exanet_adopt)(exanet_handle, void *, int32_t);
 void (*exanet_note)(void);
 void (*exanet_made_comm)(void *);
@@ -27,6 +27,7 @@ void (*exanet_hello)(void);
 static void (*show)(int32_t level, void *card);
 static int32_t (*start)(void *cards);
 static int64_t (*finalize)(void);
+static void (*counted)(const char *, uint64_t);
 static exanet_handle (*whose)(int32_t number);
 
 /* symbol finds what the host MPI defines. */
@@ -115,6 +116,7 @@ static int load(void)
 	show = (void (*)(int32_t, void *))dlsym(lib, "exanet_card");
 	start = (int32_t (*)(void *))dlsym(lib, "exanet_start");
 	finalize = (int64_t (*)(void))dlsym(lib, "exanet_finalize");
+	counted = (void (*)(const char *, uint64_t))dlsym(lib, "exanet_counted");
 	whose = (exanet_handle (*)(int32_t))dlsym(lib, "exanet_whose");
 	exanet_adopt = (int64_t (*)(exanet_handle, void *, int32_t))dlsym(lib, "exanet_adopt");
 	exanet_note = (void (*)(void))dlsym(lib, "exanet_note");
@@ -122,7 +124,7 @@ static int load(void)
 	exanet_made_request = (void (*)(void *))dlsym(lib, "exanet_made_request");
 	exanet_windows = (void (*)(int32_t))dlsym(lib, "exanet_windows");
 	exanet_hello = (void (*)(void))dlsym(lib, "exanet_hello");
-	return show && start && finalize && whose && exanet_adopt && exanet_note && exanet_made_comm && exanet_made_request && exanet_windows && exanet_hello;
+	return show && start && finalize && counted && whose && exanet_adopt && exanet_note && exanet_made_comm && exanet_made_request && exanet_windows && exanet_hello;
 }
 
 /* Every rank shows a card to all, even if it has no Go part or shall not use it, so
@@ -165,6 +167,7 @@ static void initialised(int level)
 			speak(all, n);
 		else if (mine[0] != DISABLED)
 			exanet_live = start(all);
+		exanet_counting = exanet_live && getenv("EXANET_STATS");
 	}
 	free(all);
 }
@@ -191,6 +194,10 @@ int MPI_Finalize(void)
 {
 	HOST(MPI_Finalize, void);
 	if (exanet_on) {
+		exanet_counting = 0;
+		for (int i = 0; exanet_names[i]; i++)
+			if (exanet_passed[i])
+				counted(exanet_names[i], exanet_passed[i]);
 		int64_t r = finalize();
 		exanet_live = 0;
 		if (r)

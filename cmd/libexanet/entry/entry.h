@@ -78,6 +78,17 @@ extern void (*exanet_made_request)(void *request);
 extern void (*exanet_windows)(int32_t n);
 extern void (*exanet_note)(void);
 
+/* How often each function of exanet_names has been passed through to the host, if
+   exanet_counting says that somebody wants to know (EXANET_STATS). */
+extern int exanet_counting;
+extern const char *const exanet_names[];
+extern uint64_t exanet_passed[];
+#define EXANET_PASSED(i)                                                              \
+	do                                                                            \
+		if (__builtin_expect(exanet_counting, 0))                             \
+			__atomic_fetch_add(&exanet_passed[i], 1, __ATOMIC_RELAXED);   \
+	while (0)
+
 /* The host MPI's function of a name that begins with MPI. */
 void *exanet_host(const char *name);
 

@@ -1,6 +1,6 @@
 // Command generate writes the entry points of the preload library, in C, for the
-// functions of a list: generate functions.txt >entries.c. Those of Fortran are in
-// the same file.
+// functions of a list: generate functions.txt mpi.i >entries.c. Those of Fortran are
+// in the same file, and those of the functions that mpi.i declares beside them.
 //
 // An entry point calls ours, which is in Go and returns PASS for what concerns
 // the host MPI, or else a code and the communicator whose error handler is to be
@@ -18,8 +18,8 @@ import (
 )
 
 func main() {
-	if len(os.Args) != 2 {
-		fail(fmt.Errorf("give the list of functions"))
+	if len(os.Args) != 3 {
+		fail(fmt.Errorf("give the list of functions, and mpi.h as the preprocessor leaves it"))
 	}
 	f, err := os.Open(os.Args[1])
 	if err != nil {
@@ -40,7 +40,11 @@ func main() {
 			fail(fmt.Errorf("%q: %w", line, err))
 		}
 	}
+	if err := g.others(os.Args[2]); err != nil {
+		fail(err)
+	}
 	g.table()
+	g.counts()
 	if err := g.w.Flush(); err != nil {
 		fail(err)
 	}
@@ -138,8 +142,10 @@ func (fn *function) uses(types ...string) bool {
 
 // generator writes entry points and collects what is ours.
 type generator struct {
-	w    *bufio.Writer
-	ours []string
+	w       *bufio.Writer
+	ours    []string
+	emitted []string // functions that have entry points
+	counted []string // functions whose calls are counted when they are passed through
 }
 
 // entry is one function of MPI.
@@ -265,11 +271,13 @@ func (g *generator) entry(e entry, fn function) {
 		fmt.Fprintln(g.w, "#if MPI_VERSION >= 4")
 		defer fmt.Fprintln(g.w, "#endif")
 	}
+	g.emitted = append(g.emitted, name)
 	fmt.Fprintf(g.w, "\nint %s(%s)\n{\n\tHOST(%s, %s);\n", name, strings.Join(decl, ", "), name, strings.Join(decl, ", "))
 	host, ours := "host("+strings.Join(names, ", ")+")", e.ours+"("+strings.Join(args, ", ")+")"
 	switch e.kind {
 	case "call":
 		fmt.Fprintf(g.w, "\tif (exanet_on) {\n\t\tint64_t r = %s;\n\t\tif (r != EXANET_PASS)\n\t\t\treturn r ? exanet_failed(r) : MPI_SUCCESS;\n", ours)
+		fmt.Fprintf(g.w, "\t\t%s\n", g.passes(name))
 		if e.begins() {
 			fmt.Fprintf(g.w, "\t\tint code = %s;\n\t\tif (code == MPI_SUCCESS)\n\t\t\texanet_made_request(request);\n\t\treturn code;\n", host)
 		}
@@ -281,6 +289,7 @@ func (g *generator) entry(e entry, fn function) {
 	case "comm":
 		fmt.Fprintf(g.w, "\tint code = %s;\n\tif (exanet_on && code == MPI_SUCCESS) {\n\t\tint64_t r = exanet_adopt((exanet_handle)comm, newcomm, %s);\n\t\tif (r && r != EXANET_PASS)\n\t\t\treturn exanet_failed(r);\n\t}\n\treturn code;\n", host, e.tag("tag"))
 	case "note", "gone":
+		fmt.Fprintf(g.w, "\t%s\n", g.passes(name))
 		fmt.Fprintf(g.w, "\tint code = %s;\n\tif (exanet_on && code == MPI_SUCCESS)\n\t\t%s;\n\treturn code;\n", host, e.note())
 	}
 	fmt.Fprintln(g.w, "}")

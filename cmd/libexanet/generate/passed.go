@@ -1,0 +1,70 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Functions that are not in the list are the host's alone. They have entry points
+// for one thing: to be counted, if EXANET_STATS asks for that. mpi.h, as the
+// preprocessor leaves it, says which there are.
+
+var (
+	attribute = regexp.MustCompile(`__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)`)
+	prototype = regexp.MustCompile(`\bint\s+MPI_(\w+)\s*\(([^()]*)\)\s*;`)
+	parameter = regexp.MustCompile(`^(.*[\s*])(\w+)((?:\[\d*\])*)$`)
+)
+
+// others writes the entry points of the functions that mpi.h declares beside those
+// of the list. Others in this library may define some: these are weak.
+func (g *generator) others(header string) error {
+	text, err := os.ReadFile(header)
+	if err != nil {
+		return err
+	}
+	for _, m := range prototype.FindAllStringSubmatch(attribute.ReplaceAllString(string(text), ""), -1) {
+		name, list := m[1], strings.Join(strings.Fields(m[2]), " ")
+		if !strings.Contains(string(text), "PMPI_"+name) || slices.Contains(g.emitted, "MPI_"+name) {
+			continue
+		}
+		var names []string
+		known := true
+		if list != "void" {
+			for _, p := range strings.Split(list, ",") {
+				part := parameter.FindStringSubmatch(strings.TrimSpace(p))
+				if part == nil {
+					known = false // has no name, or is an ellipsis
+					break
+				}
+				names = append(names, part[2])
+			}
+		}
+		if known {
+			fmt.Fprintf(g.w, "\n__attribute__((weak)) int MPI_%s(%s)\n{\n\tHOST(MPI_%s, %s);\n\t%s\n\treturn host(%s);\n}\n",
+				name, list, name, list, g.passes("MPI_"+name), strings.Join(names, ", "))
+		}
+	}
+	return nil
+}
+
+// passes is the statement that counts a call which is passed through.
+func (g *generator) passes(name string) string {
+	at := slices.Index(g.counted, name)
+	if at < 0 {
+		at = len(g.counted)
+		g.counted = append(g.counted, name)
+	}
+	return fmt.Sprintf("EXANET_PASSED(%d);", at)
+}
+
+// counts writes the counters and their names.
+func (g *generator) counts() {
+	fmt.Fprintln(g.w, "\nconst char *const exanet_names[] = {")
+	for _, n := range g.counted {
+		fmt.Fprintf(g.w, "\t\"%s\",\n", n)
+	}
+	fmt.Fprintf(g.w, "\t0\n};\nuint64_t exanet_passed[%d];\n", len(g.counted)+1)
+}
