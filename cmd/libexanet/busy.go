@@ -108,10 +108,3 @@ func exanet_windows(n int32) {
 }
 
 var windows atomic.Int64
-
-// exanet_note is called for what we do not see the end of.
-//
-//export exanet_note
-func exanet_note() { noted.Do(func() { hostBusy.count(1) }) }
-
-var noted sync.Once

@@ -18,7 +18,6 @@
 
 int exanet_live, exanet_counting;
 int64_t (*exanet_adopt)(exanet_handle, void *, int32_t);
-void (*exanet_note)(void);
 void (*exanet_made_comm)(void *);
 void (*exanet_made_request)(void *);
 void (*exanet_windows)(int32_t);
@@ -119,12 +118,11 @@ static int load(void)
 	counted = (void (*)(const char *, uint64_t))dlsym(lib, "exanet_counted");
 	whose = (exanet_handle (*)(int32_t))dlsym(lib, "exanet_whose");
 	exanet_adopt = (int64_t (*)(exanet_handle, void *, int32_t))dlsym(lib, "exanet_adopt");
-	exanet_note = (void (*)(void))dlsym(lib, "exanet_note");
 	exanet_made_comm = (void (*)(void *))dlsym(lib, "exanet_made_comm");
 	exanet_made_request = (void (*)(void *))dlsym(lib, "exanet_made_request");
 	exanet_windows = (void (*)(int32_t))dlsym(lib, "exanet_windows");
 	exanet_hello = (void (*)(void))dlsym(lib, "exanet_hello");
-	return show && start && finalize && counted && whose && exanet_adopt && exanet_note && exanet_made_comm && exanet_made_request && exanet_windows && exanet_hello;
+	return show && start && finalize && counted && whose && exanet_adopt && exanet_made_comm && exanet_made_request && exanet_windows && exanet_hello;
 }
 
 /* Every rank shows a card to all, even if it has no Go part or shall not use it, so

@@ -72,11 +72,10 @@ extern int64_t (*exanet_adopt)(exanet_handle comm, void *newcomm, int32_t tag);
 
 /* The host has made something for which it must make progress while we wait: a
    communicator that is not ours, a request that is under way, a window, which has
-   gone if it is -1. exanet_note is for what is not counted, and stays. */
+   gone if it is -1. */
 extern void (*exanet_made_comm)(void *comm);
 extern void (*exanet_made_request)(void *request);
 extern void (*exanet_windows)(int32_t n);
-extern void (*exanet_note)(void);
 
 /* How often each function of exanet_names has been passed through to the host, if
    exanet_counting says that somebody wants to know (EXANET_STATS). */

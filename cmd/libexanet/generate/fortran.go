@@ -53,15 +53,15 @@ func (g *generator) fortran(e entry, fn function) {
 	case "call", "before":
 		fmt.Fprintf(g.w, "\tif (!exanet_on) {\n\t\t%s(%s);\n\t\treturn;\n\t}\n", host, strings.Join(names, ", "))
 		g.convert(e)
-	case "after", "comm":
+	case "after", "comm", "note", "gone":
 		fmt.Fprintf(g.w, "\tMPI_Fint code = MPI_SUCCESS;\n")
 		with := slices.Clone(names)
 		with[len(e.params)] = "&code"
 		fmt.Fprintf(g.w, "\t%s(%s);\n\tif (exanet_on && code == MPI_SUCCESS) {\n", host, strings.Join(with, ", "))
 		g.beside(e, fn)
-		fmt.Fprintf(g.w, "\t\tif (r && r != EXANET_PASS)\n\t\t\tcode = exanet_failed(r);\n\t}\n\tf_return(ierror, code);\n")
-	case "note", "gone": // not counted: see exanet_note
-		fmt.Fprintf(g.w, "\tif (exanet_on)\n\t\texanet_note();\n\t%s(%s);\n", host, strings.Join(names, ", "))
+		fmt.Fprintf(g.w, "\t}\n\tf_return(ierror, code);\n")
+	default:
+		panic("no Fortran for the kind " + e.kind)
 	}
 	fmt.Fprintln(g.w, "}")
 	lower := strings.ToLower(e.full())
@@ -147,8 +147,14 @@ func (e *entry) blocks(p param) string {
 
 // beside writes the call of ours behind that of the host's wrapper.
 func (g *generator) beside(e entry, fn function) {
-	if e.kind == "comm" {
-		fmt.Fprintf(g.w, "\t\tMPI_Comm newcomm_c = f_comm(newcomm);\n\t\tint64_t r = exanet_adopt((exanet_handle)f_comm(comm), &newcomm_c, %s);\n", e.tag("*(MPI_Fint *)tag"))
+	const failed = "\t\tif (r && r != EXANET_PASS)\n\t\t\tcode = exanet_failed(r);\n"
+	switch e.kind {
+	case "comm":
+		fmt.Fprintf(g.w, "\t\tMPI_Comm newcomm_c = f_comm(newcomm);\n\t\tint64_t r = exanet_adopt((exanet_handle)f_comm(comm), &newcomm_c, %s);\n"+failed, e.tag("*(MPI_Fint *)tag"))
+		return
+	case "note", "gone":
+		made := strings.NewReplacer("(newcomm)", "(&(MPI_Comm){f_comm(newcomm)})", "(request)", "(&(MPI_Request){f_request(request)})")
+		fmt.Fprintf(g.w, "\t\t%s;\n", made.Replace(e.note()))
 		return
 	}
 	var args []string
@@ -166,5 +172,5 @@ func (g *generator) beside(e entry, fn function) {
 	if fn.uses("USERFUNCTION") {
 		args = append(args, fmt.Sprintf("F_USERFUNCTION(%d)", e.large))
 	}
-	fmt.Fprintf(g.w, "\t\tint64_t r = exanet_%s(%s);\n", fn.name, strings.Join(args, ", "))
+	fmt.Fprintf(g.w, "\t\tint64_t r = exanet_%s(%s);\n"+failed, fn.name, strings.Join(args, ", "))
 }
