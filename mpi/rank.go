@@ -29,6 +29,7 @@ type rank struct {
 	followers int       // others that wait
 	cond      sync.Cond // on mu, for followers
 	armed     bool      // the background bell is up
+	called    bool      // the background was woken while somebody led
 	stuck     bool      // what Busy tells of waits for room at peers that ring; see leave
 	closed    bool
 	ended     atomic.Bool // Finalize has returned: calls are errors
@@ -176,6 +177,9 @@ func (k *rank) waitUntil(done func() bool) {
 		}
 		k.lead(done)
 		k.leader = false
+		for k.called { // perhaps for a message that has come since the last poll
+			k.called = k.poll()
+		}
 		k.stuck = false // a ring that told of room may have been for us alone
 		if k.followers > 0 {
 			k.cond.Broadcast()
@@ -323,6 +327,7 @@ func (k *rank) background(mark uint32) {
 				break
 			}
 		}
+		k.called = k.leader
 		closed := k.closed
 		k.mu.Unlock()
 		if closed {

@@ -48,7 +48,6 @@ func (g *generator) oddCall(r int, c *comm) {
 			"E(MPI_Iprobe(MPI_PROC_NULL, 3, %[1]s, &flag, &s)); say(\"%%d\\n\", flag);",
 			"MPI_Message m; E(MPI_Mprobe(MPI_PROC_NULL, 3, %[1]s, &m, &s)); say(\"%%d\\n\", m == MPI_MESSAGE_NO_PROC); E(MPI_Mrecv(&v, 1, MPI_INT, &m, &s));",
 			"E(MPI_Sendrecv(&v, 1, MPI_INT, MPI_PROC_NULL, 3, &v, 1, MPI_INT, MPI_PROC_NULL, 4, %[1]s, &s));",
-			"E(MPI_Sendrecv_replace(&v, 1, MPI_INT, MPI_PROC_NULL, 3, MPI_PROC_NULL, 4, %[1]s, &s));",
 		), name)
 		g.emit(r, "%s }", empty)
 	case 3:
