@@ -272,7 +272,7 @@ func (g *generator) hold(r int, o *operation, q request) {
 func (g *generator) irecv(r int, o *operation) {
 	args, after := g.data(r, o)
 	q := request{ids: []int{o.id}, say: o.settled()}
-	if g.oneIn(8) {
+	if g.oneIn(8) && !o.truncated { // Open MPI 4.1.4 frees a persistent request that fails
 		g.emit(r, "E(MPI_Recv_init(%s, %s, &x[%d].r));", args, g.where(o), o.id)
 		g.emit(r, "%s", after)
 		g.emit(r, "E(MPI_Startall(1, &x[%d].r));", o.id)

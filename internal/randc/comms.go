@@ -19,7 +19,7 @@ type comm struct {
 type topology struct {
 	sources, dests [][]int
 	short          bool // a periodic dimension of 1 or 2
-	multiple       bool // several edges from one rank to another
+	multiple       bool // several edges from one rank to another, or none to or from a rank
 }
 
 func (c *comm) has(rank int) bool {
@@ -227,7 +227,10 @@ func (g *generator) graph(of *comm, distributed bool) *comm {
 	}
 	for _, list := range top.dests {
 		list = slices.Sorted(slices.Values(list))
-		top.multiple = top.multiple || len(slices.Compact(list)) < len(list)
+		top.multiple = top.multiple || len(list) == 0 || len(slices.Compact(list)) < len(list)
+	}
+	for _, list := range top.sources {
+		top.multiple = top.multiple || len(list) == 0
 	}
 	n := &comm{members: slices.Clone(of.members), topology: top}
 	if distributed {

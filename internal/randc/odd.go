@@ -45,9 +45,7 @@ func (g *generator) oddCall(r int, c *comm) {
 			"E(MPI_Recv(&v, 1, MPI_INT, MPI_PROC_NULL, 3, %[1]s, &s));",
 			"E(MPI_Send(&v, 1, MPI_INT, MPI_PROC_NULL, 3, %[1]s)); MPI_Request q = MPI_REQUEST_NULL; E(MPI_Wait(&q, &s));",
 			"MPI_Request q; E(MPI_Irecv(&v, 1, MPI_INT, MPI_PROC_NULL, MPI_ANY_TAG, %[1]s, &q)); E(MPI_Wait(&q, &s));",
-			"E(MPI_Iprobe(MPI_PROC_NULL, 3, %[1]s, &flag, &s)); say(\"%%d\\n\", flag);",
 			"MPI_Message m; E(MPI_Mprobe(MPI_PROC_NULL, 3, %[1]s, &m, &s)); say(\"%%d\\n\", m == MPI_MESSAGE_NO_PROC); E(MPI_Mrecv(&v, 1, MPI_INT, &m, &s));",
-			"E(MPI_Sendrecv(&v, 1, MPI_INT, MPI_PROC_NULL, 3, &v, 1, MPI_INT, MPI_PROC_NULL, 4, %[1]s, &s));",
 		), name)
 		g.emit(r, "%s }", empty)
 	case 3:

@@ -1,0 +1,80 @@
+//go:build real
+
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/exanet-mpi/exanet/internal/randc"
+)
+
+var (
+	programs  = flag.Int("programs", 100, "random programs to run")
+	firstSeed = flag.Uint64("seed", 0, "the seed of the first of them; the others follow")
+)
+
+// randomProgram is one that has been compiled.
+type randomProgram struct {
+	seed  uint64
+	host  *host
+	ranks int
+	path  string
+	err   error
+}
+
+// Random programs see the same, with one host and the other in turn. A line of
+// EXANET_RANDC_KEEP in the environment is a directory where they are kept.
+func TestRandomPrograms(t *testing.T) {
+	dir := t.TempDir()
+	if keep := os.Getenv("EXANET_RANDC_KEEP"); keep != "" {
+		dir = keep
+	}
+	// The next is compiled while one runs.
+	ready := make(chan randomProgram)
+	go func() {
+		defer close(ready)
+		for i := range uint64(*programs) {
+			select {
+			case ready <- build(dir, *firstSeed+i):
+			case <-t.Context().Done():
+				return
+			}
+		}
+	}()
+	for p := range ready {
+		t.Run(fmt.Sprintf("%d %s", p.seed, p.host.name), func(t *testing.T) {
+			require.NoError(t, p.err)
+			alone := p.host.job(t, p.ranks, nil, p.path)
+			require.Zero(t, alone.code, "under the host MPI alone: %.2000s", alone.out)
+			assert.NotContains(t, alone.out, "\nt[", "the generator knows the types")
+			// The argument says that persistent collectives work.
+			ours := p.host.job(t, p.ranks, []string{p.host.library(t)}, p.path, "persistent")
+			same(t, alone, ours, fmt.Sprintf("seed %d, %d ranks", p.seed, p.ranks))
+		})
+		if os.Getenv("EXANET_RANDC_KEEP") == "" {
+			os.Remove(p.path)
+		}
+	}
+}
+
+func build(dir string, seed uint64) randomProgram {
+	p := randomProgram{seed: seed, host: hosts[seed%uint64(len(hosts))], path: filepath.Join(dir, fmt.Sprint("random", seed))}
+	var text string
+	p.ranks, text = randc.Program(seed)
+	if p.err = os.WriteFile(p.path+".c", []byte(text), 0o644); p.err != nil {
+		return p
+	}
+	if out, err := exec.Command("mpicc."+p.host.name, "-O0", "-w", "-pthread", "-o", p.path, p.path+".c").CombinedOutput(); err != nil {
+		p.err = fmt.Errorf("%w: %s", err, strings.TrimSpace(string(out)))
+	}
+	return p
+}
