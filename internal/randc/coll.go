@@ -471,7 +471,7 @@ func (g *generator) neighbours() {
 	c := pick(g, with...)
 	size := len(c.members)
 	u := g.IntN(len(g.units))
-	alltoall := g.oneIn(2) && !c.topology.multiple     // MPICH 4.0.2 exchanges the blocks, Open MPI 4.1.4 mistakes the counts
+	alltoall := g.oneIn(2) && !c.topology.multiple     // MPICH 4.0.2 exchanges the blocks
 	v := g.oneIn(2) && !(alltoall && c.topology.short) // the same
 	n := equal(size, g.fitting(u, g.size()/4))
 	if v {

@@ -39,12 +39,15 @@ func (g *generator) oddCall(r int, c *comm) {
 			"{ MPI_Status s; E(MPI_Probe(%[2]d, 3, %[1]s, &s)); }",
 		), name, n+g.IntN(3), id)
 		g.emit(r, "}")
-	case 2:
+	case 2: // but Irecv, of which MPICH 4.0.2 says source 0 and tag 0
 		g.emit(r, "{ int v = 1, flag; MPI_Status s; (void)flag;")
 		g.emit(r, pick(g,
 			"E(MPI_Recv(&v, 1, MPI_INT, MPI_PROC_NULL, 3, %[1]s, &s));",
 			"E(MPI_Send(&v, 1, MPI_INT, MPI_PROC_NULL, 3, %[1]s)); MPI_Request q = MPI_REQUEST_NULL; E(MPI_Wait(&q, &s));",
-			"MPI_Request q; E(MPI_Irecv(&v, 1, MPI_INT, MPI_PROC_NULL, MPI_ANY_TAG, %[1]s, &q)); E(MPI_Wait(&q, &s));",
+			"E(MPI_Probe(MPI_PROC_NULL, 3, %[1]s, &s));",
+			"E(MPI_Iprobe(MPI_PROC_NULL, 3, %[1]s, &flag, &s)); say(\"%%d\\n\", flag);",
+			"E(MPI_Sendrecv(&v, 1, MPI_INT, MPI_PROC_NULL, 3, &v, 1, MPI_INT, MPI_PROC_NULL, 4, %[1]s, &s));",
+			"E(MPI_Sendrecv_replace(&v, 1, MPI_INT, MPI_PROC_NULL, 3, MPI_PROC_NULL, 4, %[1]s, &s));",
 			"MPI_Message m; E(MPI_Mprobe(MPI_PROC_NULL, 3, %[1]s, &m, &s)); say(\"%%d\\n\", m == MPI_MESSAGE_NO_PROC); E(MPI_Mrecv(&v, 1, MPI_INT, &m, &s));",
 		), name)
 		g.emit(r, "%s }", empty)
