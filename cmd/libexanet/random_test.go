@@ -44,7 +44,7 @@ func TestRandomPrograms(t *testing.T) {
 		defer close(ready)
 		for i := range uint64(*programs) {
 			select {
-			case ready <- build(dir, *firstSeed+i):
+			case ready <- generated(dir, *firstSeed+i):
 			case <-t.Context().Done():
 				return
 			}
@@ -66,7 +66,7 @@ func TestRandomPrograms(t *testing.T) {
 	}
 }
 
-func build(dir string, seed uint64) randomProgram {
+func generated(dir string, seed uint64) randomProgram {
 	p := randomProgram{seed: seed, host: hosts[seed%uint64(len(hosts))], path: filepath.Join(dir, fmt.Sprint("random", seed))}
 	var text string
 	p.ranks, text = randc.Program(seed)

@@ -150,7 +150,7 @@ func result(comm handle, err error) int64 {
 // program has freed that, as it may while requests are under way, the host does not
 // know it any more: MPI_COMM_WORLD stands in.
 func failed(comm handle, code C.int) int64 {
-	if (*communicators.byHandle.Load())[comm] == nil {
+	if communicators.index.Load().get(comm) == nil {
 		comm = worldHandle
 	}
 	return int64(failures.put(comm))<<32 | int64(code)
