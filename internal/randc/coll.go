@@ -471,8 +471,8 @@ func (g *generator) neighbours() {
 	c := pick(g, with...)
 	size := len(c.members)
 	u := g.IntN(len(g.units))
-	alltoall := g.oneIn(2) && !c.topology.multiple     // MPICH 4.0.2 exchanges the blocks
-	v := g.oneIn(2) && !(alltoall && c.topology.short) // the same
+	alltoall := g.oneIn(2) && !c.topology.multiple && !c.topology.short // the hosts exchange the blocks
+	v := g.oneIn(2)
 	n := equal(size, g.fitting(u, g.size()/4))
 	if v {
 		for i := range n {
