@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"unsafe"
 
 	"github.com/exanet-mpi/exanet/cmd/libexanet/meet"
@@ -148,7 +149,7 @@ func (b *starting) visit(name []byte) (w *mpi.Comm, all bool, err error) {
 }
 
 func (b *starting) join(segment *os.File) (*mpi.Comm, error) {
-	return mpi.Init(mpi.WithOutside(&hostBusy.n, func() { C.exanet_poll() }), mpi.WithJob(segment, b.rank), mpi.WithThreadLevel(b.level), mpi.WithRecycling(), mpi.WithPassed(passed))
+	return mpi.Init(mpi.WithOutside(&hostBusy.n, poll), mpi.WithJob(segment, b.rank), mpi.WithThreadLevel(b.level), mpi.WithRecycling(), mpi.WithPassed(passed))
 }
 
 // excuseTag is that of the message of a rank that cannot come to the table. While
@@ -187,5 +188,9 @@ func variant() string {
 //export exanet_finalize
 func exanet_finalize() int64 {
 	defer C.exanet_poll_end()
+	for duplicates.underWay() { // whose requests the program has freed
+		poll()
+		runtime.Gosched()
+	}
 	return result(worldHandle, mpi.Finalize())
 }

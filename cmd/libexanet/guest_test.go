@@ -144,3 +144,19 @@ func TestPassed(t *testing.T) {
 		assert.NotContains(t, stats.Passed, "MPI_Send")
 	})
 }
+
+// What Comm_idup makes is ours.
+func TestIdupIsOurs(t *testing.T) {
+	eachHost(t, func(t *testing.T, h *host) {
+		dir, program := t.TempDir(), h.compile(t, "idup")
+		ours := h.job(t, 2, []string{h.library(t), "EXANET_STATS=" + dir}, program)
+		require.Zero(t, ours.code, ours.out)
+		text, err := os.ReadFile(filepath.Join(dir, "rank-1.json"))
+		require.NoError(t, err)
+		var stats mpi.Stats
+		require.NoError(t, json.Unmarshal(text, &stats))
+		for _, name := range []string{"MPI_Comm_idup", "MPI_Send", "MPI_Irecv", "MPI_Wait", "MPI_Allreduce"} {
+			assert.NotContains(t, stats.Passed, name)
+		}
+	})
+}

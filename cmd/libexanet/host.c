@@ -158,6 +158,29 @@ int exanet_get_contents(MPI_Datatype t, const struct exanet_envelope *e, int *in
 }
 #endif
 
+static int begun(int code, MPI_Comm parent, struct exanet_duplicate *d)
+{
+	return code == MPI_SUCCESS ? PMPI_Comm_get_errhandler(parent, &d->handler) : code;
+}
+
+int exanet_idup(MPI_Comm parent, struct exanet_duplicate *d)
+{
+	return begun(PMPI_Comm_idup(parent, &d->made, &d->request), parent, d);
+}
+
+#if MPI_VERSION >= 4
+int exanet_idup_with_info(MPI_Comm parent, MPI_Info info, struct exanet_duplicate *d)
+{
+	return begun(PMPI_Comm_idup_with_info(parent, info, &d->made, &d->request), parent, d);
+}
+#else /* there is no such function for a program to call */
+int exanet_idup_with_info(MPI_Comm parent, MPI_Info info, struct exanet_duplicate *d)
+{
+	(void)info;
+	return exanet_idup(parent, d);
+}
+#endif
+
 /* A generalized request that does not complete: asking for it is what makes every
    host look at its network. Probing MPI_COMM_SELF does not, in MPICH. */
 static MPI_Request poll_request;

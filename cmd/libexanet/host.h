@@ -39,6 +39,15 @@ int exanet_test(MPI_Request *r, int *flag, MPI_Status *s);
 int exanet_testany(int n, MPI_Request *rs, int *index, int *flag, MPI_Status *s);
 int exanet_testsome(int n, MPI_Request *rs, int *count, int *indices, MPI_Status *sts);
 
+/* A duplicate that the host is making, which writes its handles here. */
+struct exanet_duplicate {
+	MPI_Comm made;
+	MPI_Request request;
+	MPI_Errhandler handler; /* that of the parent */
+};
+int exanet_idup(MPI_Comm parent, struct exanet_duplicate *d);
+int exanet_idup_with_info(MPI_Comm parent, MPI_Info info, struct exanet_duplicate *d);
+
 /* How a datatype was made. What the forms of MPI-4 count in larges are ints and
    addresses where the host does not have those forms. */
 struct exanet_envelope {

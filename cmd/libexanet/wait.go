@@ -15,8 +15,13 @@ import (
 // that wait do the same by themselves, see mpi.WithOutside.
 func pollHost() {
 	if hostBusy.any() {
-		C.exanet_poll()
+		poll()
 	}
+}
+
+func poll() {
+	C.exanet_poll()
+	duplicates.carryOn()
 }
 
 //export exanet_Wait
@@ -178,7 +183,10 @@ func (l *several) hostDone() bool {
 
 // push lets the host make progress with its requests. Those of files make none in
 // other calls.
-func (l *several) push() { C.exanet_push(C.int(len(l.host)), l.hostRequests()) }
+func (l *several) push() {
+	C.exanet_push(C.int(len(l.host)), l.hostRequests())
+	duplicates.carryOn()
+}
 
 // oursDone looks, without ending anything, whether all of ours have completed.
 func (l *several) oursDone() bool {

@@ -28,7 +28,7 @@ func exanet_Waitany(n int32, p, index, status unsafe.Pointer) int64 {
 		if r, done := l.testAny(index, status); done {
 			return r
 		}
-		C.exanet_poll()
+		poll()
 	}
 }
 

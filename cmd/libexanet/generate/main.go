@@ -279,7 +279,7 @@ func (g *generator) entry(e entry, fn function) {
 		fmt.Fprintf(g.w, "\tif (exanet_on) {\n\t\tint64_t r = %s;\n\t\tif (r != EXANET_PASS)\n\t\t\treturn r ? exanet_failed(r) : MPI_SUCCESS;\n", ours)
 		fmt.Fprintf(g.w, "\t\t%s\n", g.passes(name))
 		if e.begins() {
-			fmt.Fprintf(g.w, "\t\tint code = %s;\n\t\tif (code == MPI_SUCCESS)\n\t\t\texanet_made_request(request);\n\t\treturn code;\n", host)
+			fmt.Fprintf(g.w, "\t\tint code = %s;\n\t\tif (code == MPI_SUCCESS)\n\t\t\t%s;\n\t\treturn code;\n", host, e.note())
 		}
 		fmt.Fprintf(g.w, "\t}\n\treturn %s;\n", host)
 	case "before":
@@ -316,13 +316,17 @@ func (e *entry) note() string {
 	if e.kind == "gone" {
 		n = -1
 	}
+	var made []string
 	for _, p := range e.params {
 		switch p.typ + p.name {
 		case "MPI_Comm *newcomm":
-			return "exanet_made_comm(newcomm)"
+			made = append(made, "exanet_made_comm(newcomm)")
 		case "MPI_Request *request":
-			return "exanet_made_request(request)"
+			made = append(made, "exanet_made_request(request)")
 		}
+	}
+	if made != nil {
+		return strings.Join(made, ", ")
 	}
 	return fmt.Sprintf("exanet_windows(%d)", n)
 }

@@ -141,6 +141,16 @@ static void *late(void *arg)
 	return 0;
 }
 
+static void duplicates(void)
+{
+	MPI_Comm d;
+	MPI_Request r;
+	MPI_Comm_idup(MPI_COMM_WORLD, &d, &r);
+	MPI_Wait(&r, MPI_STATUS_IGNORE);
+	MPI_Barrier(d);
+	MPI_Comm_free(&d);
+}
+
 int main(int argc, char **argv)
 {
 	int provided, x = 0, y;
@@ -152,6 +162,8 @@ int main(int argc, char **argv)
 	asks = argc > 2;
 	MPI_Comm_dup(MPI_COMM_WORLD, &other);
 	rest("nothing");
+	duplicates();
+	rest("duplicates");
 	windows();
 	rest("windows");
 	intercommunicator();
