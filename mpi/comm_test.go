@@ -406,3 +406,12 @@ func TestTheMakingOfCommunicatorsIsCounted(t *testing.T) {
 		require.Equal(t, n, stats.Calls[name].N, name)
 	}
 }
+
+// What cannot be written is an error at the beginning, where nothing is lost.
+func TestStatisticsThatCannotBeWritten(t *testing.T) {
+	t.Setenv("EXANET_STATS", filepath.Join(os.DevNull, "stats"))
+	err := mpi.Run(2, func(*mpi.Comm) error { return nil })
+	require.ErrorIs(t, err, mpi.ErrInit)
+	require.ErrorIs(t, err, mpi.ErrStats)
+	require.ErrorContains(t, err, "EXANET_STATS")
+}

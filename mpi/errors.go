@@ -57,6 +57,9 @@ var (
 	// ErrInit: Init was called twice, or its environment is damaged; or Finalize
 	// was called without Init, or twice.
 	ErrInit = errors.New("cannot begin or end MPI")
+	// ErrStats: the statistics that EXANET_STATS asks for cannot be written. If
+	// Finalize returns it, everything else has ended well.
+	ErrStats = errors.New("the statistics cannot be written")
 )
 
 // noValue marks a field of an Error that does not apply.

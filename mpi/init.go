@@ -146,6 +146,9 @@ func options(opts []Option) (*settings, error) {
 	if s.algorithms, err = coll.NewSelection(s.collectives); err != nil {
 		return nil, initError(fmt.Errorf("%s: %w", envColl, err), "see exanet info --collectives")
 	}
+	if err := statsFolder(); err != nil {
+		return nil, initError(err, "name a folder that can be written")
+	}
 	return s, nil
 }
 

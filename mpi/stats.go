@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/exanet-mpi/exanet/variants"
 )
 
@@ -103,12 +105,26 @@ func (k *rank) writeStats() error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(s.dir, 0o777); err != nil {
-		return fmt.Errorf("EXANET_STATS: %w", err)
-	}
 	path := filepath.Join(s.dir, fmt.Sprintf("rank-%d.json", out.Rank))
 	if err := os.WriteFile(path, append(b, '\n'), 0o666); err != nil {
-		return fmt.Errorf("EXANET_STATS: %w", err)
+		return fmt.Errorf("%w: %s: %w", ErrStats, envStats, err)
+	}
+	return nil
+}
+
+// statsFolder makes the folder that EXANET_STATS names, so that a program learns at
+// its beginning and not at its end that there can be none.
+func statsFolder() error {
+	dir := os.Getenv(envStats)
+	if dir == "" {
+		return nil
+	}
+	err := os.MkdirAll(dir, 0o777)
+	if err == nil {
+		err = unix.Access(dir, unix.W_OK)
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %s=%s: %w", ErrStats, envStats, dir, err)
 	}
 	return nil
 }

@@ -99,15 +99,44 @@ func TestNamespaces(t *testing.T) {
 }
 
 // What limits leave no room for is left to the host, with a line.
-func TestAddressSpace(t *testing.T) {
+func TestLimits(t *testing.T) {
 	lib, program := library(t), compile(t, "p2p")
 	_, path, _ := strings.Cut(lib, "=")
 	alone := job(t, 2, nil, program)
-	got := ranks(t, "-np", "2", "-genv", "LD_PRELOAD", path, "sh", "-c", "ulimit -v 900000; exec "+program)
-	said, rest, _ := strings.Cut(got.out, "\n")
-	assert.Contains(t, said, "ulimit -v")
-	assert.Equal(t, alone.out, rest)
-	assert.Zero(t, got.code)
+	for _, limit := range []string{"ulimit -v 900000", "ulimit -n 30"} {
+		got := ranks(t, "-np", "2", "-genv", "LD_PRELOAD", path, "sh", "-c", limit+"; exec "+program)
+		said, rest, _ := strings.Cut(got.out, "\n")
+		assert.Contains(t, said, limit[:len("ulimit -v")])
+		assert.Equal(t, alone.out, rest)
+		assert.Zero(t, got.code)
+	}
+}
+
+// A program with the other MPI's library does not begin.
+func TestLibraryOfTheOtherMPI(t *testing.T) {
+	for i, h := range hosts {
+		t.Run(h.name, func(t *testing.T) {
+			other := hosts[1-i]
+			got := h.job(t, 2, []string{other.library(t)}, h.compile(t, "p2p"))
+			assert.NotZero(t, got.code)
+			assert.Contains(t, got.out, "exanet: libexanet-"+other.name+".so is preloaded")
+			assert.Contains(t, got.out, "preload libexanet-"+h.name+".so")
+		})
+	}
+}
+
+// Statistics that cannot be written are not the program's business.
+func TestStatisticsThatCannotBeWritten(t *testing.T) {
+	program := compile(t, "p2p")
+	alone := job(t, 2, nil, program)
+	for _, dir := range []string{"/dev/null/stats", "/proc"} {
+		got := job(t, 2, []string{library(t), "EXANET_STATS=" + dir}, program)
+		assert.Zero(t, got.code, got.out)
+		assert.Contains(t, got.out, "EXANET_STATS")
+		for _, line := range strings.Split(strings.TrimSpace(alone.out), "\n") {
+			require.Contains(t, got.out, line)
+		}
+	}
 }
 
 // While something of the host's exists, it makes progress in our waits; then they

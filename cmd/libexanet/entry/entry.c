@@ -8,6 +8,8 @@
 #include "entry.h"
 
 #include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <libgen.h>
 #include <limits.h>
 #include <stdio.h>
@@ -15,6 +17,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 int exanet_live, exanet_counting;
 int64_t (*exanet_adopt)(exanet_handle, void *, int32_t);
@@ -67,10 +70,25 @@ int exanet_failed(int64_t result)
 #ifdef OPEN_MPI
 #define WORLD ((MPI_Comm)symbol("ompi_mpi_comm_world"))
 #define BYTE ((MPI_Datatype)symbol("ompi_mpi_byte"))
+#define OPEN_MPI_HERE 1
 #else
 #define WORLD MPI_COMM_WORLD
 #define BYTE MPI_BYTE
+#define OPEN_MPI_HERE 0
 #endif
+
+/* Handles of one MPI, passed on as those of the other, lead anywhere: the program is
+   not begun with the wrong library. */
+static void fits(void)
+{
+	static const char *const names[] = {"MPICH", "Open MPI"}, *const files[] = {"mpich", "openmpi"};
+	int other = symbol("ompi_mpi_comm_world") != 0;
+	if (other == OPEN_MPI_HERE)
+		return;
+	fprintf(stderr, "exanet: libexanet-%s.so is preloaded, which is for %s, but the program's MPI is %s: preload libexanet-%s.so, or use exanet preload\n",
+		files[!other], names[!other], names[other], files[other]);
+	exit(2);
+}
 
 /* Why the Go part is not there, if it should be. */
 static char complaint[256];
@@ -90,6 +108,18 @@ static int roomy(void)
 	return p != MAP_FAILED && munmap(p, 1 << 30) == 0;
 }
 
+/* Nor does it go on without descriptors, of which it takes a few. */
+static int supplied(void)
+{
+	int fds[8], n = 0;
+	while (n < 8 && (fds[n] = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0)
+		n++;
+	int enough = n == 8 || errno != EMFILE;
+	while (n > 0)
+		close(fds[--n]);
+	return enough;
+}
+
 /* load loads the Go part, which lies beside this library. */
 static int load(void)
 {
@@ -100,6 +130,10 @@ static int load(void)
 	snprintf(path, sizeof path, "%s/%s", dirname(here), EXANET_GO_PART);
 	if (!roomy()) {
 		complain("the Go part needs 1 GiB of address space", "ulimit -v leaves less");
+		return 0;
+	}
+	if (!supplied()) {
+		complain("the Go part needs 8 more open files", "ulimit -n leaves less");
 		return 0;
 	}
 	void *lib = exanet_open(path);
@@ -173,6 +207,7 @@ static void initialised(int level)
 int MPI_Init(int *argc, char ***argv)
 {
 	HOST(MPI_Init, int *, char ***);
+	fits();
 	int code = host(argc, argv);
 	if (code == MPI_SUCCESS)
 		initialised(MPI_THREAD_SINGLE);
@@ -182,6 +217,7 @@ int MPI_Init(int *argc, char ***argv)
 int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 {
 	HOST(MPI_Init_thread, int *, char ***, int, int *);
+	fits();
 	int code = host(argc, argv, required, provided);
 	if (code == MPI_SUCCESS)
 		initialised(*provided);
