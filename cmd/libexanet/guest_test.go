@@ -155,6 +155,15 @@ func TestProgress(t *testing.T) {
 	})
 }
 
+// The same for what is made in Fortran.
+func TestProgressFortran(t *testing.T) {
+	eachHost(t, func(t *testing.T, h *host) {
+		got := h.job(t, 2, []string{h.library(t)}, h.compile(t, "objects"))
+		assert.Zero(t, got.code)
+		assert.Equal(t, "slept", strings.TrimSpace(got.out))
+	})
+}
+
 // EXANET_STATS tells of calls that were left to the host, whether they are
 // intercepted or not.
 func TestPassed(t *testing.T) {
