@@ -1,0 +1,70 @@
+//go:build real
+
+package main
+
+import (
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// A rank is killed at any moment, from its start on: the job ends, and nothing of it
+// is left.
+func TestKilled(t *testing.T) {
+	eachHost(t, func(t *testing.T, h *host) {
+		lib, program := h.library(t), h.compile(t, "exchange")
+		times := 38
+		if h == openmpi { // whose launcher takes a second to end
+			times = 12
+		}
+		for i := range times {
+			before := shm(t)
+			killed := make(chan bool, 1)
+			go func() { killed <- killOne(program, time.Duration(rand.IntN(250))*time.Millisecond) }()
+			got := h.job(t, 3, []string{lib}, program)
+			require.True(t, <-killed, "%d: %s", i, got.out)
+			require.NotZero(t, got.code, i)
+			require.Eventually(t, func() bool { return len(running(program)) == 0 }, 10*time.Second, 5*time.Millisecond, i)
+			for _, left := range shm(t) {
+				if strings.Contains(left, "exanet") {
+					assert.Contains(t, before, left)
+				}
+			}
+		}
+	})
+}
+
+// killOne kills one of the processes that run a program, some time after the first of
+// them has begun.
+func killOne(program string, after time.Duration) bool {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
+		if len(running(program)) == 0 {
+			continue
+		}
+		time.Sleep(after)
+		all := running(program)
+		return len(all) > 0 && syscall.Kill(all[rand.IntN(len(all))], syscall.SIGKILL) == nil
+	}
+	return false
+}
+
+// running are the processes that run a program.
+func running(program string) (pids []int) {
+	links, _ := filepath.Glob("/proc/[0-9]*/exe")
+	for _, l := range links {
+		if to, err := os.Readlink(l); err == nil && to == program {
+			if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(l))); err == nil {
+				pids = append(pids, pid)
+			}
+		}
+	}
+	return pids
+}
