@@ -50,8 +50,11 @@ func (k *rank) visit(v *visits) bool {
 	if k.outside.busy == nil || k.outside.busy.Load() == 0 {
 		return false
 	}
-	if v.n%256 == 0 && k.proto.Busy() {
-		k.proto.Stuck(k.fab.WakeBackground) // as before a sleep
+	if v.n%256 == 0 { // as before a sleep
+		if k.proto.Busy() {
+			k.proto.Stuck(k.wake)
+		}
+		k.proto.Remind(k.wake)
 	}
 	v.n++
 	k.mu.Unlock()

@@ -59,8 +59,9 @@ type rank struct {
 	idents      supply     // of communicators that this rank leads
 	closing     []*Comm    // freed, but requests are pending on them
 	selfOnce    sync.Once
-	self        *Comm         // see Comm.Self
-	done        chan struct{} // closed when the background goroutine has ended
+	self        *Comm           // see Comm.Self
+	wake        func(world int) // rings at a rank's background goroutine
+	done        chan struct{}   // closed when the background goroutine has ended
 }
 
 func newRank(f fabric, o *settings) (*rank, error) {
@@ -70,6 +71,7 @@ func newRank(f fabric, o *settings) (*rank, error) {
 	}
 	k := &rank{fab: f, proto: proto, limit: f.Limit(), level: o.level, outside: o.outside, recycling: o.recycling, stats: newCallStats(o.variant, o.passed), algorithms: o.algorithms, idents: newSupply(f.Rank()), done: make(chan struct{})}
 	k.doubter, _ = any(proto).(doubter)
+	k.wake = f.WakeBackground
 	k.cond.L = &k.mu
 	go k.background(f.MarkBackground())
 	return k, nil
@@ -219,8 +221,9 @@ func (k *rank) lead(done func() bool) {
 		if k.proto.Busy() {
 			// What cannot move waits for room at a peer, which may be
 			// computing: its background goroutine shall make some.
-			k.proto.Stuck(k.fab.WakeBackground)
+			k.proto.Stuck(k.wake)
 		}
+		k.proto.Remind(k.wake)
 		k.mu.Unlock()
 		doubtful := k.sleep(mark)
 		k.mu.Lock()
@@ -320,7 +323,7 @@ func (k *rank) background(mark uint32) {
 				break
 			}
 			if k.stuck = k.proto.Busy(); k.stuck {
-				k.proto.Stuck(k.fab.WakeBackground)
+				k.proto.Stuck(k.wake)
 			}
 			k.armed = true
 			if !k.fab.ArmBackground() {

@@ -133,6 +133,7 @@ func (k *rank) testUntil(done func() bool) bool {
 	if done() {
 		return true
 	}
+	k.proto.Remind(k.wake)
 	k.relaxIdle()
 	return false
 }

@@ -45,6 +45,7 @@ func (p *Protocol) PostSend(r *variants.Request) {
 			r.Delivered = true
 			m.news = true
 			m.synced.Push(r)
+			p.Await(m.peer)
 			return
 		}
 		p.Out.Insist(m.peer, c.envelope(variants.EnvD, r.Tag, placeOf(r)), r.Buf)

@@ -12,12 +12,13 @@ type Core struct {
 	Out   *Outbox
 	Count *Counters
 
-	limit  int
-	slots  []*Request // by slot of the exposed buffer
-	active []*Request // sends whose write is under way
-	failed map[int32]bool
-	urgent []int32
-	open   int // requests that need this rank's attention, see Pending
+	limit   int
+	slots   []*Request // by slot of the exposed buffer
+	active  []*Request // sends whose write is under way
+	failed  map[int32]bool
+	urgent  []int32
+	awaited []*Peer // see Await
+	open    int     // requests that need this rank's attention, see Pending
 
 	spare  List[Message] // for reuse
 	spares int           // bytes
@@ -165,6 +166,30 @@ func (c *Core) Stuck(f func(world int)) {
 	for _, r := range c.active {
 		f(r.Transfer.To)
 	}
+}
+
+// Await notes that a send cannot complete without a word of a peer which may not be
+// listening: its receive, if it is short, does not need it to (needsUs), and it may
+// be anywhere but in a call of MPI.
+func (c *Core) Await(p *Peer) {
+	if !p.awaited {
+		p.awaited = true
+		c.awaited = append(c.awaited, p)
+	}
+}
+
+// Remind calls f for every rank that has been awaited since it was called last, or
+// longer if the message could not leave yet.
+func (c *Core) Remind(f func(world int)) {
+	kept := c.awaited[:0]
+	for _, p := range c.awaited {
+		if p.awaited = p.backlogged(); p.awaited {
+			kept = append(kept, p)
+		} else {
+			f(int(p.World))
+		}
+	}
+	c.awaited = kept
 }
 
 // Urgent returns, once, a rank that must look at its mailbox although it may

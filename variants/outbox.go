@@ -16,6 +16,8 @@ type Peer struct {
 	Failed  bool
 	Writing int // writes under way that no later message may overtake (package envless)
 
+	awaited bool // see Core.Await
+
 	unmatched int // bytes of our eager messages that the peer has not said to have consumed
 	consumed  int // bytes of its eager messages consumed since we last said so
 	backlog   []held

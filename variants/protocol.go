@@ -51,7 +51,8 @@ type Protocol interface {
 	// Pending reports whether anything is left that needs this rank's
 	// attention when messages arrive; Busy whether there is something to do
 	// that no arrival announces, which Progress carries on; Stuck names the
-	// ranks that it waits for. Urgent returns, once each, ranks that must look
+	// ranks that it waits for. Remind, before this rank sleeps or when it has found
+	// nothing, names those whose word a send waits for. Urgent returns, once each, ranks that must look
 	// at their mailbox although they may have nothing to do themselves.
 	// Restless is false if none of these has anything to say.
 	Restless() bool
@@ -59,6 +60,7 @@ type Protocol interface {
 	Busy() bool
 	Progress() (moved bool)
 	Stuck(func(world int))
+	Remind(func(world int))
 	Urgent() (world int, ok bool)
 
 	Counters() *Counters

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -66,8 +67,15 @@ func TestRandomPrograms(t *testing.T) {
 	}
 }
 
+// unsteady are programs with which Open MPI alone gives other results from run to run:
+// Alltoallw in 55.
+var unsteady = []uint64{55}
+
 func generated(dir string, seed uint64) randomProgram {
 	p := randomProgram{seed: seed, host: hosts[seed%uint64(len(hosts))], path: filepath.Join(dir, fmt.Sprint("random", seed))}
+	if slices.Contains(unsteady, seed) {
+		p.host = mpich
+	}
 	var text string
 	p.ranks, text = randc.Program(seed)
 	if p.err = os.WriteFile(p.path+".c", []byte(text), 0o644); p.err != nil {

@@ -101,9 +101,11 @@ func (p *Protocol) PostSend(r *variants.Request) {
 	c.sends.Push(r)
 	if r.Len() <= p.Limit() {
 		if r.Mode == variants.Synchronous && p.Out.Eager(peer, c.envelope(variants.EnvDS, r.Tag, r.Ticket), r.Buf, true) {
+			p.Await(peer)
 			return
 		}
 		p.Count.NoCredit++
+		p.Await(peer)
 	}
 	slot, w := p.offer(r)
 	p.Hold(r, slot)

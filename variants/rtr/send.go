@@ -87,9 +87,11 @@ func (p *Protocol) PostSend(r *variants.Request) {
 	d.push(s)
 	if r.Len() <= p.Limit() {
 		if r.Mode == variants.Synchronous && p.Out.Eager(d.peer, c.envelope(variants.EnvD, r.Tag, r.Ticket), r.Buf, true) {
+			p.Await(d.peer)
 			return
 		}
 		p.Count.NoCredit++
+		p.Await(d.peer)
 	}
 	s.long = true
 	p.Out.Control(d.peer, c.envelope(variants.RTS, r.Tag, r.Ticket), uint64(r.Len()))

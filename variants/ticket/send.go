@@ -62,9 +62,11 @@ func (p *Protocol) PostSend(r *variants.Request) {
 		if r.Mode == variants.Synchronous && p.Out.Eager(l.peer, c.envelope(variants.EnvDS, r.Tag, r.Ticket), r.Buf, true) {
 			r.Delivered = true
 			l.posted.Push(r)
+			p.Await(l.peer)
 			return
 		}
 		p.Count.NoCredit++
+		p.Await(l.peer)
 	}
 	p.Out.Control(l.peer, c.envelope(variants.RTS, r.Tag, r.Ticket), uint64(r.Len()))
 	l.posted.Push(r)
