@@ -174,7 +174,7 @@ func TestProcesses(t *testing.T) {
 			}
 			n := jobs{launcher, nil, 15, 160}.run(t, &p)
 			if !underRace && *programsFlag == 0 {
-				p.requireCoverage(t, n, 100)
+				p.requireCoverage(t, n, 20) // a cancel that is refused takes a race, rarer on idle cores
 			}
 		})
 	}
