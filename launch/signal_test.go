@@ -110,9 +110,9 @@ func TestReport(t *testing.T) {
 		eventually(t, func() bool {
 			l.signal(t, s)
 			time.Sleep(20 * time.Millisecond)
-			return strings.Count(l.err.String(), "is stopped") >= 2
-		}, says)
-		eventually(t, func() bool { return strings.Contains(l.err.String(), "has ended") }, says)
+			said := l.err.String()
+			return strings.Count(said, "is stopped") >= 2 && strings.Contains(said, "has ended")
+		}, says) // the ranks come to it one after the other: asked until all have
 		require.Regexp(t, `(?m)^  rank 0 \(pid \d+\) has ended$`, l.err.String())
 		require.Regexp(t, `(?m)^  rank 1 \(pid \d+\) is stopped`, l.err.String())
 		require.Regexp(t, `(?m)^  rank 2 \(pid \d+\) is stopped`, l.err.String())
