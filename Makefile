@@ -7,7 +7,7 @@ RACE_FLAGS ?= -race -short
 # What has no goroutines, but for the explorer's, which tests of cmd/exanet run.
 SERIAL = coll|datatype|group|topo|chart|optimistic|preload|variants(/.*)?|internal/(ldso|randtype)(/.*)?
 
-.PHONY: all build preload test test-fast test-most test-random test-race test-tags test-real test-arm64 vet deps bench clean
+.PHONY: all build preload test test-fast test-most test-random test-race test-tags test-real test-arm64 vet deps bench bench-programs clean
 
 all: build
 
@@ -125,6 +125,17 @@ test-arm64: build
 deps:
 	@scripts/deps.sh gcc libc6-dev
 	@scripts/mpi.sh || true
+
+# The benchmarks in C (bench/osu), for each MPI that has a compiler.
+OSU_SOURCES = $(wildcard bench/osu/*.c)
+
+bench-programs: $(foreach h,mpich openmpi,$(if $(shell command -v mpicc.$(h)),$(BIN)/osu-$(h)))
+	@test -n "$^" || { echo "there is no MPI with a compiler: make deps installs them"; exit 1; }
+
+# MPICH's MPI_STATUSES_IGNORE is no address, which some compilers warn about.
+$(BIN)/osu-%: $(OSU_SOURCES) bench/osu/osu.h
+	mkdir -p $(BIN)
+	mpicc.$* -std=gnu11 -O2 -Wall -Wextra -Wno-stringop-overflow -o $@ $(OSU_SOURCES)
 
 bench: build
 	bin/exanet bench floor --with latency,bw

@@ -1,0 +1,93 @@
+/*
+ * Benchmarks of an MPI in C, in the output format of the OSU micro-benchmarks and with
+ * their options, so that the same program can be run under MPICH, under Open MPI, and
+ * under either with the library of this project preloaded:
+ *
+ *	mpirun -np 2 osu-mpich latency -m 1:4194304
+ *	mpirun -np 4 osu-mpich barrier,allreduce,alltoall -m 65536
+ *
+ *	osu.c         options, sizes, iterations, output
+ *	data.c        what is sent, and whether it has arrived (-c)
+ *	latency.c     latency, multi_lat
+ *	stream.c      bw, bibw, mbw_mr
+ *	coll.c        the collectives
+ *	overlap.c     overlap, computing: transfers under a computation
+ *	unexpected.c  many messages that wait for their receives
+ *	idle.c        the processor time of a rank that is blocked
+ *	initfini.c    MPI_Init and MPI_Finalize
+ */
+#ifndef EXANET_OSU_H
+#define EXANET_OSU_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Options of the command line. */
+struct options {
+	long from, to, factor;	/* -m, -s: sizes; below 0 as the benchmark has it */
+	int iterations, warmup; /* -i, -x: below 0 as the benchmark has it */
+	int milliseconds;	/* -t: for a size, about; 0: as long as it takes */
+	int window;		/* -W */
+	bool check, full;	/* -c, -f */
+	bool refuse;		/* -a */
+};
+
+extern struct options options;
+extern int rank, ranks;
+
+/* A benchmark. Those with starts_mpi false call MPI_Init and MPI_Finalize themselves. */
+struct benchmark {
+	const char *name, *about;
+	int least, most; /* ranks; most 0: any number */
+	bool even;
+	long from, to;	/* sizes; to 0: it has none */
+	void (*run)(const struct benchmark *b);
+	bool starts_mpi;
+};
+
+extern const struct benchmark latency_benchmarks[], stream_benchmarks[], coll_benchmarks[], other_benchmarks[];
+
+void run_overlap(const struct benchmark *b);
+void run_computing(const struct benchmark *b);
+void run_unexpected(const struct benchmark *b);
+void run_idle(const struct benchmark *b);
+void run_initfini(const struct benchmark *b);
+
+/* Iterations of a size, timed and before them. Above 8 KiB there are fewer. */
+struct counts {
+	int iterations, warmup;
+};
+
+struct counts counts_for(long size, struct counts small, struct counts large);
+
+/* Counts so that all ranks of the world together take the time of -t, of which one
+ * iteration takes `seconds` on this rank; collective. */
+struct counts limited(struct counts n, double seconds);
+
+/* The sizes of a benchmark: for (long size = first_size(b); size <= last_size(b); size = next_size(size)). */
+long first_size(const struct benchmark *b);
+long last_size(const struct benchmark *b);
+long next_size(long size);
+
+/* Rank 0 prints comments and rows; the others print nothing. The first column is what `size`
+ * names; rows have none if that is "". */
+void print_title(const struct benchmark *b, const char *about, const char *size, int columns, const char *const *names);
+void print_row(long size, int values, const double *value);
+
+/* die says why on the standard error and ends the job. */
+void die(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
+
+double median(double *v, int n); /* sorts */
+
+/* Memory for messages: aligned to a page, every byte touched. */
+void *buffer(size_t size);
+
+/* What `who` sends in round `round`, and whether that is what has arrived: a wrong byte
+ * ends the job. */
+void fill(void *to, size_t size, int who, int round);
+void expect(const void *at, size_t size, int who, int round, const char *what);
+
+#define CHECKED_ROUNDS 4 /* exchanges with -c before each size */
+
+#endif

@@ -1,0 +1,168 @@
+#include "osu.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * overlap: one rank starts a long transfer, computes for four times as long as it takes, and
+ * waits for it, while the peer is inside MPI_Send or MPI_Recv. The excess is what that takes
+ * beyond the computation: a library that overlaps leaves next to nothing.
+ *
+ * computing: the same with both ranks computing, and no core to spare.
+ *
+ * All times are medians over the iterations. The computation is a number of steps, not a
+ * time, so one that is interrupted takes longer; it touches no memory.
+ */
+
+enum { tag_go = 99, tag_data = 100 };
+
+static volatile unsigned long result;
+
+static double compute(long steps)
+{
+	double start = MPI_Wtime();
+	unsigned long x = steps;
+
+	for (long i = 0; i < steps; i++)
+		x = x * 6364136223846793005UL + 1442695040888963407UL;
+	result = x;
+	return MPI_Wtime() - start;
+}
+
+/* steps_for returns how many steps take so long, when nothing interrupts them. */
+static long steps_for(double seconds)
+{
+	double fastest = 1;
+
+	for (int i = 0; i < 20; i++) {
+		double t = compute(100000);
+
+		fastest = t < fastest ? t : fastest;
+	}
+	return (long)(seconds / fastest * 100000) + 1;
+}
+
+static void transfer(bool send, char *data, long size, MPI_Request *request)
+{
+	if (send)
+		MPI_Isend(data, size, MPI_CHAR, 1 - rank, tag_data, MPI_COMM_WORLD, request);
+	else
+		MPI_Irecv(data, size, MPI_CHAR, 1 - rank, tag_data, MPI_COMM_WORLD, request);
+}
+
+/* meet lets both ranks go on at about the same time, rank 0 a little earlier. */
+static void meet(void)
+{
+	if (rank == 0) {
+		MPI_Recv(NULL, 0, MPI_CHAR, 1, tag_go, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+		MPI_Send(NULL, 0, MPI_CHAR, 1, tag_go, MPI_COMM_WORLD);
+	} else {
+		MPI_Send(NULL, 0, MPI_CHAR, 0, tag_go, MPI_COMM_WORLD);
+		MPI_Recv(NULL, 0, MPI_CHAR, 0, tag_go, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+	}
+}
+
+/* one returns the time of a transfer, seconds, with so many steps under it on the ranks
+ * that compute. */
+static double one(bool send, bool computes, char *data, long size, long steps)
+{
+	MPI_Request request;
+	double start;
+
+	meet();
+	start = MPI_Wtime();
+	transfer(send, data, size, &request);
+	if (computes && steps)
+		compute(steps);
+	MPI_Wait(&request, MPI_STATUS_IGNORE);
+	return MPI_Wtime() - start;
+}
+
+struct excess {
+	double transfer, computation, excess; /* microseconds */
+};
+
+/* measure has rank 0 send or receive. Rank 0 gets the medians; where both compute, of the
+ * slower rank of each iteration. */
+static struct excess measure(bool send, bool both, char *data, long size, int iterations)
+{
+	double *bare = malloc(iterations * sizeof *bare), *alone = malloc(iterations * sizeof *alone);
+	double *under = malloc(iterations * sizeof *under);
+	bool sends = send == (rank == 0), computes = both || rank == 0;
+	struct excess e;
+	double alone_too = 0;
+	long steps;
+
+	for (int i = 0; i < iterations; i++) {
+		if (options.check && sends)
+			fill(data, size, rank, i);
+		bare[i] = one(sends, false, data, size, 0);
+		if (options.check && !sends)
+			expect(data, size, 1 - rank, i, "transfer");
+	}
+	e.transfer = median(bare, iterations);
+	MPI_Bcast(&e.transfer, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+	steps = steps_for(4 * e.transfer);
+	for (int i = 0; i < iterations; i++) {
+		double t, mine;
+
+		/* While rank 1 is blocked in MPI as it is below: what a busy or an idle
+		 * neighbour does to the speed of this core is no excess. */
+		if (computes) {
+			alone[i] = compute(steps);
+			alone_too = alone[i];
+		}
+		if (options.check && sends)
+			fill(data, size, rank, i);
+		mine = one(sends, computes, data, size, steps);
+		t = mine;
+		if (both) {
+			double pair[2] = {mine, alone_too}, most[2];
+
+			MPI_Reduce(pair, most, 2, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+			t = most[0];
+			alone[i] = most[1];
+		}
+		under[i] = t;
+		if (options.check && !sends)
+			expect(data, size, 1 - rank, i, "transfer");
+	}
+	if (rank == 0) {
+		e.computation = median(alone, iterations) * 1e6;
+		e.excess = median(under, iterations) * 1e6 - e.computation;
+		e.transfer *= 1e6;
+	}
+	free(bare);
+	free(alone);
+	free(under);
+	return e;
+}
+
+void run_overlap(const struct benchmark *b)
+{
+	char *data = buffer(last_size(b));
+
+	for (int send = 0; send < 2; send++) {
+		print_title(b, send ? "Isend" : "Irecv", "Size", 3,
+			    (const char *[]){"Transfer (us)", "Computation (us)", "Excess (us)"});
+		for (long size = first_size(b); size <= last_size(b); size = next_size(size)) {
+			struct counts n = counts_for(size, (struct counts){200, 0}, (struct counts){200, 0});
+			struct excess e = measure(send, false, data, size, n.iterations);
+
+			print_row(size, 3, (double[]){e.transfer, e.computation, e.excess});
+		}
+	}
+}
+
+void run_computing(const struct benchmark *b)
+{
+	char *data = buffer(last_size(b));
+
+	print_title(b, NULL, "Size", 4, (const char *[]){"Transfer (us)", "Computation (us)", "Together (us)", "Excess (us)"});
+	for (long size = first_size(b); size <= last_size(b); size = next_size(size)) {
+		struct counts n = counts_for(size, (struct counts){200, 0}, (struct counts){200, 0});
+		struct excess e = measure(true, true, data, size, n.iterations);
+
+		print_row(size, 4, (double[]){e.transfer, e.computation, e.computation + e.excess, e.excess});
+	}
+}

@@ -1,0 +1,48 @@
+//go:build real
+
+package main
+
+import (
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// The benchmarks in C, which check what they receive (bench/osu).
+func TestBenchmarkPrograms(t *testing.T) {
+	sources, err := filepath.Glob("../../bench/osu/*.c")
+	require.NoError(t, err)
+	eachHost(t, func(t *testing.T, h *host) {
+		program := filepath.Join(t.TempDir(), "osu")
+		out, err := exec.Command("mpicc."+h.name, append([]string{"-std=gnu11", "-O2", "-Wall", "-Wextra", "-Wno-stringop-overflow", "-Werror", "-o", program}, sources...)...).CombinedOutput()
+		require.NoError(t, err, string(out))
+		lib := h.library(t)
+		pairs := "latency,multi_lat,bw,bibw,mbw_mr"
+		alone := h.job(t, 2, nil, program, pairs, "-c", "-m", "4:65536", "-s", "128", "-i", "2", "-x", "1")
+		require.Zero(t, alone.code, alone.out)
+		for _, c := range []struct {
+			ranks int
+			args  string
+			has   []string // of the output
+		}{
+			{2, pairs + " -c -m 4:65536 -s 128 -i 2 -x 1", []string{"latency", "multi_lat", "bw", "bibw", "mbw_mr"}},
+			{2, pairs + " -a -c -m 4:65536 -s 128 -i 2 -x 1", nil},
+			{2, "overlap,computing -c -i 3", []string{"overlap, Irecv", "overlap, Isend", "computing"}},
+			{2, "unexpected -m 10:1000 -s 10 -i 1", []string{"unexpected"}},
+			{3, "barrier,bcast,reduce,allreduce,reduce_scatter,reduce_scatter_block,scan,exscan,scatter,scatterv,gather,gatherv,allgather,allgatherv,alltoall,alltoallv -c -m 65536 -s 32 -i 2 -x 1",
+				[]string{"barrier", "bcast", "reduce", "allreduce", "reduce_scatter", "reduce_scatter_block", "scan", "exscan", "scatter", "scatterv", "gather", "gatherv", "allgather", "allgatherv", "alltoall", "alltoallv"}},
+			{3, "idle -t 20", []string{"idle, Recv", "idle, Wait", "idle, Ssend", "idle, Barrier", "idle, Allreduce"}},
+			{2, "initfini", []string{"initfini"}},
+		} {
+			ours := h.job(t, c.ranks, []string{lib}, append([]string{program}, strings.Fields(c.args)...)...)
+			require.Zero(t, ours.code, "%s: %s", c.args, ours.out)
+			for _, name := range c.has {
+				assert.Regexp(t, "(?m)^# exanet's "+name+", [23] ranks\n# .*\n[ 0-9]+\\.", ours.out)
+			}
+		}
+	})
+}
