@@ -6,12 +6,13 @@ package main
 import "C"
 
 import (
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
 	"runtime"
 	"unsafe"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/exanet-mpi/exanet/cmd/libexanet/meet"
 	"github.com/exanet-mpi/exanet/emu/host"
@@ -58,7 +59,9 @@ func exanet_card(level int32, card unsafe.Pointer) {
 	profile, err := mpi.Profile(mpi.WithThreadLevel(b.level), mpi.WithJob(os.Stdin, b.rank))
 	if err == nil && rank == 0 {
 		if b.job, err = host.NewJob(b.size); err == nil {
-			rand.Read(mine.Socket[:])
+			_, err = unix.Getrandom(mine.Socket[:], 0)
+		}
+		if err == nil {
 			b.table, err = meet.Open(mine.Socket[:], b.size)
 		}
 	}

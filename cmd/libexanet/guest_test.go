@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -109,6 +110,22 @@ func TestLimits(t *testing.T) {
 		assert.Contains(t, said, limit[:len("ulimit -v")])
 		assert.Equal(t, alone.out, rest)
 		assert.Zero(t, got.code)
+	}
+}
+
+// What the kernel does at once for a process of one thread, and else in some 10 ms, is
+// done while there is one; and Go's poller, whose thread is of no use here, is not there.
+func TestStart(t *testing.T) {
+	program := mpich.build(t, filepath.Join("testdata", "startup.c"), "-rdynamic")
+	alone, got := job(t, 2, nil, program), job(t, 2, []string{library(t)}, program)
+	assert.Zero(t, got.code)
+	if strings.Contains(alone.out, "registrations:") {
+		t.Skip("the kernel does not say what is registered for membarrier: ", alone.out)
+	}
+	assert.NotContains(t, alone.out, "registered") // PMPI_Init is not called
+	assert.Equal(t, 2, strings.Count(got.out, "registered: 1"), got.out)
+	for _, n := range regexp.MustCompile(`pollers: \d+`).FindAllString(got.out, -1) {
+		assert.Contains(t, alone.out, n)
 	}
 }
 

@@ -12,11 +12,15 @@
 #include <fcntl.h>
 #include <libgen.h>
 #include <limits.h>
+#include <linux/membarrier.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 int exanet_live, exanet_counting;
@@ -163,10 +167,26 @@ static int load(void)
    that either all use it or none. Their first byte is a state of package meet. */
 enum { CARD = 128, DISABLED = 2, NOT_LOADED = 3 };
 
+static int ended(MPI_Request *r, int *flag)
+{
+	HOST(MPI_Test, MPI_Request *, int *, MPI_Status *);
+	return host(r, flag, MPI_STATUS_IGNORE) == MPI_SUCCESS;
+}
+
+/* A collective of a host may spin, in the way of the rank that it waits for if there
+   are fewer cores than ranks. */
 static int gather(void *mine, void *all)
 {
-	HOST(MPI_Allgather, const void *, int, MPI_Datatype, void *, int, MPI_Datatype, MPI_Comm);
-	return host(mine, CARD, BYTE, all, CARD, BYTE, WORLD) == MPI_SUCCESS;
+	HOST(MPI_Iallgather, const void *, int, MPI_Datatype, void *, int, MPI_Datatype, MPI_Comm, MPI_Request *);
+	static const struct timespec nap = {0, 50000};
+	MPI_Request r;
+	int done = 0, ok = host(mine, CARD, BYTE, all, CARD, BYTE, WORLD, &r) == MPI_SUCCESS;
+	for (int i = 0; ok && (ok = ended(&r, &done)) && !done; i++)
+		if (i < 100)
+			sched_yield();
+		else
+			nanosleep(&nap, 0);
+	return ok;
 }
 
 /* The first of the ranks that miss the Go part says so. */
@@ -180,15 +200,31 @@ static void speak(const char *all, int n)
 		fputs(complaint, stderr);
 }
 
+static int disabled(void)
+{
+	const char *off = getenv("EXANET_DISABLE");
+	return off && *off && strcmp(off, "0");
+}
+
+/* Registers this process for membarrier, by which our ranks sleep and wake
+   (emu/host/wait.go). That is done at once for a process of one thread, which it may
+   not be any more when the host is up; else the kernel waits for all cores, 10 ms or
+   more. */
+static void prepare(void)
+{
+	fits();
+	if (!disabled())
+		syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0);
+}
+
 static void initialised(int level)
 {
 	HOST(MPI_Comm_size, MPI_Comm, int *);
-	const char *off = getenv("EXANET_DISABLE");
 	char mine[CARD] = {0}, *all;
 	int n;
 	if (exanet_live || host(WORLD, &n) != MPI_SUCCESS || !(all = calloc(n, CARD)))
 		return;
-	if (off && *off && strcmp(off, "0"))
+	if (disabled())
 		mine[0] = DISABLED;
 	else if (!load())
 		mine[0] = NOT_LOADED;
@@ -207,7 +243,7 @@ static void initialised(int level)
 int MPI_Init(int *argc, char ***argv)
 {
 	HOST(MPI_Init, int *, char ***);
-	fits();
+	prepare();
 	int code = host(argc, argv);
 	if (code == MPI_SUCCESS)
 		initialised(MPI_THREAD_SINGLE);
@@ -217,7 +253,7 @@ int MPI_Init(int *argc, char ***argv)
 int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 {
 	HOST(MPI_Init_thread, int *, char ***, int, int *);
-	fits();
+	prepare();
 	int code = host(argc, argv, required, provided);
 	if (code == MPI_SUCCESS)
 		initialised(*provided);

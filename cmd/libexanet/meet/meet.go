@@ -10,9 +10,9 @@ package meet
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"errors"
 	"fmt"
+	"hash/fnv"
 
 	"golang.org/x/sys/unix"
 )
@@ -89,5 +89,11 @@ func Node() [32]byte {
 	return Digest(boot, net[:max(n, 0)])
 }
 
-// Digest turns texts into what fits on a card.
-func Digest(texts ...[]byte) [32]byte { return sha256.Sum256(bytes.Join(texts, []byte{0})) }
+// Digest turns texts into what fits on a card. Nobody gains by texts of one digest:
+// what package crypto brings would only take longer to load.
+func Digest(texts ...[]byte) (d [32]byte) {
+	h := fnv.New128a()
+	_, _ = h.Write(bytes.Join(texts, []byte{0}))
+	h.Sum(d[:0])
+	return d
+}
