@@ -137,10 +137,13 @@ $(BIN)/osu-%: $(OSU_SOURCES) bench/osu/osu.h
 	mkdir -p $(BIN)
 	mpicc.$* -std=gnu11 -O2 -Wall -Wextra -Wno-stringop-overflow -o $@ $(OSU_SOURCES)
 
-bench: build
-	bin/exanet bench floor --with latency,bw
-	bin/exanet bench barrier -n 16
-	bin/exanet bench idle
+# Compares with the MPIs that are installed and writes docs/performance.md: half an hour.
+# BENCH="--quick --out /tmp/performance" takes some minutes and writes elsewhere.
+BENCH ?= --out docs/performance
+
+bench: build preload bench-programs
+	$(GO) build -o bin/cg ./examples/cg
+	bin/exanet bench report $(BENCH)
 
 clean:
 	rm -rf bin

@@ -51,6 +51,10 @@ type Row struct {
 	Size    int       `json:"size"`    // bytes
 	Value   float64   `json:"value"`   // the median of Repeats, in the benchmark's unit
 	Repeats []float64 `json:"repeats"` // one figure for each sweep
+
+	// Allocations is how many objects rank 0 has allocated for each message of Latency,
+	// in the last sweep.
+	Allocations float64 `json:"allocations,omitzero"`
 }
 
 // counts are the timed and untimed iterations of one size.

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"runtime"
 	"time"
 
 	"github.com/exanet-mpi/exanet/mpi"
@@ -10,9 +11,25 @@ import (
 // c, as osu_latency does: half the round trip, in microseconds. Rank 0 gets
 // the rows.
 func Latency(c *mpi.Comm, s Sweep) ([]Row, error) {
-	return s.sweep(c, func(p *pair, size int) (float64, error) {
-		return p.latency(size, s.counts(size, counts{10000, 100}, counts{1000, 10}))
+	allocations := make(map[int]float64)
+	rows, err := s.sweep(c, func(p *pair, size int) (us float64, err error) {
+		n := s.counts(size, counts{10000, 100}, counts{1000, 10})
+		before := allocated()
+		us, err = p.latency(size, n)
+		allocations[size] = float64(allocated()-before) / float64(2*(n.iterations+n.warmup))
+		return us, err
 	})
+	for i := range rows {
+		rows[i].Allocations = allocations[rows[i].Size]
+	}
+	return rows, err
+}
+
+// allocated is how many objects this process has allocated.
+func allocated() uint64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.Mallocs
 }
 
 func (p *pair) latency(size int, n counts) (float64, error) {

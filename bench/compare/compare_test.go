@@ -74,12 +74,12 @@ done in 4 steps
 `
 
 func TestTables(t *testing.T) {
-	require.Equal(t, []table{
-		{"OSU MPI Allreduce Latency Test v7.4", []string{"Avg Latency(us)", "Min Latency(us)"}, []row{{4, []float64{1.5, 1}}, {8, []float64{2.5, 2}}}},
-		{"OSU MPI Barrier Latency Test v7.4", []string{"Avg Latency(us)"}, []row{{0, []float64{3}}}},
-	}, tables(osu))
-	require.Empty(t, tables("1 2\n# a\ntext\n3 4\n"))
-	require.Len(t, tables("# a\n1 2\n# b\n3 nan\n"), 2)
+	require.Equal(t, []Printed{
+		{"OSU MPI Allreduce Latency Test v7.4", []string{"Avg Latency(us)", "Min Latency(us)"}, []PrintedRow{{4, []float64{1.5, 1}}, {8, []float64{2.5, 2}}}},
+		{"OSU MPI Barrier Latency Test v7.4", []string{"Avg Latency(us)"}, []PrintedRow{{0, []float64{3}}}},
+	}, Tables(osu))
+	require.Empty(t, Tables("1 2\n# a\ntext\n3 4\n"))
+	require.Len(t, Tables("# a\n1 2\n# b\n3 nan\n"), 2)
 }
 
 // outcomesOf makes outcomes of outputs that took 1, 2, 3 ... seconds.

@@ -6,26 +6,27 @@ import (
 	"strings"
 )
 
-// table is what a program prints as the OSU benchmarks do: comment lines, of which
-// the last names the columns, and lines of numbers, of which the first is a size if
-// there are several.
-type table struct {
-	title   string
-	columns []string // the names of the values; may be fewer than there are
-	rows    []row
+// Printed is a table that a program prints as the OSU benchmarks do: comment lines, of
+// which the last names the columns, and lines of numbers, of which the first is a size
+// if there are several.
+type Printed struct {
+	Title   string
+	Columns []string // the names of the values; may be fewer than there are
+	Rows    []PrintedRow
 }
 
-type row struct {
-	size   int
-	values []float64
+// PrintedRow is a line of numbers.
+type PrintedRow struct {
+	Size   int
+	Values []float64
 }
 
 // gap separates the names of columns, which may have blanks in them.
 var gap = regexp.MustCompile(`\s{2,}|\t`)
 
-// tables returns those in an output. Lines that are neither comments nor numbers end
+// Tables returns those in an output. Lines that are neither comments nor numbers end
 // a table.
-func tables(output string) (list []table) {
+func Tables(output string) (list []Printed) {
 	var comments []string
 	open := false
 	for line := range strings.Lines(output) {
@@ -44,13 +45,13 @@ func tables(output string) (list []table) {
 			comments, open = nil, false
 		case open:
 			t := &list[len(list)-1]
-			t.rows = append(t.rows, r)
+			t.Rows = append(t.Rows, r)
 		case len(comments) > 0:
 			columns := gap.Split(comments[len(comments)-1], -1)
-			if len(r.values) < len(columns) {
-				columns = columns[len(columns)-len(r.values):]
+			if len(r.Values) < len(columns) {
+				columns = columns[len(columns)-len(r.Values):]
 			}
-			list = append(list, table{comments[0], columns, []row{r}})
+			list = append(list, Printed{comments[0], columns, []PrintedRow{r}})
 			open = true
 		}
 	}
@@ -58,36 +59,36 @@ func tables(output string) (list []table) {
 }
 
 // parseRow reads a line of numbers.
-func parseRow(line string) (r row, ok bool) {
+func parseRow(line string) (r PrintedRow, ok bool) {
 	fields := strings.Fields(line)
 	if len(fields) > 1 {
 		size, err := strconv.Atoi(fields[0])
 		if err != nil {
 			return r, false
 		}
-		r.size, fields = size, fields[1:]
+		r.Size, fields = size, fields[1:]
 	}
 	for _, f := range fields {
 		v, err := strconv.ParseFloat(f, 64)
 		if err != nil {
 			return r, false
 		}
-		r.values = append(r.values, v)
+		r.Values = append(r.Values, v)
 	}
-	return r, len(r.values) > 0
+	return r, len(r.Values) > 0
 }
 
 // alike reports whether tables of two runs have the same rows and columns.
-func alike(a, b []table) bool {
+func alike(a, b []Printed) bool {
 	if len(a) != len(b) {
 		return false
 	}
 	for i := range a {
-		if len(a[i].rows) != len(b[i].rows) {
+		if len(a[i].Rows) != len(b[i].Rows) {
 			return false
 		}
-		for j, r := range a[i].rows {
-			if r.size != b[i].rows[j].size || len(r.values) != len(b[i].rows[j].values) || len(r.values) != len(a[i].rows[0].values) {
+		for j, r := range a[i].Rows {
+			if r.Size != b[i].Rows[j].Size || len(r.Values) != len(b[i].Rows[j].Values) || len(r.Values) != len(a[i].Rows[0].Values) {
 				return false
 			}
 		}

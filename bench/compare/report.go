@@ -58,11 +58,11 @@ func NewReport(command string, ways [2]Way, outcomes [2][]Outcome) *Report {
 // compareTables puts the figures of the outputs side by side, if all runs have
 // printed the same tables.
 func compareTables(ways [2]Way, outcomes [2][]Outcome) (list []Table) {
-	first := tables(outcomes[0][0].Output)
-	var all [2][][]table // by way and round
+	first := Tables(outcomes[0][0].Output)
+	var all [2][][]Printed // by way and round
 	for i := range outcomes {
 		for _, o := range outcomes[i] {
-			t := tables(o.Output)
+			t := Tables(o.Output)
 			if !alike(first, t) {
 				return nil
 			}
@@ -70,14 +70,14 @@ func compareTables(ways [2]Way, outcomes [2][]Outcome) (list []Table) {
 		}
 	}
 	for at, t := range first {
-		for value := range t.rows[0].values {
+		for value := range t.Rows[0].Values {
 			columns := make([]bench.Column, 2)
 			for i := range columns {
 				columns[i].Name = ways[i].Name
-				for n, r := range t.rows {
-					out := bench.Row{Size: r.size}
+				for n, r := range t.Rows {
+					out := bench.Row{Size: r.Size}
 					for _, round := range all[i] {
-						out.Repeats = append(out.Repeats, round[at].rows[n].values[value])
+						out.Repeats = append(out.Repeats, round[at].Rows[n].Values[value])
 					}
 					out.Value = bench.Median(out.Repeats)
 					columns[i].Rows = append(columns[i].Rows, out)
@@ -86,10 +86,10 @@ func compareTables(ways [2]Way, outcomes [2][]Outcome) (list []Table) {
 			ratio := bench.Ratios(ways[0].Name, columns)[1]
 			ratio.Name = "ratio"
 			name := ""
-			if value < len(t.columns) {
-				name = t.columns[value]
+			if value < len(t.Columns) {
+				name = t.Columns[value]
 			}
-			list = append(list, Table{t.title, name, append(columns, ratio)})
+			list = append(list, Table{t.Title, name, append(columns, ratio)})
 		}
 	}
 	return list

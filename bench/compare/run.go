@@ -24,6 +24,8 @@ type Way struct {
 	Path  string // of the executable
 	Words []string
 	Env   []string
+	Dir   string        // where it runs; "": here
+	Limit time.Duration // it is ended after so long; 0: never
 }
 
 // Outcome is that of a run.
@@ -31,6 +33,7 @@ type Outcome struct {
 	Seconds float64 // from start to end
 	Output  string  // standard output and error
 	Code    int     // exit code; 128 + N after signal N
+	Late    bool    // it was ended because of the limit
 }
 
 // grace is how long a command may take to end after SIGTERM.
@@ -54,7 +57,7 @@ func Run(ctx context.Context, ways [2]Way, rounds int, ran func()) (outcomes [2]
 	for round := range rounds {
 		for n := range ways {
 			i := (n + round) % 2
-			o, err := run(ctx, ways[i])
+			o, err := Once(ctx, ways[i])
 			if err != nil {
 				return outcomes, err
 			}
@@ -68,20 +71,33 @@ func Run(ctx context.Context, ways [2]Way, rounds int, ran func()) (outcomes [2]
 	return outcomes, nil
 }
 
-// run runs a command with an empty input.
-func run(ctx context.Context, w Way) (Outcome, error) {
+// Once runs a command once, with an empty input, in a process group of its own, of
+// which nothing is left when it has ended.
+func Once(ctx context.Context, w Way) (Outcome, error) {
 	var out bytes.Buffer
-	cmd := exec.CommandContext(ctx, w.Path, w.Words[1:]...)
-	cmd.Args[0], cmd.Env, cmd.Stdout, cmd.Stderr = w.Words[0], w.Env, &out, &out
+	limited := ctx
+	if w.Limit > 0 {
+		var stop context.CancelFunc
+		limited, stop = context.WithTimeout(ctx, w.Limit)
+		defer stop()
+	}
+	cmd := exec.CommandContext(limited, w.Path, w.Words[1:]...)
+	cmd.Args[0], cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr = w.Words[0], w.Env, w.Dir, &out, &out
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = grace
 	begun := time.Now()
 	err := cmd.Run()
-	o := Outcome{Seconds: time.Since(begun).Seconds(), Output: out.String()}
+	if cmd.Process != nil {
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // mostly there is nobody left
+	}
+	o := Outcome{Seconds: time.Since(begun).Seconds(), Output: out.String(), Late: ctx.Err() == nil && limited.Err() != nil}
 	var exit *exec.ExitError
 	switch {
 	case ctx.Err() != nil:
 		return o, context.Cause(ctx)
+	case o.Late && !errors.As(err, &exit):
+		o.Code = 128 + int(syscall.SIGKILL)
 	case errors.As(err, &exit):
 		o.Code = exit.ExitCode()
 		if s, ok := exit.Sys().(syscall.WaitStatus); ok && s.Signaled() {

@@ -49,6 +49,21 @@ func write(pid int, addr uint64, src []byte) error {
 	return nil
 }
 
+// read copies from addr in process pid to dst.
+func read(pid int, addr uint64, dst []byte) error {
+	for len(dst) > 0 {
+		n, err := sys.VMRead(pid, addr, dst)
+		switch {
+		case err != nil:
+			return fmt.Errorf("cross-memory attach is refused: %w", err)
+		case n == 0:
+			return fmt.Errorf("cross-memory attach is refused: %w", unix.EFAULT)
+		}
+		dst, addr = dst[n:], addr+uint64(n)
+	}
+	return nil
+}
+
 // Attach returns the time in microseconds of one process_vm_writev of 64 bytes
 // into the other process, which sleeps.
 func (p *Pair) Attach() (float64, error) {

@@ -10,6 +10,7 @@
 //	Wake                 waking a process that sleeps on another core
 //	Copy                 memcpy
 //	Attach, AttachStream process_vm_writev into the other process
+//	Message              a message of some size, in three ways
 //
 // Measure takes them all, several times in turn, and returns medians.
 package floor

@@ -120,3 +120,33 @@ func TestSharedLayout(t *testing.T) {
 	}
 	require.LessOrEqual(t, typ.Size(), uintptr(sharedSize))
 }
+
+// A message has come to the other process, in all ways.
+func TestMessages(t *testing.T) {
+	p, err := Open(t.Context(), child("peer"))
+	require.NoError(t, err)
+	defer p.Close()
+	for _, size := range []int{8, LargestMessage} {
+		times, err := p.Message(size)
+		if errors.Is(err, ErrOneCore) {
+			t.Skip("there is one core only")
+		}
+		require.NoError(t, err)
+		require.Positive(t, times.Shared, size)
+		require.Equal(t, times.One > 0, times.Both > 0)
+		for how, measured := range map[uint32]float64{viaShared: times.Shared, oneCopies: times.One, bothCopies: times.Both} {
+			if measured == 0 {
+				continue
+			}
+			word := uint64(size)<<8 + uint64(how) + 1
+			mem.U64(p.message4M, 0).Store(word)
+			_, err := p.message(how, size)
+			require.NoError(t, err)
+			require.NoError(t, p.order(orderLook, -1))
+			require.NoError(t, p.finish())
+			require.Equal(t, word, p.s.seen, "%d bytes, way %d", size, how)
+		}
+	}
+	_, err = p.Message(LargestMessage + 1)
+	require.Error(t, err)
+}

@@ -38,9 +38,25 @@ type shared struct {
 	_      [56]byte
 	target uint64 // address of the child's buffer
 	seen   uint64 // its first word, after orderLook
+
+	// Of orderMessage: the way, the message's size, this process and its buffer.
+	how    uint32
+	size   uint64
+	parent uint64
+	source uint64
+
+	_        [64]byte
+	pingDone uint64 // the half that the parent copies is there
+	_        [56]byte
+	pongDone uint64
+	_        [56]byte
 }
 
-const sharedSize = 4096
+// The words are followed by room for a message each way.
+const (
+	wordsSize  = 4096
+	sharedSize = wordsSize + 2*slotSize
+)
 
 // Orders to the child.
 const (
@@ -49,6 +65,7 @@ const (
 	orderPipe
 	orderWake
 	orderLook // copy the first word of the buffer into seen
+	orderMessage
 	orderQuit
 )
 
@@ -84,7 +101,8 @@ type Pair struct {
 	next   uint32
 	until  time.Time // when the child must have carried out the order
 
-	src, dst []byte // of Copy, made at its first cold one
+	src, dst  []byte // of Copy, made at its first cold one
+	message4M []byte // of Message
 }
 
 // Open starts the child. The calling goroutine is locked to its thread until

@@ -14,6 +14,7 @@ import (
 // peer is the child's side of a Pair.
 type peer struct {
 	s           *shared
+	memory      []byte
 	read, write int
 	buffer      []byte
 }
@@ -34,7 +35,7 @@ func Peer() error {
 	if len(memory) != sharedSize {
 		return fmt.Errorf("this command is started by a measurement, not by hand: %d bytes of shared memory", len(memory))
 	}
-	p := &peer{s: mem.Struct[shared](memory, 0), read: fdRead, write: fdWrite, buffer: touched(bufferSize)}
+	p := &peer{s: mem.Struct[shared](memory, 0), memory: memory, read: fdRead, write: fdWrite, buffer: touched(bufferSize)}
 	p.s.target = mem.Addr(p.buffer)
 	for done := uint32(0); ; {
 		for p.s.order.Load() == done {
@@ -64,6 +65,8 @@ func (p *peer) obey() error {
 		return p.pipe()
 	case orderWake:
 		p.sleep()
+	case orderMessage:
+		return p.message()
 	case orderLook:
 		p.s.seen = mem.U64(p.buffer, 0).Load()
 	}

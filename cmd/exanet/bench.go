@@ -42,7 +42,7 @@ take part as one of its ranks.`,
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newLatency(), newBandwidth(), newBarrier(), newCollective(), newOverlap(), newIdle(), newFloor(), newFloorPeer())
+	cmd.AddCommand(newLatency(), newBandwidth(), newBarrier(), newCollective(), newOverlap(), newIdle(), newFloor(), newFloorPeer(), newReport())
 	return cmd
 }
 

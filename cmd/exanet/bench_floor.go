@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -46,6 +47,7 @@ type floorFigures struct {
 func newFloor() *cobra.Command {
 	var f struct {
 		with   []string
+		sizes  string
 		repeat int
 		json   bool
 	}
@@ -57,9 +59,14 @@ memory: a cache line's trip between cores, context switches on one core, waking
 a sleeper, memcpy, and process_vm_writev.
 
 With --with, MPI figures are measured in turn with them, so that both see the
-same machine, and their ratio is printed.`,
+same machine, and their ratio is printed.
+
+With --sizes, measure only what a message of each size takes at least, in
+microseconds one way: copied through shared memory; copied by one side with
+cross-memory attach; copied by both sides, a half each.`,
 		Example: `  exanet bench floor
   exanet bench floor --with latency,bw
+  exanet bench floor --sizes 1:4194304
   exanet bench floor --repeat 9 --json`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -68,6 +75,19 @@ same machine, and their ratio is printed.`,
 			}
 			if f.repeat < 1 {
 				return usageErrorf("--repeat %d: use 1 or more", f.repeat)
+			}
+			if cmd.Flags().Changed("sizes") {
+				if len(f.with) > 0 || f.json {
+					return usageErrorf("--sizes goes neither with --with nor with --json")
+				}
+				sizes, err := bench.ParseSizes(f.sizes)
+				if err == nil && slices.Max(sizes) > floor.LargestMessage {
+					err = fmt.Errorf("%d bytes are the most", floor.LargestMessage)
+				}
+				if err != nil {
+					return usageErrorf("--sizes: %v", err)
+				}
+				return writeMessages(cmd, sizes, f.repeat)
 			}
 			var with []*comparison
 			for _, name := range f.with {
@@ -98,9 +118,51 @@ same machine, and their ratio is printed.`,
 		},
 	}
 	cmd.Flags().StringSliceVar(&f.with, "with", nil, "MPI benchmarks to compare with: latency, bw")
+	cmd.Flags().StringVar(&f.sizes, "sizes", "", "message sizes in bytes: from:to for powers of two, or a comma list")
 	cmd.Flags().IntVar(&f.repeat, "repeat", 5, "times to measure everything; the medians are printed")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON, with the figure of every repeat")
 	return cmd
+}
+
+// writeMessages measures messages and prints the medians.
+func writeMessages(cmd *cobra.Command, sizes []int, repeat int) error {
+	columns := []bench.Column{{Name: "Shared (us)"}, {Name: "One copies (us)"}, {Name: "Both copy (us)"}}
+	for i := range columns {
+		columns[i].Rows = make([]bench.Row, len(sizes))
+	}
+	p, err := floor.Open(cmd.Context(), startFloorPeer)
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	for range repeat {
+		for i, size := range sizes {
+			t, err := p.Message(size)
+			if err != nil {
+				return err
+			}
+			for j, us := range []float64{t.Shared, t.One, t.Both} {
+				r := &columns[j].Rows[i]
+				r.Size, r.Repeats = size, append(r.Repeats, us)
+				r.Value = bench.Median(r.Repeats)
+			}
+		}
+	}
+	out := cmd.OutOrStdout()
+	if _, err := fmt.Fprintf(out, "# %s, one message\n%-10s", cmd.CommandPath(), "# Size"); err != nil {
+		return err
+	}
+	for _, c := range columns {
+		fmt.Fprintf(out, "%18s", c.Name)
+	}
+	for i, size := range sizes {
+		fmt.Fprintf(out, "\n%-10d", size)
+		for _, c := range columns {
+			fmt.Fprintf(out, "%18.3f", c.Rows[i].Value)
+		}
+	}
+	_, err = fmt.Fprintln(out)
+	return err
 }
 
 // add measures the figure of the MPI once, in a job of its own.

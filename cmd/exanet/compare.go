@@ -1,11 +1,9 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"strings"
 	"syscall"
 
@@ -81,18 +79,8 @@ func (i interrupted) ExitCode() int { return 128 + int(i) }
 
 // compareRuns runs the command without and with the library.
 func compareRuns(c *cobra.Command, words []string, p *preload.Command, runs int) (*compare.Report, error) {
-	ctx, stop := context.WithCancelCause(c.Context())
-	defer stop(nil)
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
-	defer signal.Stop(signals)
-	go func() {
-		select {
-		case s := <-signals:
-			stop(interrupted(s.(syscall.Signal)))
-		case <-ctx.Done():
-		}
-	}()
+	ctx, stop := interruptible(c.Context())
+	defer stop()
 	ways := [2]compare.Way{
 		{Name: "without", Path: p.Path, Words: words, Env: preload.Without(os.Environ())},
 		{Name: "with", Path: p.Path, Words: p.Words, Env: p.Env},

@@ -1,0 +1,315 @@
+package report
+
+import (
+	"fmt"
+	"path"
+	"strings"
+)
+
+// page writes everything that there are figures for. Plots are in the directory dir.
+func (s Set) page(dir string) string {
+	var b strings.Builder
+	s.writeVerdicts(&b)
+	s.writeFloor(&b)
+	s.writeOverSizes(&b, dir, "latency", "Latency", "Microseconds one way, a ping-pong of 2 ranks; `machine`: a message of that size without any MPI.", "latency.svg", latencyColumn, true)
+	s.writeOverSizes(&b, dir, "bandwidth", "Bandwidth", "10^6 bytes a second, windows of 64 messages, one way.", "bandwidth.svg", bwColumn, false)
+	s.writeOverSizes(&b, dir, "bandwidth", "Bandwidth both ways", "", "bibw.svg", bibwColumn, false)
+	s.writeSingles(&b, "rate", "Message rate", "Messages of 8 bytes a second, windows of 64, 2 ranks.", "%.0f", map[string]column{"8 B": rateColumn}, []string{"8 B"})
+	s.writeCollectives(&b, dir)
+	s.writeCrowd(&b, dir)
+	s.writeSingles(&b, "idle", "A rank that waits", "Processor time in percent of a core, of all threads of a rank that is blocked in a call.", "%.2f", columnsByName(idleCalls, idleColumn), idleCalls)
+	s.image(&b, dir, "idle.svg", "idle")
+	s.writeOverlap(&b, dir)
+	s.writeUnexpected(&b)
+	s.writeSingles(&b, "start", "Start and end", "Milliseconds in MPI_Init and MPI_Finalize, 2 ranks.", "%.1f", map[string]column{
+		"both": startColumn, "MPI_Init": {"start", "initfini", "initfini", "Init (ms)"}, "MPI_Finalize": {"start", "initfini", "initfini", "Finalize (ms)"},
+	}, []string{"both", "MPI_Init", "MPI_Finalize"})
+	s.writeHow(&b)
+	return b.String()
+}
+
+func columnsByName(names []string, f func(string) column) map[string]column {
+	m := map[string]column{}
+	for _, n := range names {
+		m[n] = f(n)
+	}
+	return m
+}
+
+func (s Set) writeVerdicts(b *strings.Builder) {
+	b.WriteString("## Bounds, and what was measured\n\nRatios are those of a program with the library preloaded to the same program without, medians of the rounds; means are geometric.\n\n" +
+		"| what | bound | against MPICH | against Open MPI | |\n|---|---|---|---|---|\n")
+	for _, v := range s.verdicts() {
+		text := map[string]string{}
+		for _, c := range v.cells {
+			text[c.against] = c.text
+		}
+		first, second := text[mpichAlone], text[openmpiAlone]
+		if own, ok := text[inGo]; ok {
+			first = own
+		}
+		fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n", v.what, v.bound, first, second, v.state())
+	}
+	b.WriteByte('\n')
+}
+
+func (s Set) image(b *strings.Builder, dir, file, section string) {
+	if s[section] != nil {
+		fmt.Fprintf(b, "![](%s)\n\n", path.Join(dir, file))
+	}
+}
+
+// heading begins a part about a section; false if it was not measured.
+func (s Set) heading(b *strings.Builder, section, title, about string) bool {
+	if s[section] == nil {
+		return false
+	}
+	fmt.Fprintf(b, "## %s\n\n", title)
+	if about != "" {
+		b.WriteString(about + "\n\n")
+	}
+	return true
+}
+
+func (s Set) writeFloor(b *strings.Builder) {
+	if !s.heading(b, "floor", "What the machine can do", "Between two processes, without any MPI (`exanet bench floor`).") {
+		return
+	}
+	b.WriteString("| | | |\n|---|---|---|\n")
+	for i := range s["floor"].Figures {
+		if f := &s["floor"].Figures[i]; f.Job == "floor" && f.Table != runTable {
+			fmt.Fprintf(b, "| %s | %s | %s |\n", f.Table, number(f.median()), f.Column)
+		}
+	}
+	b.WriteByte('\n')
+}
+
+// writeOverSizes writes the table of a column, a line for each size.
+func (s Set) writeOverSizes(b *strings.Builder, dir, section, title, about, plot string, c column, floor bool) {
+	if !s.heading(b, section, title, about) {
+		return
+	}
+	s.image(b, dir, plot, section)
+	b.WriteString("| |")
+	if floor {
+		b.WriteString(" machine |")
+	}
+	for _, o := range opponents {
+		fmt.Fprintf(b, " %s | %s | ratio |", o.alone, o.ours)
+	}
+	b.WriteString("\n|---|" + strings.Repeat("---|", 6))
+	if floor {
+		b.WriteString("---|")
+	}
+	b.WriteByte('\n')
+	for _, size := range s.sizes(c) {
+		fmt.Fprintf(b, "| %s |", sizeName(size))
+		if floor {
+			fmt.Fprintf(b, " %s |", number(s.floorTime(size)))
+		}
+		s.cells(b, c, size, number)
+		b.WriteByte('\n')
+	}
+	b.WriteByte('\n')
+}
+
+// cells writes the figures of a size, and our ratio to each MPI.
+func (s Set) cells(b *strings.Builder, c column, size int, number func(float64) string) {
+	for _, o := range opponents {
+		alone := s.one(c.section, c.job, o.alone, c.table, c.column, size)
+		ours := s.one(c.section, c.job, o.ours, c.table, c.column, size)
+		r := ""
+		if alone != nil && ours != nil {
+			r = ratioName(ratio(ours, alone))
+		}
+		fmt.Fprintf(b, " %s | %s | %s |", orNone(alone, number), orNone(ours, number), r)
+	}
+}
+
+func orNone(f *Figure, number func(float64) string) string {
+	if f == nil {
+		return "-"
+	}
+	return number(f.median())
+}
+
+// number writes three digits or more.
+func number(v float64) string {
+	switch {
+	case v == 0:
+		return "-"
+	case v >= 100 || v <= -100:
+		return fmt.Sprintf("%.0f", v)
+	case v >= 10:
+		return fmt.Sprintf("%.1f", v)
+	case v >= 1:
+		return fmt.Sprintf("%.2f", v)
+	}
+	return fmt.Sprintf("%.3f", v)
+}
+
+// sizes are those that a column has in any way, in order.
+func (s Set) sizes(c column) (list []int) {
+	seen := map[int]bool{}
+	for _, way := range fourWays {
+		for _, f := range s.series(c, way) {
+			if !seen[f.Size] {
+				seen[f.Size] = true
+				list = append(list, f.Size)
+			}
+		}
+	}
+	return list
+}
+
+// writeSingles writes a line for each of some columns with one figure.
+func (s Set) writeSingles(b *strings.Builder, section, title, about, format string, columns map[string]column, names []string) {
+	if !s.heading(b, section, title, about) {
+		return
+	}
+	fmt.Fprintf(b, "| | %s |\n|---|%s\n", strings.Join(fourWays, " | "), strings.Repeat("---|", len(fourWays)))
+	for _, name := range names {
+		fmt.Fprintf(b, "| %s |", name)
+		for _, way := range fourWays {
+			text := "-"
+			if list := s.series(columns[name], way); list != nil {
+				text = fmt.Sprintf(format, list[0].median())
+			}
+			fmt.Fprintf(b, " %s |", text)
+		}
+		b.WriteByte('\n')
+	}
+	b.WriteByte('\n')
+}
+
+// writeCollectives writes the extremes of each; the plot has the means.
+func (s Set) writeCollectives(b *strings.Builder, dir string) {
+	if !s.heading(b, "collectives", "Collectives of 2 ranks", "Ratios over the sizes from 8 B to 1 MiB; microseconds of the smallest and the largest.") {
+		return
+	}
+	s.image(b, dir, "collectives.svg", "collectives")
+	b.WriteString("| |")
+	for _, o := range opponents {
+		fmt.Fprintf(b, " %s | %s | mean ratio | worst |", o.alone, o.ours)
+	}
+	b.WriteString("\n|---|" + strings.Repeat("---|", 8) + "\n")
+	for _, name := range collectives {
+		c := collectiveColumn("collectives", "2 ranks", name)
+		fmt.Fprintf(b, "| %s |", name)
+		for _, o := range opponents {
+			list, _ := s.points(c, o.ours, s.against(c, o.alone))
+			if list == nil {
+				b.WriteString(" - | - | - | - |")
+				continue
+			}
+			worst := list[0]
+			for _, p := range list {
+				if p.ratio > worst.ratio {
+					worst = p
+				}
+			}
+			place := ratioName(worst.ratio)
+			if len(list) > 1 {
+				place += " at " + worst.at
+			}
+			fmt.Fprintf(b, " %s | %s | %s | %s |", ends(s.series(c, o.alone)), ends(s.series(c, o.ours)), ratioName(meanRatio(list)), place)
+		}
+		b.WriteByte('\n')
+	}
+	b.WriteByte('\n')
+}
+
+// ends are the first and the last figure.
+func ends(list []*Figure) string {
+	first, last := list[0], list[len(list)-1]
+	if first == last {
+		return number(first.median())
+	}
+	return number(first.median()) + " to " + number(last.median())
+}
+
+func (s Set) writeCrowd(b *strings.Builder, dir string) {
+	if !s.heading(b, "crowd", "More ranks than cores", "Microseconds.") {
+		return
+	}
+	for _, ranks := range []int{4, 8} {
+		s.image(b, dir, fmt.Sprintf("crowd%d.svg", ranks), "crowd")
+	}
+	b.WriteString("| |")
+	for _, o := range opponents {
+		fmt.Fprintf(b, " %s | %s | ratio |", o.alone, o.ours)
+	}
+	b.WriteString("\n|---|" + strings.Repeat("---|", 6) + "\n")
+	for _, ranks := range []int{4, 8} {
+		for _, name := range append(append([]string{}, crowded...), crowdedRooted...) {
+			c := collectiveColumn("crowd", fmt.Sprintf("%d ranks", ranks), name)
+			sizes := s.sizes(c)
+			for i, size := range sizes {
+				if i > 0 && i < len(sizes)-1 && size != 1024 {
+					continue // the plot and the bounds have those that are between
+				}
+				place := name
+				if size > 0 {
+					place += ", " + sizeName(size)
+				}
+				fmt.Fprintf(b, "| %d ranks, %s |", ranks, place)
+				s.cells(b, c, size, number)
+				b.WriteByte('\n')
+			}
+		}
+	}
+	b.WriteByte('\n')
+}
+
+func (s Set) writeOverlap(b *strings.Builder, dir string) {
+	columns := columnsByName(overlapCalls, excessColumn)
+	names := append(append([]string{}, overlapCalls...), "both ranks compute")
+	columns["both ranks compute"] = column{"overlap", "computing", "computing", "Excess (us)"}
+	s.writeSingles(b, "overlap", "Communication under computation",
+		"Microseconds that a transfer of 1 MiB and a computation of about four times its length take beyond the computation: the peer of Irecv and Isend is in a blocking call; or both ranks compute.", "%.1f", columns, names)
+	s.image(b, dir, "overlap.svg", "overlap")
+}
+
+func (s Set) writeUnexpected(b *strings.Builder) {
+	if !s.heading(b, "unexpected", "Unexpected messages", "Milliseconds for sending so many messages of 8 bytes and then receiving them in reverse order of their tags.") {
+		return
+	}
+	fmt.Fprintf(b, "| | %s |\n|---|%s\n", strings.Join(fourWays, " | "), strings.Repeat("---|", len(fourWays)))
+	for _, size := range s.sizes(manyColumn) {
+		fmt.Fprintf(b, "| %d |", size)
+		for _, way := range fourWays {
+			f := s.one(manyColumn.section, manyColumn.job, way, manyColumn.table, manyColumn.column, size)
+			fmt.Fprintf(b, " %s |", orNone(f, func(us float64) string { return number(us / 1e3) }))
+		}
+		b.WriteByte('\n')
+	}
+	b.WriteByte('\n')
+}
+
+// writeHow tells of each section when and where it was measured, and what has failed.
+func (s Set) writeHow(b *strings.Builder) {
+	b.WriteString("## How this was measured\n\n`exanet bench report` runs the same programs (bench/osu) under each MPI without and with the library, in turn, there and back. " +
+		"The figures are medians of the rounds; all of them are beside the plots. The load is that of the machine, over a minute, when the section began: above 1, figures say little.\n\n")
+	b.WriteString("| section | form | rounds | when (UTC) | load | took |\n|---|---|---|---|---|---|\n")
+	machines := map[string]bool{}
+	var failures []string
+	var list []string
+	for _, section := range sections {
+		r := s[section.name]
+		if r == nil {
+			continue
+		}
+		fmt.Fprintf(b, "| %s | %s | %d | %s | %s | %s |\n", r.Section, r.Form, r.Rounds, r.When, r.Load, r.Took)
+		if !machines[r.Machine] {
+			machines[r.Machine] = true
+			list = append(list, r.Machine)
+		}
+		for _, f := range r.Failures {
+			failures = append(failures, fmt.Sprintf("- %s, %s, round %d: %s", f.Job, f.Way, f.Round+1, f.Why))
+		}
+	}
+	fmt.Fprintf(b, "\nMachine: %s.\n", strings.Join(list, "; "))
+	if failures != nil {
+		fmt.Fprintf(b, "\nRuns without figures:\n\n%s\n", strings.Join(failures, "\n"))
+	}
+}

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/exanet-mpi/exanet/bench/report"
+	"github.com/exanet-mpi/exanet/preload"
+)
+
+func newReport() *cobra.Command {
+	var (
+		c                  report.Config
+		only               string
+		render, list       bool
+		programs, libraryD string
+	)
+	names, titles := report.Sections()
+	cmd := &cobra.Command{
+		Use:   "report",
+		Short: "Compare with the MPIs that are installed, and write a page about it",
+		Long: `Run the benchmarks in C (bench/osu) under MPICH and Open MPI, as they are and with
+the preload library, in turn, and this MPI without C and the bare machine besides;
+then write a page: a table of bounds and whether each is kept, all figures, plots.
+
+make build preload bench-programs builds what it needs. The full form takes half an
+hour or more, --quick some minutes; the machine should have nothing else to do.
+A run that hangs or fails costs its figures only, and the page says so.
+
+Sections are stored as soon as they are measured: --only measures some again, and
+--render makes the page anew from what is stored. The page is FOLDER.md; what it has
+outside the report's part stays. Plots and figures are in FOLDER.`,
+		Example: `  exanet bench report --quick --out /tmp/performance
+  exanet bench report --out docs/performance
+  exanet bench report --out docs/performance --only latency,bandwidth
+  exanet bench report --out docs/performance --render`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			out := cmd.OutOrStdout()
+			if list {
+				for i, name := range names {
+					fmt.Fprintf(out, "%-14s%s\n", name, titles[i])
+				}
+				return nil
+			}
+			if inJob() {
+				return usageErrorf("%s starts its own jobs: call it outside a job", cmd.CommandPath())
+			}
+			c.Out = strings.TrimSuffix(filepath.Clean(c.Out), ".md")
+			if render {
+				return report.Render(c.Out)
+			}
+			if c.Rounds < 0 {
+				return usageErrorf("--rounds %d: use 1 or more, or 0 for as many as usual", c.Rounds)
+			}
+			if only != "" {
+				c.Only = strings.Split(only, ",")
+				for _, name := range c.Only {
+					if !slices.Contains(names, name) {
+						return usageErrorf("--only: there is no section %q: use some of %s", name, strings.Join(names, ", "))
+					}
+				}
+			}
+			here, err := os.Getwd()
+			if err != nil {
+				return err
+			}
+			c.Exanet, c.Dirs, c.Env = self(), preload.Dirs(self(), here), os.Environ()
+			if libraryD != "" {
+				c.Dirs = []string{libraryD}
+			}
+			c.Programs = programs
+			if programs == "" {
+				c.Programs = filepath.Dir(self())
+			}
+			if c.Programs, err = filepath.Abs(c.Programs); err != nil {
+				return err
+			}
+			c.Progress, c.Terminal = cmd.ErrOrStderr(), isTerminal(cmd.ErrOrStderr())
+			ctx, stop := interruptible(cmd.Context())
+			defer stop()
+			return report.Run(ctx, &c)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&c.Out, "out", "performance", "the page, without .md, and the folder for plots and figures")
+	flags.BoolVar(&c.Quick, "quick", false, "fewer sizes, ranks and rounds")
+	flags.IntVar(&c.Rounds, "rounds", 0, "runs each way; 0: 5, with --quick 3")
+	flags.StringVar(&only, "only", "", "sections to measure: "+strings.Join(names, ", "))
+	flags.BoolVar(&render, "render", false, "measure nothing, make the page from what is stored")
+	flags.BoolVar(&list, "list", false, "print the sections")
+	flags.StringVar(&programs, "programs", "", "directory of the benchmarks (default that of exanet)")
+	flags.StringVar(&libraryD, "lib", "", "directory of the preload library (default as with exanet preload)")
+	return cmd
+}
+
+// interruptible returns a context that ends with the first signal that ends a program,
+// for an error that says so.
+func interruptible(parent context.Context) (context.Context, func()) {
+	ctx, stop := context.WithCancelCause(parent)
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	go func() {
+		select {
+		case s := <-signals:
+			stop(interrupted(s.(syscall.Signal)))
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() {
+		signal.Stop(signals)
+		stop(nil)
+	}
+}
