@@ -202,7 +202,7 @@ const (
 
 // mixed reports whether one side is eager on a device and the other long.
 func (x transfer) mixed(device string) bool {
-	limit := map[string]int{"host": 4096, "prototype": 40}[device]
+	limit := map[string]int{"host": 16 << 10, "prototype": 40}[device]
 	return (x.send <= limit) != (x.recv <= limit)
 }
 

@@ -9,7 +9,7 @@ import (
 // Blocking point-to-point calls (thesis 3.2.3, 3.6.2, 3.10).
 
 // Send sends buf to rank dest (MPI_Send). It returns when buf may be changed:
-// at once for messages that fit one of the device's (4096 bytes on a host), as
+// at once for messages that fit one of the device's (16 KiB on a host), as
 // long as dest has not left 8 MiB of earlier ones unreceived; else when the
 // receive has been posted and the data written.
 func Send[T Element](c *Comm, buf []T, dest, tag int) error {

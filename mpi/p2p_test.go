@@ -11,7 +11,7 @@ import (
 	"github.com/exanet-mpi/exanet/mpi"
 )
 
-var sizes = []int{0, 1, 7, 8, 40, 41, 64, 232, 233, 1000, 4096, 4097, 8192, 8193, 65536, 1 << 20}
+var sizes = []int{0, 1, 7, 8, 40, 41, 64, 232, 233, 1000, 4096, 4097, 8192, 8193, 16 << 10, 16<<10 + 1, 65536, 1 << 20}
 
 func pattern(n, seed int) []byte {
 	b := make([]byte, n)

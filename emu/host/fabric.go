@@ -22,9 +22,11 @@ import (
 	"github.com/exanet-mpi/exanet/packetizer"
 )
 
-// DefaultLimit is the largest payload of a message in bytes, the size above
-// which a cross-memory copy beats two copies through shared memory.
-const DefaultLimit = 4096
+// DefaultLimit is the largest payload of a message in bytes: about the size above
+// which a cross-memory copy, and the messages that it takes, beat two copies
+// through shared memory. Rings hold at least four such, so that an empty one has room
+// for one wherever it has come to.
+const DefaultLimit = 16 << 10
 
 // Fabric is one rank's end of the fabric. It implements packetizer.Port,
 // mbox.Box and rdmaeng.Engine. Its rank serialises all calls, except that

@@ -30,7 +30,7 @@ func TestRingIsABoundedFIFO(t *testing.T) {
 		sent := 0
 		t.Repeat(map[string]func(*rapid.T){
 			"send": func(t *rapid.T) {
-				n := rapid.OneOf(rapid.IntRange(0, 60), rapid.IntRange(0, DefaultLimit)).Draw(t, "size")
+				n := rapid.OneOf(rapid.IntRange(0, 60), rapid.IntRange(0, DefaultLimit), rapid.Just(DefaultLimit)).Draw(t, "size")
 				b := make([]byte, n)
 				for i := range b {
 					b[i] = byte(sent + i)

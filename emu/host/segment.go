@@ -25,7 +25,7 @@ const (
 	sharedCells  = 128
 	sharedBulk   = 128 << 10
 	localCells   = 32
-	localBulk    = 32 << 10
+	localBulk    = 64 << 10
 	MaxRanks     = 4096
 )
 

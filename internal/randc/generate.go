@@ -106,7 +106,7 @@ func pick[T any](g *generator, of ...T) T { return of[g.IntN(len(of))] }
 
 // size draws a number of bytes, often around where protocols change.
 func (g *generator) size() int {
-	at := pick(g, 0, 1, 40, 40, 300, 4096, 4096, 8192, 8192, 20000, 65536, 300000)
+	at := pick(g, 0, 1, 40, 40, 300, 4096, 8192, 16384, 16384, 20000, 65536, 300000)
 	switch g.IntN(4) {
 	case 0:
 		return at
