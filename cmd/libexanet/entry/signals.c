@@ -8,20 +8,23 @@
  *     thread once it has called the Go part for the first time;
  *   - threads of the Go part block all signals but faults (threads.c);
  *   - a thread that is in the Go part may be on a small stack: every handler runs on
- *     the alternate stack, whatever its flags say. sigaction hides that.
+ *     the alternate stack, whatever its flags say, and that is large enough for any.
+ *     sigaction and sigaltstack hide that.
  */
 #define _GNU_SOURCE
 #include "entry.h"
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 enum {
 	LAST = 64,
-	ALTERNATE = 128 << 10, /* bytes of the main thread's alternate stack, if it has none */
+	ALTERNATE = 256 << 10, /* bytes of a thread's alternate stack, at least */
 };
 
 __thread int exanet_met;
@@ -101,22 +104,79 @@ OTHER(ssignal, SA_RESTART)
 OTHER(sysv_signal, SA_RESETHAND | SA_NODEFER)
 OTHER(__sysv_signal, SA_RESETHAND | SA_NODEFER)
 
-/* Gives this thread an alternate stack, with a page in front that nobody may touch.
-   Where a thread has none, Go gives it one of 32 KiB. */
+/* Each thread that calls the Go part has an alternate stack of ours, with a page in
+   front that nobody may touch, unless the program gives it a larger one: those of
+   programs are often meant for one small handler. Where there is none, Go gives it one of
+   32 KiB. */
+static __thread struct {
+	stack_t theirs; /* as the program knows it */
+	char *ours;     /* 0: none yet */
+} alternate;
+
+static pthread_key_t ending;
+
+static int own(const stack_t *s) { return s->ss_sp == alternate.ours && !(s->ss_flags & SS_DISABLE); }
+
+static int small(const stack_t *s) { return s->ss_flags & SS_DISABLE || s->ss_size < ALTERNATE; }
+
+static int altstack(const stack_t *new, stack_t *old) { return (int)syscall(SYS_sigaltstack, new, old); }
+
+/* Puts ours in the place of a small one. */
+static void enlarge(const stack_t *s)
+{
+	stack_t mine = {.ss_sp = alternate.ours, .ss_size = ALTERNATE};
+	if (!(s->ss_flags & SS_DISABLE))
+		mine.ss_flags = s->ss_flags & ~SS_ONSTACK;
+	if (small(s))
+		altstack(&mine, 0);
+}
+
+int sigaltstack(const stack_t *new, stack_t *old)
+{
+	stack_t was;
+	if (!alternate.ours)
+		return altstack(new, old);
+	if (altstack(new, &was))
+		return -1;
+	if (old) {
+		int on = was.ss_flags & SS_ONSTACK;
+		*old = own(&was) ? alternate.theirs : was;
+		if (on && !(old->ss_flags & SS_DISABLE))
+			old->ss_flags |= on;
+	}
+	if (new) {
+		alternate.theirs = *new;
+		enlarge(new);
+	}
+	return 0;
+}
+
+/* At the end of a thread. */
+static void take_stack(void *ours)
+{
+	stack_t now;
+	long page = sysconf(_SC_PAGESIZE);
+	if (altstack(0, &now) || now.ss_flags & SS_ONSTACK)
+		return; /* it may have ended in a handler */
+	if (own(&now))
+		altstack(&alternate.theirs, 0);
+	alternate.ours = 0;
+	munmap((char *)ours - page, ALTERNATE + page);
+}
+
 static void give_stack(void)
 {
-	stack_t s;
 	long page = sysconf(_SC_PAGESIZE);
-	if (sigaltstack(0, &s) || !(s.ss_flags & SS_DISABLE))
+	if (alternate.ours || altstack(0, &alternate.theirs) || alternate.theirs.ss_flags & SS_ONSTACK)
 		return;
 	char *p = mmap(0, ALTERNATE + page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
 	if (p == MAP_FAILED)
 		return;
 	mprotect(p, page, PROT_NONE);
-	memset(&s, 0, sizeof s);
-	s.ss_sp = p + page;
-	s.ss_size = ALTERNATE;
-	sigaltstack(&s, 0);
+	alternate.ours = p + page;
+	enlarge(&alternate.theirs);
+	if (syscall(SYS_gettid) != getpid())
+		pthread_setspecific(ending, alternate.ours);
 }
 
 void exanet_signals_hold(struct exanet_signals *s)
@@ -126,6 +186,7 @@ void exanet_signals_hold(struct exanet_signals *s)
 	pthread_sigmask(SIG_SETMASK, &all, &s->mask);
 	for (int sig = 1; sig <= LAST; sig++)
 		s->known[sig] = __sigaction(sig, 0, &s->actions[sig]) == 0;
+	pthread_key_create(&ending, take_stack);
 	give_stack();
 }
 
@@ -151,6 +212,7 @@ int exanet_greet(void)
 {
 	sigset_t mask;
 	pthread_sigmask(SIG_SETMASK, 0, &mask);
+	give_stack();
 	exanet_hello();
 	pthread_sigmask(SIG_SETMASK, &mask, 0);
 	return exanet_met = 1;

@@ -72,6 +72,21 @@ static void busy(int which, int sig, const char *what)
 	say("%s: ticks %d wrong %d\n", what, ticks > 0, wrong);
 }
 
+/* An alternate stack for one small handler, which is not that of the others. */
+static void little(int before)
+{
+	static stack_t mine, old;
+	if (before) {
+		mine.ss_sp = malloc(mine.ss_size = 8192);
+		sigaltstack(&mine, &old);
+	} else {
+		mine.ss_flags = SS_DISABLE;
+		sigaltstack(0, &old);
+		sigaltstack(&mine, 0);
+	}
+	say("alternate stack: %d %d\n", before ? 0 : (int)old.ss_size, old.ss_flags);
+}
+
 static void *thread(void *arg)
 {
 	int x = -1;
@@ -84,6 +99,10 @@ static void *thread(void *arg)
 	MPI_Sendrecv(&rank, 1, MPI_INT, rank, 3, &x, 1, MPI_INT, rank, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 	say("thread %d, blocks", x == rank);
 	masks();
+	signal(SIGUSR1, tick);
+	ticks = 0;
+	pthread_kill(pthread_self(), SIGUSR1);
+	say("ticks %d\n", (int)ticks);
 	return 0;
 }
 
@@ -139,7 +158,9 @@ int main(int argc, char **argv)
 	say("reaped %d\n", (int)reaped);
 	signal(SIGCHLD, SIG_DFL);
 
+	little(1);
 	busy(ITIMER_REAL, SIGALRM, "alarm");
+	little(0);
 	busy(ITIMER_PROF, SIGPROF, "profile");
 	say("signal %d\n", signal(SIGALRM, SIG_IGN) == tick);
 
