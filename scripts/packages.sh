@@ -3,10 +3,10 @@
 # missing and this user may; else says in one line what to install.
 set -eu
 
-packages="scalapack-mpi-test netpipe-mpich2 libcoarrays-mpich-dev libhdf5-mpich-dev netpipe-openmpi lammps lammps-data hpcc python3-mpi4py"
+packages="scalapack-mpi-test netpipe-mpich2 libcoarrays-mpich-dev libhdf5-mpich-dev netpipe-openmpi lammps lammps-data hpcc python3-mpi4py gdb"
 
 works() {
-	for program in NPmpich2 h5pcc.mpich NPopenmpi lmp hpcc; do
+	for program in NPmpich2 h5pcc.mpich NPopenmpi lmp hpcc gdb; do
 		command -v $program >/dev/null || return 1
 	done
 	ls /usr/lib/*/scalapack/mpich-tests/xdbrd /usr/lib/*/open-coarrays/mpich/lib/libcaf_mpich.so \

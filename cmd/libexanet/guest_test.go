@@ -104,13 +104,53 @@ func TestLimits(t *testing.T) {
 	lib, program := library(t), compile(t, "p2p")
 	_, path, _ := strings.Cut(lib, "=")
 	alone := job(t, 2, nil, program)
-	for _, limit := range []string{"ulimit -v 900000", "ulimit -n 30"} {
+	for limit, says := range map[string]string{"ulimit -v 900000": "ulimit -v", "ulimit -d 100000": "-d or -l leaves less", "ulimit -n 30": "ulimit -n"} {
 		got := ranks(t, "-np", "2", "-genv", "LD_PRELOAD", path, "sh", "-c", limit+"; exec "+program)
 		said, rest, _ := strings.Cut(got.out, "\n")
-		assert.Contains(t, said, limit[:len("ulimit -v")])
+		assert.Contains(t, said, says)
 		assert.Equal(t, alone.out, rest)
 		assert.Zero(t, got.code)
 	}
+	without := mpich.build(t, filepath.Join("testdata", "nothreads.c"), "-shared", "-fPIC")
+	got := job(t, 2, []string{library(t, without)}, program)
+	said, rest, _ := strings.Cut(got.out, "\n")
+	assert.Contains(t, said, "no room for its threads")
+	assert.Equal(t, alone.out, rest)
+	assert.Zero(t, got.code)
+}
+
+// A process ends when its last thread of the program's does; a child that calls MPI is
+// told that it cannot.
+func TestEnds(t *testing.T) {
+	eachHost(t, func(t *testing.T, h *host) {
+		lib, program := h.library(t), h.compile(t, "ends")
+		runs := [][]string{{program}}
+		if h == openmpi { // UCX, which MPICH brings, fails without a main thread
+			runs = append(runs, []string{program, "late"})
+		}
+		for _, args := range runs {
+			alone := h.job(t, 2, nil, args...)
+			require.Zero(t, alone.code, alone.out)
+			same(t, alone, h.job(t, 2, []string{lib}, args...), h.name)
+		}
+		got := h.job(t, 2, []string{lib}, program, "fork")
+		assert.Zero(t, got.code)
+		assert.Equal(t, 2, strings.Count(got.out, "a child process calls MPI"), got.out)
+		assert.Equal(t, 2, strings.Count(got.out, "child 1\n"), got.out)
+	})
+}
+
+// A debugger stops where it is told, and nowhere else.
+func TestDebugger(t *testing.T) {
+	eachHost(t, func(t *testing.T, h *host) {
+		program := h.compile(t, "p2p")
+		got := h.job(t, 2, nil, "gdb", "-q", "-batch", "-ex", "set startup-with-shell off", "-ex", "set environment "+h.library(t), "-ex", "set environment EXANET_VERBOSE 1",
+			"-ex", "break MPI_Finalize", "-ex", "run", "-ex", "bt", "-ex", "delete", "-ex", "continue", "--args", program)
+		assert.Equal(t, 2, strings.Count(got.out, "hit Breakpoint 1"), got.out)
+		assert.Equal(t, 2, strings.Count(got.out, "in main"), got.out)
+		assert.Equal(t, 2, strings.Count(got.out, "exited normally"), got.out)
+		assert.Contains(t, got.out, "exanet: 2 ranks")
+	})
 }
 
 // What the kernel does at once for a process of one thread, and else in some 10 ms, is

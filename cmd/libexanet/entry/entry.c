@@ -13,6 +13,7 @@
 #include <libgen.h>
 #include <limits.h>
 #include <linux/membarrier.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -102,14 +103,23 @@ static void complain(const char *what, const char *why)
 	snprintf(complaint, sizeof complaint, "exanet: %s: %s; the program runs over its own MPI\n", what, why);
 }
 
-/* Go ends the process if it cannot have the addresses that it wants. */
-static int roomy(void)
+/* Go ends the process if it cannot have the memory that it wants: addresses, and what may
+   be written to (ulimit -v, ulimit -l with mlockall, ulimit -d). */
+static int fits_in(size_t size, int protection)
+{
+	void *p = mmap(0, size, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	return p != MAP_FAILED && munmap(p, size) == 0;
+}
+
+static int limited(int resource)
 {
 	struct rlimit r;
-	if (getrlimit(RLIMIT_AS, &r) || r.rlim_cur == RLIM_INFINITY)
-		return 1;
-	void *p = mmap(0, 1 << 30, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	return p != MAP_FAILED && munmap(p, 1 << 30) == 0;
+	return getrlimit(resource, &r) == 0 && r.rlim_cur != RLIM_INFINITY;
+}
+
+static int roomy(void)
+{
+	return fits_in(1 << 30, PROT_NONE) && (!limited(RLIMIT_DATA) || fits_in(256 << 20, PROT_READ | PROT_WRITE));
 }
 
 /* Nor does it go on without descriptors, of which it takes a few. */
@@ -124,6 +134,24 @@ static int supplied(void)
 	return enough;
 }
 
+/* A child of fork has the memory of the Go part, but none of its threads, and is no rank:
+   it may go its own way, or end. */
+static void refuse(void)
+{
+	static const char line[] = "exanet: a child process calls MPI, which its parent has initialised: with this library only that one can\n";
+	if (write(2, line, sizeof line - 1)) {}
+	_exit(1);
+}
+
+static void forked(void)
+{
+	for (const struct exanet_slot *s = exanet_slots; s->name; s++)
+		*s->slot = (void *)refuse;
+	exanet_met = 1;
+	exanet_adopt = (int64_t (*)(exanet_handle, void *, int32_t))refuse;
+	finalize = 0; /* the host's is called, if the child comes to its end in the same way */
+}
+
 /* load loads the Go part, which lies beside this library. */
 static int load(void)
 {
@@ -133,16 +161,17 @@ static int load(void)
 		return 0;
 	snprintf(path, sizeof path, "%s/%s", dirname(here), EXANET_GO_PART);
 	if (!roomy()) {
-		complain("the Go part needs 1 GiB of address space", "ulimit -v leaves less");
+		complain("the Go part needs 1 GiB of address space and 256 MiB of data", "ulimit -v, -d or -l leaves less");
 		return 0;
 	}
 	if (!supplied()) {
 		complain("the Go part needs 8 more open files", "ulimit -n leaves less");
 		return 0;
 	}
-	void *lib = exanet_open(path);
+	const char *why;
+	void *lib = exanet_open(path, &why);
 	if (!lib) {
-		complain("the Go part cannot be loaded", dlerror());
+		complain("the Go part cannot be loaded", why);
 		return 0;
 	}
 	for (const struct exanet_slot *s = exanet_slots; s->name; s++)
@@ -160,6 +189,7 @@ static int load(void)
 	exanet_made_request = (void (*)(void *))dlsym(lib, "exanet_made_request");
 	exanet_windows = (void (*)(int32_t))dlsym(lib, "exanet_windows");
 	exanet_hello = (void (*)(void))dlsym(lib, "exanet_hello");
+	pthread_atfork(0, 0, forked);
 	return show && start && finalize && counted && whose && exanet_adopt && exanet_made_comm && exanet_made_request && exanet_windows && exanet_hello;
 }
 
@@ -263,7 +293,7 @@ int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 int MPI_Finalize(void)
 {
 	HOST(MPI_Finalize, void);
-	if (exanet_on) {
+	if (exanet_on && finalize) {
 		exanet_counting = 0;
 		for (int i = 0; exanet_names[i]; i++)
 			if (exanet_passed[i])

@@ -43,9 +43,9 @@ extern void (*exanet_hello)(void);
 /* Whether a call of this thread is to be tried with the Go part. */
 #define exanet_on (exanet_live && (exanet_met || exanet_greet()))
 
-/* Loads the Go part without a trace in the program's signals, as dlopen; 0 and dlerror
-   if it cannot be. */
-void *exanet_open(const char *path);
+/* Loads the Go part without a trace in the program's signals, as dlopen; 0 and why if
+   it cannot be. */
+void *exanet_open(const char *path, const char **why);
 
 /* The signals as they are before the Go part is loaded, and back to it. */
 struct exanet_signals {

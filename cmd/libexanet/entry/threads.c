@@ -6,17 +6,28 @@
  * runtime wants to see in any case, SIGCHLD and SIGPROF among them. One of those is
  * EXANET_QUIET, which no kernel sends. Each thread sends it to itself while it is
  * blocked: so it comes when Go unblocks it, and the handler blocks everything again.
+ *
+ * A debugger would stop there: threads of a process that one traces are left as Go
+ * has them.
+ *
+ * The first of them are made before the Go part is loaded, for it ends the process
+ * if it cannot have one. And they never end: a program whose main thread does, by
+ * pthread_exit, is over when only they are left.
  */
 #define _GNU_SOURCE
 #include "entry.h"
 
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
 #include <pthread.h>
+#include <semaphore.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 static __thread int loading, gos; /* this thread loads the Go part; is one of its own */
@@ -26,6 +37,19 @@ struct beginning {
 	void *(*run)(void *);
 	void *arg;
 };
+
+enum { SPARES = 6 }; /* one more than most programs need */
+
+/* Threads that wait for Go to begin them. */
+static struct spare {
+	pthread_t thread;
+	sem_t begins;
+	struct beginning what; /* run of 0: it is not needed */
+} spares[SPARES];
+static int begun; /* of them */
+
+static int traced; /* by a debugger, which would stop at EXANET_QUIET */
+static int living; /* threads of the Go part, spare ones too */
 
 static void quiet(int sig, siginfo_t *info, void *context)
 {
@@ -41,31 +65,141 @@ static void quiet(int sig, siginfo_t *info, void *context)
 	errno = error;
 }
 
+static void *go(struct beginning b)
+{
+	gos = 1;
+	if (!traced)
+		syscall(SYS_tgkill, getpid(), (int)syscall(SYS_gettid), EXANET_QUIET);
+	void *result = b.run(b.arg);
+	__atomic_fetch_sub(&living, 1, __ATOMIC_RELAXED);
+	return result;
+}
+
 static void *begin(void *arg)
 {
 	struct beginning b = *(struct beginning *)arg;
 	free(arg);
-	gos = 1;
-	syscall(SYS_tgkill, getpid(), (int)syscall(SYS_gettid), EXANET_QUIET);
-	return b.run(b.arg);
+	return go(b);
+}
+
+static void *await(void *arg)
+{
+	struct spare *s = arg;
+	while (sem_wait(&s->begins))
+		;
+	return s->what.run ? go(s->what) : 0;
+}
+
+static int (*create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+
+static void resolve(void)
+{
+	if (!create)
+		*(void **)&create = dlsym(RTLD_NEXT, "pthread_create");
+}
+
+static int debugged(void)
+{
+	char line[100];
+	int pid = 0;
+	FILE *f = fopen("/proc/self/status", "re");
+	while (f && fgets(line, sizeof line, f) && sscanf(line, "TracerPid: %d", &pid) != 1)
+		;
+	if (f)
+		fclose(f);
+	return pid != 0;
+}
+
+static void dismiss(int n)
+{
+	while (n-- > 0) {
+		sem_post(&spares[n].begins);
+		pthread_join(spares[n].thread, 0);
+	}
+	living = 0;
+}
+
+/* Whether all could be had. */
+static int keep(void)
+{
+	resolve();
+	traced = debugged();
+	for (living = 0; living < SPARES; living++) {
+		struct spare *s = &spares[living];
+		if (sem_init(&s->begins, 0, 0) || create(&s->thread, 0, await, s)) {
+			dismiss(living);
+			return 0;
+		}
+	}
+	return 1;
 }
 
 int pthread_create(pthread_t *t, const pthread_attr_t *attr, void *(*run)(void *), void *arg)
 {
-	static int (*next)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
-	if (!next)
-		*(void **)&next = dlsym(RTLD_NEXT, "pthread_create");
+	resolve();
 	uintptr_t caller = (uintptr_t)__builtin_return_address(0);
 	if (!loading && !gos && caller - text >= textend - text)
-		return next(t, attr, run, arg);
+		return create(t, attr, run, arg);
+	int i = __atomic_load_n(&begun, __ATOMIC_RELAXED) < SPARES ? __atomic_fetch_add(&begun, 1, __ATOMIC_RELAXED) : SPARES;
+	if (i < SPARES) {
+		*t = spares[i].thread;
+		spares[i].what = (struct beginning){run, arg};
+		sem_post(&spares[i].begins);
+		return 0;
+	}
 	struct beginning *b = malloc(sizeof *b);
 	if (!b)
 		return EAGAIN;
 	*b = (struct beginning){run, arg};
-	int code = next(t, attr, begin, b);
-	if (code)
+	__atomic_fetch_add(&living, 1, __ATOMIC_RELAXED);
+	int code = create(t, attr, begin, b);
+	if (code) {
+		__atomic_fetch_sub(&living, 1, __ATOMIC_RELAXED);
 		free(b);
+	}
 	return code;
+}
+
+/* How many threads there are; 0 if nobody says. */
+static int count(void)
+{
+	int n = 0;
+	DIR *d = opendir("/proc/self/task");
+	for (struct dirent *e; d && (e = readdir(d));)
+		n += e->d_name[0] != '.';
+	if (d)
+		closedir(d);
+	return n;
+}
+
+/* The main thread, at its end, waits for the program's others in the place of the C
+   library, which takes Go's for some of them. This is the destructor of a value of
+   the thread's, and lets those of others go first. */
+static pthread_key_t last;
+
+static void outlast(void *round)
+{
+	if ((intptr_t)round < PTHREAD_DESTRUCTOR_ITERATIONS) {
+		pthread_setspecific(last, (void *)((intptr_t)round + 1));
+		return;
+	}
+	sigset_t all;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, 0);
+	for (int n; (n = count()) != 0; nanosleep(&(struct timespec){.tv_nsec = 10000000}, 0))
+		if (n <= 1 + __atomic_load_n(&living, __ATOMIC_RELAXED))
+			exit(0);
+}
+
+void pthread_exit(void *result)
+{
+	static void (*next)(void *) __attribute__((noreturn));
+	if (!next)
+		*(void **)&next = dlsym(RTLD_NEXT, "pthread_exit");
+	/* Others may have yet to call MPI_Init. */
+	if (syscall(SYS_gettid) == getpid() && dlsym(RTLD_DEFAULT, "PMPI_Init") && pthread_key_create(&last, outlast) == 0)
+		pthread_setspecific(last, (void *)1);
+	next(result);
 }
 
 static int find(struct dl_phdr_info *info, size_t size, void *name)
@@ -81,21 +215,28 @@ static int find(struct dl_phdr_info *info, size_t size, void *name)
 	return 1;
 }
 
-void *exanet_open(const char *path)
+void *exanet_open(const char *path, const char **why)
 {
 	struct exanet_signals signals;
 	struct sigaction s;
 	struct link_map *map;
+	void *lib = 0;
 	exanet_signals_hold(&signals);
 	memset(&s, 0, sizeof s);
 	s.sa_sigaction = quiet;
 	s.sa_flags = SA_SIGINFO | SA_ONSTACK;
 	__sigaction(EXANET_QUIET, &s, 0);
-	loading = 1;
-	void *lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-	loading = 0;
-	if (lib && dlinfo(lib, RTLD_DI_LINKMAP, &map) == 0)
-		dl_iterate_phdr(find, map->l_name);
+	*why = "there is no room for its threads (ulimit -u, or the control group's limit)";
+	if (keep()) {
+		loading = 1;
+		lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+		loading = 0;
+		if (!lib) {
+			*why = dlerror();
+			dismiss(living);
+		} else if (dlinfo(lib, RTLD_DI_LINKMAP, &map) == 0)
+			dl_iterate_phdr(find, map->l_name);
+	}
 	exanet_signals_release(&signals, lib != 0);
 	return lib;
 }
