@@ -6,6 +6,7 @@ package main
 import "C"
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"sync"
@@ -38,10 +39,11 @@ func twin[T any]() *datatype.Type {
 	return t
 }
 
-// basicTypes are the host's predefined types; hostOnly those with which the host
-// computes.
+// basicTypes are the host's predefined types; operands which groups of operators there
+// are for them; hostOnly those with which the host computes.
 var (
 	basicTypes *index[datatype.Type]
+	operands   = map[handle]C.int{}
 	hostOnly   = map[handle]bool{}
 )
 
@@ -53,9 +55,8 @@ func init() {
 			continue
 		}
 		all[h] = predefined[C.GoString(p.name)]
-		if p.host_only != 0 {
-			hostOnly[h] = true
-		}
+		operands[h] = p.operators
+		hostOnly[h] = p.host_only != 0
 	}
 	basicTypes = indexOf(all)
 }
@@ -125,7 +126,10 @@ func viewOf(buf unsafe.Pointer, count int64, h handle) (datatype.View, error) {
 		return datatype.View{}, err
 	}
 	v, err := datatype.At(buf, int(count), t)
-	if err != nil {
+	switch {
+	case errors.Is(err, datatype.ErrArg):
+		return v, fmt.Errorf("%w: %w", mpi.ErrBuffer, err)
+	case err != nil:
 		return v, fmt.Errorf("%w: %w", mpi.ErrCount, err)
 	}
 	return v, nil

@@ -7,7 +7,7 @@
 const MPI_Comm exanet_world = MPI_COMM_WORLD, exanet_self = MPI_COMM_SELF, exanet_no_comm = MPI_COMM_NULL;
 const MPI_Request exanet_no_request = MPI_REQUEST_NULL;
 const MPI_Message exanet_no_message = MPI_MESSAGE_NULL, exanet_message_no_proc = MPI_MESSAGE_NO_PROC;
-const MPI_Op exanet_replace = MPI_REPLACE, exanet_no_op = MPI_NO_OP, exanet_min = MPI_MIN;
+const MPI_Op exanet_min = MPI_MIN;
 const MPI_Datatype exanet_byte = MPI_BYTE, exanet_int = MPI_INT, exanet_no_type = MPI_DATATYPE_NULL;
 #ifdef OPEN_MPI /* whose header may leave them out */
 extern struct ompi_predefined_datatype_t ompi_mpi_lb, ompi_mpi_ub;
@@ -16,46 +16,68 @@ const MPI_Datatype exanet_lb = (MPI_Datatype)&ompi_mpi_lb, exanet_ub = (MPI_Data
 const MPI_Datatype exanet_lb = MPI_LB, exanet_ub = MPI_UB;
 #endif
 
-static const struct exanet_type types[] = {
-	{"Int8", MPI_CHAR, 0}, {"Int8", MPI_SIGNED_CHAR, 0}, {"Uint8", MPI_UNSIGNED_CHAR, 0},
-	{"Byte", MPI_BYTE, 0}, {"Byte", MPI_PACKED, 0}, {"Int32", MPI_WCHAR, 0},
-	{"Int16", MPI_SHORT, 0}, {"Uint16", MPI_UNSIGNED_SHORT, 0},
-	{"Int32", MPI_INT, 0}, {"Uint32", MPI_UNSIGNED, 0},
-	{"Int64", MPI_LONG, 0}, {"Uint64", MPI_UNSIGNED_LONG, 0},
-	{"Int64", MPI_LONG_LONG, 0}, {"Uint64", MPI_UNSIGNED_LONG_LONG, 0},
-	{"Float32", MPI_FLOAT, 0}, {"Float64", MPI_DOUBLE, 0}, {"LongDouble", MPI_LONG_DOUBLE, 1},
-	{"Int8", MPI_INT8_T, 0}, {"Int16", MPI_INT16_T, 0}, {"Int32", MPI_INT32_T, 0}, {"Int64", MPI_INT64_T, 0},
-	{"Uint8", MPI_UINT8_T, 0}, {"Uint16", MPI_UINT16_T, 0}, {"Uint32", MPI_UINT32_T, 0}, {"Uint64", MPI_UINT64_T, 0},
-	{"Bool", MPI_C_BOOL, 0}, {"Complex64", MPI_C_FLOAT_COMPLEX, 0}, {"Complex128", MPI_C_DOUBLE_COMPLEX, 0},
-	{"LongDoubleComplex", MPI_C_LONG_DOUBLE_COMPLEX, 1},
-	{"Int64", MPI_AINT, 0}, {"Int64", MPI_OFFSET, 0}, {"Int64", MPI_COUNT, 0},
-	{"FloatInt", MPI_FLOAT_INT, 0}, {"DoubleInt", MPI_DOUBLE_INT, 0}, {"LongInt", MPI_LONG_INT, 0},
-	{"ShortInt", MPI_SHORT_INT, 0}, {"TwoInt", MPI_2INT, 0}, {"LongDoubleInt", MPI_LONG_DOUBLE_INT, 1},
-	{"Bool", MPI_CXX_BOOL, 0}, {"Complex64", MPI_CXX_FLOAT_COMPLEX, 0}, {"Complex128", MPI_CXX_DOUBLE_COMPLEX, 0},
-	{"LongDoubleComplex", MPI_CXX_LONG_DOUBLE_COMPLEX, 1},
-	/* Fortran */
-	{"Int8", MPI_CHARACTER, 0}, {"Int32", MPI_LOGICAL, 1}, {"Int32", MPI_INTEGER, 0},
-	{"Float32", MPI_REAL, 0}, {"Float64", MPI_DOUBLE_PRECISION, 0},
-	{"Complex64", MPI_COMPLEX, 0}, {"Complex128", MPI_DOUBLE_COMPLEX, 0},
-	{"TwoInt", MPI_2INTEGER, 0}, {"TwoFloat32", MPI_2REAL, 1}, {"TwoFloat64", MPI_2DOUBLE_PRECISION, 1},
-	{"Int8", MPI_INTEGER1, 0}, {"Int16", MPI_INTEGER2, 0}, {"Int32", MPI_INTEGER4, 0}, {"Int64", MPI_INTEGER8, 0},
-	{"Float32", MPI_REAL4, 0}, {"Float64", MPI_REAL8, 0}, {"LongDouble", MPI_REAL16, 1},
-	{"Complex64", MPI_COMPLEX8, 0}, {"Complex128", MPI_COMPLEX16, 0}, {"LongDoubleComplex", MPI_COMPLEX32, 1},
+/* For which operators there are predefined types, as the standard groups them. The hosts go
+   beyond it: MPICH by logical operators on Fortran's integers, Open MPI by arithmetic
+   on bytes. */
+enum { SUMS = 1, ORDER = 2, LOGIC = 4, BITS = 8, LOCATION = 16 };
+enum {
+	NONE = 0,
+	C_INTEGER = SUMS | ORDER | LOGIC | BITS,
+	REAL = SUMS | ORDER,
+	COMPLEX = SUMS,
+	LOGICAL = LOGIC,
+	PAIR = LOCATION,
 #ifdef OPEN_MPI
-	{"Int8", MPI_LOGICAL1, 1}, {"Int16", MPI_LOGICAL2, 1}, {"Int32", MPI_LOGICAL4, 1}, {"Int64", MPI_LOGICAL8, 1},
-	{"TwoComplex64", MPI_2COMPLEX, 1}, {"TwoComplex128", MPI_2DOUBLE_COMPLEX, 1},
+	INTEGER = SUMS | ORDER | BITS,
+	BYTE = C_INTEGER,
+	COMPUTES_BYTES = 1,
 #else
-	{"Uint16", MPIX_C_FLOAT16, 1},
+	INTEGER = C_INTEGER,
+	BYTE = BITS,
+	COMPUTES_BYTES = 0,
 #endif
-	{0, 0, 0}
+};
+
+static const struct exanet_type types[] = {
+	{"Int8", MPI_CHAR, 0, C_INTEGER}, {"Int8", MPI_SIGNED_CHAR, 0, C_INTEGER}, {"Uint8", MPI_UNSIGNED_CHAR, 0, C_INTEGER},
+	{"Byte", MPI_BYTE, COMPUTES_BYTES, BYTE}, {"Byte", MPI_PACKED, 0, NONE}, {"Int32", MPI_WCHAR, 0, NONE},
+	{"Int16", MPI_SHORT, 0, C_INTEGER}, {"Uint16", MPI_UNSIGNED_SHORT, 0, C_INTEGER},
+	{"Int32", MPI_INT, 0, C_INTEGER}, {"Uint32", MPI_UNSIGNED, 0, C_INTEGER},
+	{"Int64", MPI_LONG, 0, C_INTEGER}, {"Uint64", MPI_UNSIGNED_LONG, 0, C_INTEGER},
+	{"Int64", MPI_LONG_LONG, 0, C_INTEGER}, {"Uint64", MPI_UNSIGNED_LONG_LONG, 0, C_INTEGER},
+	{"Float32", MPI_FLOAT, 0, REAL}, {"Float64", MPI_DOUBLE, 0, REAL}, {"LongDouble", MPI_LONG_DOUBLE, 1, REAL},
+	{"Int8", MPI_INT8_T, 0, C_INTEGER}, {"Int16", MPI_INT16_T, 0, C_INTEGER}, {"Int32", MPI_INT32_T, 0, C_INTEGER}, {"Int64", MPI_INT64_T, 0, C_INTEGER},
+	{"Uint8", MPI_UINT8_T, 0, C_INTEGER}, {"Uint16", MPI_UINT16_T, 0, C_INTEGER}, {"Uint32", MPI_UINT32_T, 0, C_INTEGER}, {"Uint64", MPI_UINT64_T, 0, C_INTEGER},
+	{"Bool", MPI_C_BOOL, 0, LOGICAL}, {"Complex64", MPI_C_FLOAT_COMPLEX, 0, COMPLEX}, {"Complex128", MPI_C_DOUBLE_COMPLEX, 0, COMPLEX},
+	{"LongDoubleComplex", MPI_C_LONG_DOUBLE_COMPLEX, 1, COMPLEX},
+	{"Int64", MPI_AINT, 0, C_INTEGER}, {"Int64", MPI_OFFSET, 0, C_INTEGER}, {"Int64", MPI_COUNT, 0, C_INTEGER},
+	{"FloatInt", MPI_FLOAT_INT, 0, PAIR}, {"DoubleInt", MPI_DOUBLE_INT, 0, PAIR}, {"LongInt", MPI_LONG_INT, 0, PAIR},
+	{"ShortInt", MPI_SHORT_INT, 0, PAIR}, {"TwoInt", MPI_2INT, 0, PAIR}, {"LongDoubleInt", MPI_LONG_DOUBLE_INT, 1, PAIR},
+	{"Bool", MPI_CXX_BOOL, 0, LOGICAL}, {"Complex64", MPI_CXX_FLOAT_COMPLEX, 0, COMPLEX}, {"Complex128", MPI_CXX_DOUBLE_COMPLEX, 0, COMPLEX},
+	{"LongDoubleComplex", MPI_CXX_LONG_DOUBLE_COMPLEX, 1, COMPLEX},
+	/* Fortran */
+	{"Int8", MPI_CHARACTER, 0, INTEGER}, {"Int32", MPI_LOGICAL, 1, LOGICAL}, {"Int32", MPI_INTEGER, 0, INTEGER},
+	{"Float32", MPI_REAL, 0, REAL}, {"Float64", MPI_DOUBLE_PRECISION, 0, REAL},
+	{"Complex64", MPI_COMPLEX, 0, COMPLEX}, {"Complex128", MPI_DOUBLE_COMPLEX, 0, COMPLEX},
+	{"TwoInt", MPI_2INTEGER, 0, PAIR}, {"TwoFloat32", MPI_2REAL, 1, PAIR}, {"TwoFloat64", MPI_2DOUBLE_PRECISION, 1, PAIR},
+	{"Int8", MPI_INTEGER1, 0, INTEGER}, {"Int16", MPI_INTEGER2, 0, INTEGER}, {"Int32", MPI_INTEGER4, 0, INTEGER}, {"Int64", MPI_INTEGER8, 0, INTEGER},
+	{"Float32", MPI_REAL4, 0, REAL}, {"Float64", MPI_REAL8, 0, REAL}, {"LongDouble", MPI_REAL16, 1, REAL},
+	{"Complex64", MPI_COMPLEX8, 0, COMPLEX}, {"Complex128", MPI_COMPLEX16, 0, COMPLEX}, {"LongDoubleComplex", MPI_COMPLEX32, 1, COMPLEX},
+#ifdef OPEN_MPI
+	{"Int8", MPI_LOGICAL1, 1, LOGICAL}, {"Int16", MPI_LOGICAL2, 1, LOGICAL}, {"Int32", MPI_LOGICAL4, 1, LOGICAL}, {"Int64", MPI_LOGICAL8, 1, LOGICAL},
+	{"TwoComplex64", MPI_2COMPLEX, 1, NONE}, {"TwoComplex128", MPI_2DOUBLE_COMPLEX, 1, NONE},
+#else
+	{"Uint16", MPIX_C_FLOAT16, 1, REAL},
+#endif
+	{0, 0, 0, NONE}
 };
 
 static const struct exanet_op ops[] = {
-	{"Sum", MPI_SUM}, {"Prod", MPI_PROD}, {"Max", MPI_MAX}, {"Min", MPI_MIN},
-	{"Land", MPI_LAND}, {"Lor", MPI_LOR}, {"Lxor", MPI_LXOR},
-	{"Band", MPI_BAND}, {"Bor", MPI_BOR}, {"Bxor", MPI_BXOR},
-	{"MinLoc", MPI_MINLOC}, {"MaxLoc", MPI_MAXLOC}, {"Replace", MPI_REPLACE}, {"NoOp", MPI_NO_OP},
-	{0, 0}
+	{"Sum", MPI_SUM, SUMS}, {"Prod", MPI_PROD, SUMS}, {"Max", MPI_MAX, ORDER}, {"Min", MPI_MIN, ORDER},
+	{"Land", MPI_LAND, LOGIC}, {"Lor", MPI_LOR, LOGIC}, {"Lxor", MPI_LXOR, LOGIC},
+	{"Band", MPI_BAND, BITS}, {"Bor", MPI_BOR, BITS}, {"Bxor", MPI_BXOR, BITS},
+	{"MinLoc", MPI_MINLOC, LOCATION}, {"MaxLoc", MPI_MAXLOC, LOCATION},
+	{0, 0, 0}
 };
 
 const struct exanet_type *const exanet_types = types;

@@ -8,7 +8,7 @@
 extern const MPI_Comm exanet_world, exanet_self, exanet_no_comm;
 extern const MPI_Request exanet_no_request;
 extern const MPI_Message exanet_no_message, exanet_message_no_proc;
-extern const MPI_Op exanet_replace, exanet_no_op, exanet_min;
+extern const MPI_Op exanet_min;
 extern const MPI_Datatype exanet_byte, exanet_int, exanet_no_type, exanet_lb, exanet_ub;
 
 /* Datatypes and operators that mpi.h predefines, under the name of ours. */
@@ -16,10 +16,12 @@ struct exanet_type {
 	const char *name;
 	MPI_Datatype type;
 	int host_only; /* 1: the host computes with them, not we */
+	int operators; /* which groups of operators there are for it */
 };
 struct exanet_op {
 	const char *name;
 	MPI_Op op;
+	int group;
 };
 extern const struct exanet_type *const exanet_types;
 extern const struct exanet_op *const exanet_ops;

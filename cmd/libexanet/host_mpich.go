@@ -15,6 +15,9 @@ const messageKind = 0xf << 26
 func requestHandle(n int32) handle { return handle(n) }
 func messageHandle(n int32) handle { return handle(n | messageKind) }
 
+// refusesAliases is whether collectives look for the same memory given for both buffers.
+const refusesAliases = true
+
 // setSize fills in what a status hides.
 func setSize(s *C.MPI_Status, bytes int, cancelled C.int) {
 	s.count_lo = C.int(bytes)

@@ -12,6 +12,9 @@ type handle uintptr
 func requestHandle(n int32) handle { return handle(n)<<C.EXANET_SHIFT | C.EXANET_REQUEST }
 func messageHandle(n int32) handle { return handle(n)<<C.EXANET_SHIFT | C.EXANET_MESSAGE }
 
+// refusesAliases is whether collectives look for the same memory given for both buffers.
+const refusesAliases = false
+
 // setSize fills in what a status hides.
 func setSize(s *C.MPI_Status, bytes int, cancelled C.int) {
 	s._ucount = C.size_t(bytes)

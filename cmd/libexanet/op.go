@@ -20,15 +20,22 @@ const inPlace = ^uintptr(0)
 var ours = map[string]mpi.Op{
 	"Sum": mpi.Sum, "Prod": mpi.Prod, "Max": mpi.Max, "Min": mpi.Min,
 	"Land": mpi.Land, "Lor": mpi.Lor, "Lxor": mpi.Lxor, "Band": mpi.Band, "Bor": mpi.Bor, "Bxor": mpi.Bxor,
-	"MinLoc": mpi.MinLoc, "MaxLoc": mpi.MaxLoc, "Replace": mpi.Replace, "NoOp": mpi.NoOp,
+	"MinLoc": mpi.MinLoc, "MaxLoc": mpi.MaxLoc,
 }
 
-// basicOps are the host's predefined operators.
-var basicOps = map[handle]mpi.Op{}
+// basicOps are the host's predefined operators for reductions, with the group of
+// types that they are for.
+var basicOps = map[handle]struct {
+	op    mpi.Op
+	group C.int
+}{}
 
 func init() {
 	for p := C.exanet_ops; p.name != nil; p = (*C.struct_exanet_op)(unsafe.Add(unsafe.Pointer(p), C.sizeof_struct_exanet_op)) {
-		basicOps[handleOf(p.op)] = ours[C.GoString(p.name)]
+		basicOps[handleOf(p.op)] = struct {
+			op    mpi.Op
+			group C.int
+		}{ours[C.GoString(p.name)], p.group}
 		byHost[handleOf(p.op)] = new(applied)
 	}
 }
@@ -97,9 +104,12 @@ func exanet_Op_free(op unsafe.Pointer) int64 {
 // the types that Go does not have.
 func opOf(h, elements handle) (mpi.Op, error) {
 	t := as[C.MPI_Datatype](elements)
-	if op, ok := basicOps[h]; ok {
-		if !hostOnly[elements] || h == handleOf(C.exanet_replace) || h == handleOf(C.exanet_no_op) {
-			return op, nil
+	if basic, ok := basicOps[h]; ok {
+		if operands[elements]&basic.group == 0 { // derived types have none
+			return mpi.Op{}, fmt.Errorf("%w: there is none of that name for this datatype", mpi.ErrOp)
+		}
+		if !hostOnly[elements] {
+			return basic.op, nil
 		}
 		host := as[C.MPI_Op](h)
 		return byHost[h].op(elements, func() mpi.Op {

@@ -22,6 +22,51 @@ static void class(const char *what, int code)
 	say("%s: class %d\n", what, c);
 }
 
+/* Arguments of collectives that the hosts refuse. */
+static void collectives(MPI_Comm c)
+{
+	int out[64] = {0}, in[64] = {0}, ones[8], displs[8];
+	double x[4] = {0}, y[4];
+	MPI_Datatype types[8], pair;
+	MPI_Request r;
+	for (int i = 0; i < 8; i++)
+		ones[i] = 1, displs[i] = i, types[i] = MPI_INT;
+	MPI_Type_contiguous(2, MPI_INT, &pair);
+	MPI_Type_commit(&pair);
+	class("root -1", MPI_Bcast(out, 1, MPI_INT, -1, c));
+	class("root of Igather", MPI_Igather(out, 1, MPI_INT, in, 1, MPI_INT, size, c, &r));
+	class("root of Reduce", MPI_Reduce(out, in, 1, MPI_INT, MPI_SUM, size, c));
+	class("count of Alltoall", MPI_Alltoall(out, -1, MPI_INT, in, -1, MPI_INT, c));
+	class("no type", MPI_Allgather(out, 1, MPI_DATATYPE_NULL, in, 1, MPI_DATATYPE_NULL, c));
+	class("no type to reduce", MPI_Allreduce(out, in, 1, MPI_DATATYPE_NULL, MPI_SUM, c));
+	class("no operator", MPI_Allreduce(out, in, 1, MPI_INT, MPI_OP_NULL, c));
+	class("BAND of double", MPI_Allreduce(x, y, 1, MPI_DOUBLE, MPI_BAND, c));
+	class("REPLACE", MPI_Allreduce(out, in, 1, MPI_INT, MPI_REPLACE, c));
+	class("MINLOC of int", MPI_Scan(out, in, 1, MPI_INT, MPI_MINLOC, c));
+	class("SUM of a derived type", MPI_Iallreduce(out, in, 1, pair, MPI_SUM, c, &r));
+	class("SUM of a derived type", MPI_Reduce_scatter(out, in, ones, pair, MPI_SUM, c));
+	class("SUM of pairs", MPI_Allreduce(out, in, 1, MPI_2REAL, MPI_SUM, c));
+	class("MAX of logical", MPI_Exscan(out, in, 1, MPI_LOGICAL, MPI_MAX, c));
+	class("BOR of long double", MPI_Allreduce(out, in, 1, MPI_LONG_DOUBLE, MPI_BOR, c));
+	class("SUM of wide characters", MPI_Allreduce(out, in, 1, MPI_WCHAR, MPI_SUM, c));
+	class("place of Allgather", MPI_Allgather(out, 1, MPI_INT, MPI_IN_PLACE, 1, MPI_INT, c));
+	class("place of Allgatherv", MPI_Allgatherv(out, 1, MPI_INT, MPI_IN_PLACE, ones, displs, MPI_INT, c));
+	class("place of Alltoallv", MPI_Alltoallv(out, ones, displs, MPI_INT, MPI_IN_PLACE, ones, displs, MPI_INT, c));
+	class("place of Allreduce", MPI_Allreduce(out, MPI_IN_PLACE, 1, MPI_INT, MPI_SUM, c));
+	class("place of Reduce_scatter", MPI_Reduce_scatter(out, MPI_IN_PLACE, ones, MPI_INT, MPI_SUM, c));
+	class("place of Scan", MPI_Scan(out, MPI_IN_PLACE, 1, MPI_INT, MPI_SUM, c));
+	class("no topology", MPI_Neighbor_allgather(out, 1, MPI_INT, in, 1, MPI_INT, c));
+#ifdef MPICH_VERSION /* Open MPI does not look at these */
+	class("no memory", MPI_Allreduce(0, in, 1, MPI_INT, MPI_SUM, c));
+	class("same memory for Allreduce", MPI_Allreduce(out, out, 1, MPI_INT, MPI_SUM, c));
+	class("same memory for Alltoall", MPI_Alltoall(out, 1, MPI_INT, out, 1, MPI_INT, c));
+	class("same memory for Alltoallw", MPI_Alltoallw(out, ones, displs, types, out, ones, displs, types, c));
+	class("same memory for Allgather", MPI_Allgather(in + rank, 1, MPI_INT, in, 1, MPI_INT, c));
+	class("same memory for Ireduce_scatter", MPI_Ireduce_scatter(out, out, ones, MPI_INT, MPI_SUM, c, &r));
+#endif
+	MPI_Type_free(&pair);
+}
+
 int main(int argc, char **argv)
 {
 	int in[4], out[4] = {1, 2, 3, 4};
@@ -38,6 +83,7 @@ int main(int argc, char **argv)
 	class("type", MPI_Send(out, 1, MPI_DATATYPE_NULL, right, 0, MPI_COMM_WORLD));
 	class("root", MPI_Bcast(out, 1, MPI_INT, size, MPI_COMM_WORLD));
 	class("comm", MPI_Send(out, 1, MPI_INT, right, 0, MPI_COMM_NULL));
+	collectives(MPI_COMM_WORLD);
 	MPI_Irecv(in, 1, MPI_INT, left, 0, MPI_COMM_WORLD, &rs[0]);
 	MPI_Irecv(in, 4, MPI_INT, left, 1, MPI_COMM_WORLD, &rs[1]);
 	MPI_Send(out, 4, MPI_INT, right, 0, MPI_COMM_WORLD);

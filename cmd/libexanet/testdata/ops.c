@@ -106,6 +106,11 @@ int main(int argc, char **argv)
 	TRY(_Bool, MPI_C_BOOL, MPI_LXOR);
 	TRY(int, MPI_LOGICAL, MPI_LOR);
 	TRY(unsigned char, MPI_BYTE, MPI_BXOR);
+#ifdef OPEN_MPI
+	INTEGERS(unsigned char, MPI_BYTE);
+#else
+	TRY(int, MPI_INTEGER, MPI_LAND);
+#endif
 	PAIRS(float, MPI_FLOAT_INT);
 	PAIRS(double, MPI_DOUBLE_INT);
 	PAIRS(long, MPI_LONG_INT);
