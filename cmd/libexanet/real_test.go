@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -123,6 +124,30 @@ func TestDeath(t *testing.T) {
 				if strings.Contains(left, "exanet") {
 					assert.Contains(t, before, left, how)
 				}
+			}
+		}
+	})
+}
+
+// addresses, and the numbers by which MPICH tells apart errors and Open MPI jobs.
+var addresses = regexp.MustCompile(`0x[0-9a-f]+|\d{2,}`)
+
+// Errors in arguments are told in the host's words, which name the call; a rank that ends
+// before its time says what it says alone, and the job ends with the same code.
+func TestWords(t *testing.T) {
+	eachHost(t, func(t *testing.T, h *host) {
+		lib, program := h.library(t), h.compile(t, "words")
+		hows := []string{"return", "rank", "root", "abort", "exit"}
+		if h == openmpi { // which takes a second to end a job in disorder
+			hows = hows[:2]
+		}
+		for _, how := range hows {
+			// Of several ranks the launcher loses words, and its code depends on who ends first.
+			alone, ours := h.job(t, 1, nil, program, how), h.job(t, 1, []string{lib}, program, how)
+			assert.NotZero(t, ours.code)
+			assert.Equal(t, alone.code, ours.code, how)
+			if !strings.Contains(alone.out+ours.out, "ORTE_ERROR_LOG") { // it loses them of one now and then
+				assert.Equal(t, addresses.ReplaceAllString(alone.out, "*"), addresses.ReplaceAllString(ours.out, "*"), how)
 			}
 		}
 	})

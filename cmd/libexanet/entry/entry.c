@@ -61,26 +61,64 @@ void *exanet_host(const char *name)
 	return f;
 }
 
-int exanet_failed(int64_t result)
-{
-	HOST(MPI_Comm_call_errhandler, MPI_Comm, int);
-	int code = (int)(result & 0x7fffffff);
-	int32_t number = (int32_t)(result >> 32);
-	if (number)
-		host((MPI_Comm)whose(number), code);
-	return code;
-}
-
 /* Predefined objects are data of Open MPI, to which this library is not linked. */
 #ifdef OPEN_MPI
 #define WORLD ((MPI_Comm)symbol("ompi_mpi_comm_world"))
 #define BYTE ((MPI_Datatype)symbol("ompi_mpi_byte"))
+#define NO_TYPE ((MPI_Datatype)symbol("ompi_mpi_datatype_null"))
 #define OPEN_MPI_HERE 1
 #else
 #define WORLD MPI_COMM_WORLD
 #define BYTE MPI_BYTE
+#define NO_TYPE MPI_DATATYPE_NULL
 #define OPEN_MPI_HERE 0
 #endif
+
+/* Our codes are the host's classes. */
+static int class(int64_t result) { return (int)(result & 0x7fffffff); }
+
+int exanet_failed(int64_t result)
+{
+	HOST(MPI_Comm_call_errhandler, MPI_Comm, int);
+	int32_t number = (int32_t)(result >> 32);
+	if (number)
+		host((MPI_Comm)whose(number), class(result));
+	return class(result);
+}
+
+int exanet_told(int64_t result, int by_the_host)
+{
+	int32_t number = (int32_t)(result >> 32);
+	if (by_the_host && number)
+		whose(number);
+	return by_the_host;
+}
+
+static int within(int rank, MPI_Comm comm)
+{
+	HOST(MPI_Comm_size, MPI_Comm, int *);
+	int n;
+	return rank >= 0 && host(comm, &n) == MPI_SUCCESS && rank < n;
+}
+
+int exanet_wrong_count(int64_t r, int64_t count) { return class(r) == MPI_ERR_COUNT && count < 0; }
+
+int exanet_wrong_type(int64_t r, MPI_Datatype type, int64_t count)
+{
+	return class(r) == MPI_ERR_TYPE && type == NO_TYPE && count != 0;
+}
+
+/* What no operator is, or does not go with the type, which all ranks agree on. */
+int exanet_wrong_op(int64_t r) { return class(r) == MPI_ERR_OP; }
+
+int exanet_wrong_rank(int64_t r, int rank, MPI_Comm comm)
+{
+	return class(r) == MPI_ERR_RANK && rank != MPI_PROC_NULL && rank != MPI_ANY_SOURCE && !within(rank, comm);
+}
+
+int exanet_wrong_root(int64_t r, int root, MPI_Comm comm) { return class(r) == MPI_ERR_ROOT && !within(root, comm); }
+
+int exanet_wrong_tag(int64_t r, int tag) { return class(r) == MPI_ERR_TAG && tag < 0 && tag != MPI_ANY_TAG; }
 
 /* Handles of one MPI, passed on as those of the other, lead anywhere: the program is
    not begun with the wrong library. */

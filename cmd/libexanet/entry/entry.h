@@ -94,6 +94,19 @@ void *exanet_host(const char *name);
 /* Calls the error handler and returns the code. */
 int exanet_failed(int64_t result);
 
+/* Whether an error is in an argument in which every host finds it before it does
+   anything. Then the host is given the call, and reports it: in its own words, which
+   name the call and the argument, to its error handler, with its code. */
+int exanet_wrong_count(int64_t result, int64_t count);
+int exanet_wrong_type(int64_t result, MPI_Datatype type, int64_t count);
+int exanet_wrong_op(int64_t result);
+int exanet_wrong_rank(int64_t result, int rank, MPI_Comm comm);
+int exanet_wrong_root(int64_t result, int root, MPI_Comm comm);
+int exanet_wrong_tag(int64_t result, int tag);
+
+/* Drops an error that the host tells; returns whether it does. */
+int exanet_told(int64_t result, int by_the_host);
+
 /* Declares host, a pointer to the host MPI's own function. */
 #define HOST(name, ...)                                          \
 	static int (*host)(__VA_ARGS__);                         \

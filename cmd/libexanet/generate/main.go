@@ -14,6 +14,7 @@ import (
 	"bufio"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -276,7 +277,8 @@ func (g *generator) entry(e entry, fn function) {
 	host, ours := "host("+strings.Join(names, ", ")+")", e.ours+"("+strings.Join(args, ", ")+")"
 	switch e.kind {
 	case "call":
-		fmt.Fprintf(g.w, "\tif (exanet_on) {\n\t\tint64_t r = %s;\n\t\tif (r != EXANET_PASS)\n\t\t\treturn r ? exanet_failed(r) : MPI_SUCCESS;\n", ours)
+		fmt.Fprintf(g.w, "\tif (exanet_on) {\n\t\tint64_t r = %s;\n\t\tif (!r)\n\t\t\treturn MPI_SUCCESS;\n", ours)
+		fmt.Fprintf(g.w, "\t\tif (r != EXANET_PASS%s)\n\t\t\treturn exanet_failed(r);\n", e.mistakes())
 		fmt.Fprintf(g.w, "\t\t%s\n", g.passes(name))
 		if e.begins() {
 			fmt.Fprintf(g.w, "\t\tint code = %s;\n\t\tif (code == MPI_SUCCESS)\n\t\t\t%s;\n\t\treturn code;\n", host, e.note())
@@ -294,6 +296,49 @@ func (g *generator) entry(e entry, fn function) {
 	}
 	fmt.Fprintln(g.w, "}")
 	g.fortran(e, fn)
+}
+
+// mistakes is what else must hold of an error r for the entry point to tell of it: that
+// it is not in an argument in which every host finds it before it does anything. They do
+// not find a negative count in MPICH's reductions, a missing type of no elements there,
+// and what is to be sent in Open MPI's Scatter.
+func (e *entry) mistakes() string {
+	var wrong []string
+	has := func(typ, name string) bool {
+		return slices.ContainsFunc(e.params, func(p param) bool { return p.typ == typ && p.name == name })
+	}
+	for _, p := range e.params {
+		if strings.HasSuffix(e.name, "catter") && strings.HasPrefix(p.name, "out") {
+			continue
+		}
+		switch p.typ {
+		case "MPI_Datatype":
+			count := strings.Replace(p.name, "type", "count", 1)
+			if !has("COUNT", count) {
+				count = "1"
+			}
+			wrong = append(wrong, "exanet_wrong_type(r, "+p.name+", "+count+")")
+		case "MPI_Op":
+			wrong = append(wrong, "exanet_wrong_op(r)")
+		case "COUNT":
+			if !has("MPI_Op", "op") {
+				wrong = append(wrong, "exanet_wrong_count(r, "+p.name+")")
+			}
+		case "int":
+			switch p.name {
+			case "dest", "source":
+				wrong = append(wrong, "exanet_wrong_rank(r, "+p.name+", comm)")
+			case "root":
+				wrong = append(wrong, "exanet_wrong_root(r, root, comm)")
+			case "tag", "outtag", "intag":
+				wrong = append(wrong, "exanet_wrong_tag(r, "+p.name+")")
+			}
+		}
+	}
+	if wrong == nil || !has("MPI_Comm", "comm") { // a message is one of ours
+		return ""
+	}
+	return " && !exanet_told(r, " + strings.Join(wrong, " || ") + ")"
 }
 
 // full is the name in C, without what is behind the forms of MPI-4.
