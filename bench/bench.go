@@ -2,12 +2,15 @@
 // the OSU micro-benchmarks, so that the figures can be put next to those of
 // any other MPI:
 //
-//	Latency    osu_latency: blocking ping-pong, half the round trip
-//	Bandwidth  osu_bw: windows of 64 sends, and a short answer to each
-//	Barrier    osu_barrier: mean time of a barrier
-//	Collective osu_allreduce and its like
-//	Overlap    what a non-blocking Allreduce hides behind a computation
-//	Idle       CPU time of a rank that is blocked in a call
+//	Latency      osu_latency: blocking ping-pong, half the round trip
+//	MultiLatency osu_multi_lat: the same in pairs
+//	Bandwidth    osu_bw: windows of 64 sends, and a short answer to each
+//	BothWays     osu_bibw: the same in both directions at once
+//	MessageRate  osu_mbw_mr: bandwidth and message rate of pairs
+//	Barrier      osu_barrier: mean time of a barrier
+//	Collective   osu_allreduce and its like
+//	Overlap      what a non-blocking Allreduce hides behind a computation
+//	Idle         CPU time of a rank that is blocked in a call
 //
 // Each of them is a function that all ranks of a communicator call; rank 0
 // gets the figures. They print nothing: see WriteOSU. What the machine could do
@@ -15,11 +18,8 @@
 package bench
 
 import (
-	"fmt"
 	"slices"
 	"time"
-
-	"github.com/exanet-mpi/exanet/mpi"
 )
 
 // largeMessage is the size in bytes above which the OSU benchmarks make fewer
@@ -72,89 +72,6 @@ func (s Sweep) counts(size int, small, large counts) counts {
 		n.warmup = s.Warmup
 	}
 	return n
-}
-
-// pair is this rank's view of a benchmark between the first and the last rank.
-type pair struct {
-	comm       *mpi.Comm
-	first      bool
-	last       bool
-	peer       int
-	send, recv []byte
-}
-
-// sweep runs measure for every size, Repeat times over all sizes, so that a
-// disturbance that lasts for a while does not fall on one size alone. measure
-// is called on the first and the last rank; the others wait in a barrier.
-func (s Sweep) sweep(c *mpi.Comm, measure func(p *pair, size int) (float64, error)) ([]Row, error) {
-	if c.Size() < 2 {
-		return nil, fmt.Errorf("%w: this benchmark needs two ranks or more", mpi.ErrRank)
-	}
-	largest := slices.Max(s.Sizes)
-	p := &pair{comm: c, first: c.Rank() == 0, last: c.Rank() == c.Size()-1, peer: c.Size() - 1}
-	if p.last {
-		p.peer = 0
-	}
-	if p.first || p.last {
-		p.send, p.recv = make([]byte, largest), make([]byte, largest)
-		fill(p.send, 'a')
-		fill(p.recv, 'b')
-	}
-	if p.first || p.last {
-		if err := p.settle(s.Settle); err != nil {
-			return nil, err
-		}
-	}
-	rows := make([]Row, len(s.Sizes))
-	for range s.Repeat {
-		for i, size := range s.Sizes {
-			if err := c.Barrier(); err != nil {
-				return nil, err
-			}
-			if !p.first && !p.last {
-				continue
-			}
-			v, err := measure(p, size)
-			if err != nil {
-				return nil, fmt.Errorf("messages of %d bytes: %w", size, err)
-			}
-			rows[i].Size = size
-			rows[i].Repeats = append(rows[i].Repeats, v)
-		}
-	}
-	if err := c.Barrier(); err != nil {
-		return nil, err
-	}
-	if !p.first {
-		return nil, nil
-	}
-	for i := range rows {
-		rows[i].Value = Median(rows[i].Repeats)
-	}
-	return rows, nil
-}
-
-// settle exchanges short messages for so long. The first rank has the clock.
-func (p *pair) settle(d time.Duration) error {
-	more := []byte{1}
-	for start := time.Now(); more[0] == 1; {
-		if p.last {
-			if _, err := mpi.Recv(p.comm, more, p.peer, tagSettle); err != nil {
-				return err
-			}
-		} else if time.Since(start) >= d {
-			more[0] = 0
-		}
-		if err := mpi.Send(p.comm, more, p.peer, tagSettle); err != nil {
-			return err
-		}
-		if p.first {
-			if _, err := mpi.Recv(p.comm, more, p.peer, tagSettle); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }
 
 // fill touches every byte: an untouched page costs a fault in the timed part.

@@ -111,8 +111,20 @@ func first[T any](t *testing.T, n int, f func(*mpi.Comm) ([]T, error)) []T {
 func TestLatencyAndBandwidthMeasureEverySize(t *testing.T) {
 	t.Parallel()
 	sweep := Sweep{Sizes: []int{0, 1, 64, 5000, 100_000}, Iterations: 3, Warmup: 1, Repeat: 3, Settle: time.Millisecond}
-	for name, run := range map[string]func(*mpi.Comm, Sweep) ([]Row, error){"latency": Latency, "bw": Bandwidth} {
-		for _, ranks := range []int{2, 3, 5} {
+	for name, run := range map[string]func(*mpi.Comm, Sweep) ([]Row, error){
+		"latency": Latency, "bw": Bandwidth, "bibw": BothWays, "multi_lat": MultiLatency,
+		"mbw_mr": func(c *mpi.Comm, s Sweep) ([]Row, error) {
+			columns, err := MessageRate(c, s)
+			if columns == nil {
+				return nil, err
+			}
+			return columns[1].Rows, err
+		},
+	} {
+		for _, ranks := range []int{2, 3, 4} {
+			if ranks == 3 && (name == "multi_lat" || name == "mbw_mr") {
+				continue // TestPairsNeedTwoRanks
+			}
 			rows := first(t, ranks, func(c *mpi.Comm) ([]Row, error) { return run(c, sweep) })
 			require.Len(t, rows, len(sweep.Sizes))
 			for i, r := range rows {
@@ -120,7 +132,7 @@ func TestLatencyAndBandwidthMeasureEverySize(t *testing.T) {
 				require.Len(t, r.Repeats, 3)
 				require.Equal(t, Median(r.Repeats), r.Value)
 				require.False(t, math.IsNaN(r.Value) || math.IsInf(r.Value, 0))
-				if name == "latency" || r.Size > 0 {
+				if name != "bw" && name != "bibw" || r.Size > 0 {
 					require.Positive(t, r.Value, "%s of %d bytes, %d ranks", name, r.Size, ranks)
 				}
 			}
@@ -158,6 +170,12 @@ func TestPairsNeedTwoRanks(t *testing.T) {
 		func(c *mpi.Comm) error { _, err := Idle(c, 0); return err },
 	} {
 		require.ErrorIs(t, mpi.Run(1, run), mpi.ErrRank)
+	}
+	for _, run := range []func(*mpi.Comm) error{
+		func(c *mpi.Comm) error { _, err := MultiLatency(c, sweep); return err },
+		func(c *mpi.Comm) error { _, err := MessageRate(c, sweep); return err },
+	} {
+		require.ErrorIs(t, mpi.Run(3, run), mpi.ErrRank)
 	}
 }
 

@@ -14,6 +14,9 @@ type operands struct {
 	root      int
 	one, more []byte // a block, and a block for each rank
 	in, out   []byte
+	counts    []int // of v-forms: the same block for each rank
+	displs    []int
+	parts     []int // of the vector, for each rank
 	sumIn     []float32
 	sumOut    []float32
 }
@@ -21,6 +24,15 @@ type operands struct {
 // collectiveCalls are the calls that Collective measures, with the size of OSU:
 // the bytes of the vector, or of the block of one rank.
 var collectiveCalls = map[string]func(c *mpi.Comm, o *operands) error{
+	"allgatherv": func(c *mpi.Comm, o *operands) error { return mpi.Allgatherv(c, o.one, o.more, o.counts, o.displs) },
+	"alltoallv": func(c *mpi.Comm, o *operands) error {
+		return mpi.Alltoallv(c, o.in, o.counts, o.displs, o.out, o.counts, o.displs)
+	},
+	"exscan":  func(c *mpi.Comm, o *operands) error { return mpi.Exscan(c, o.sumIn, o.sumOut, mpi.Sum) },
+	"gatherv": func(c *mpi.Comm, o *operands) error { return mpi.Gatherv(c, o.one, o.more, o.counts, o.displs, o.root) },
+	"scatterv": func(c *mpi.Comm, o *operands) error {
+		return mpi.Scatterv(c, o.more, o.counts, o.displs, o.one, o.root)
+	},
 	"allgather": func(c *mpi.Comm, o *operands) error { return mpi.Allgather(c, o.one, o.more) },
 	"allreduce": func(c *mpi.Comm, o *operands) error { return mpi.Allreduce(c, o.sumIn, o.sumOut, mpi.Sum) },
 	"alltoall":  func(c *mpi.Comm, o *operands) error { return mpi.Alltoall(c, o.in, o.out) },
@@ -28,6 +40,9 @@ var collectiveCalls = map[string]func(c *mpi.Comm, o *operands) error{
 	"gather":    func(c *mpi.Comm, o *operands) error { return mpi.Gather(c, o.one, o.more, o.root) },
 	"reduce":    func(c *mpi.Comm, o *operands) error { return mpi.Reduce(c, o.sumIn, o.sumOut, mpi.Sum, o.root) },
 	"reduce_scatter": func(c *mpi.Comm, o *operands) error {
+		return mpi.ReduceScatter(c, o.sumIn, o.sumOut[:o.parts[c.Rank()]], o.parts, mpi.Sum)
+	},
+	"reduce_scatter_block": func(c *mpi.Comm, o *operands) error {
 		n := len(o.sumIn) / c.Size()
 		return mpi.ReduceScatterBlock(c, o.sumIn[:n*c.Size()], o.sumOut[:n], mpi.Sum)
 	},
@@ -63,6 +78,14 @@ func newOperands(size, ranks int) *operands {
 	o := &operands{
 		one: make([]byte, size), more: make([]byte, size*ranks), in: make([]byte, size*ranks), out: make([]byte, size*ranks),
 		sumIn: make([]float32, size/4), sumOut: make([]float32, size/4),
+	}
+	for i := range ranks {
+		o.counts, o.displs = append(o.counts, size), append(o.displs, i*size)
+		n := len(o.sumIn) / ranks
+		if i < len(o.sumIn)%ranks {
+			n++
+		}
+		o.parts = append(o.parts, n)
 	}
 	for _, b := range [][]byte{o.one, o.more, o.in, o.out} {
 		fill(b, 1)

@@ -11,8 +11,17 @@ import (
 // c, as osu_latency does: half the round trip, in microseconds. Rank 0 gets
 // the rows.
 func Latency(c *mpi.Comm, s Sweep) ([]Row, error) {
+	return s.latency(c, ends)
+}
+
+// MultiLatency measures the same between each rank of the lower half and one of the upper
+// half at the same time, as osu_multi_lat does: the mean over the pairs. It needs an even
+// number of ranks. Rank 0 gets the rows.
+func MultiLatency(c *mpi.Comm, s Sweep) ([]Row, error) { return s.latency(c, halves) }
+
+func (s Sweep) latency(c *mpi.Comm, paired func(*mpi.Comm) (*pair, error)) ([]Row, error) {
 	allocations := make(map[int]float64)
-	rows, err := s.sweep(c, func(p *pair, size int) (us float64, err error) {
+	rows, err := s.sweep(c, paired, func(p *pair, size int) (us float64, err error) {
 		n := s.counts(size, counts{10000, 100}, counts{1000, 10})
 		before := allocated()
 		us, err = p.latency(size, n)

@@ -25,6 +25,16 @@ func WriteOSU(w io.Writer, title, column string, rows []Row) error {
 	return err
 }
 
+// WriteOSUColumns prints several values of each size as the OSU programs do, with a
+// digit more.
+func WriteOSUColumns(w io.Writer, title string, columns []Column) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# %s\n", title)
+	writeSizes(&b, columns, 3)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
 // Column is one of several series of the same sizes.
 type Column struct {
 	Name string `json:"variant"`
@@ -43,7 +53,14 @@ func WriteColumns(w io.Writer, title, values string, columns []Column) error {
 }
 
 func writeColumns(b *strings.Builder, values string, columns []Column) {
-	fmt.Fprintf(b, "# %s\n%-10s", values, "# Size")
+	fmt.Fprintf(b, "# %s\n", values)
+	writeSizes(b, columns, 2)
+}
+
+// writeSizes prints the names of columns and a line for each size, with so many digits
+// behind the point.
+func writeSizes(b *strings.Builder, columns []Column, digits int) {
+	fmt.Fprintf(b, "%-10s", "# Size")
 	for _, c := range columns {
 		fmt.Fprintf(b, "%18s", c.Name)
 	}
@@ -51,7 +68,7 @@ func writeColumns(b *strings.Builder, values string, columns []Column) {
 	for i, r := range columns[0].Rows {
 		fmt.Fprintf(b, "%-10d", r.Size)
 		for _, c := range columns {
-			fmt.Fprintf(b, "%18.2f", c.Rows[i].Value)
+			fmt.Fprintf(b, "%18.*f", digits, c.Rows[i].Value)
 		}
 		b.WriteByte('\n')
 	}

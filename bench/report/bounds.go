@@ -130,6 +130,9 @@ func (s Set) ofAll(columns []column, ours string, base func(c column) func(int) 
 			if p.at = c.table + " " + p.at; p.size == 0 {
 				p.at = c.table
 			}
+			if c.section == "crowd" {
+				p.at = c.job + " " + p.at
+			}
 			all = append(all, p)
 		}
 	}
@@ -330,7 +333,7 @@ func (s Set) unexpectedVerdict() verdict {
 		list := s.series(manyColumn, o.ours)
 		first, last := list[0], list[len(list)-1]
 		growth := math.Log(last.median()/first.median()) / math.Log(float64(last.Size)/float64(first.Size))
-		c.text += fmt.Sprintf("; from %d to %d messages the time grows with their power of %.2f", first.Size, last.Size, growth)
+		c.text += fmt.Sprintf("; the time of %d to %d grows with the power %.2f of their number", first.Size, last.Size, growth)
 		if growth > 1.15 {
 			c.state = broken
 		}

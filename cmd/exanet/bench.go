@@ -42,7 +42,7 @@ take part as one of its ranks.`,
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newLatency(), newBandwidth(), newBarrier(), newCollective(), newOverlap(), newIdle(), newFloor(), newFloorPeer(), newReport())
+	cmd.AddCommand(newLatency(), newMultiLatency(), newBandwidth(), newBothWays(), newMessageRate(), newBarrier(), newCollective(), newOverlap(), newIdle(), newFloor(), newFloorPeer(), newReport())
 	return cmd
 }
 
@@ -166,6 +166,68 @@ With more than two ranks the others wait in a barrier.
 	return completePairs(cmd, "MB/s", bench.BandwidthTitle, bench.Bandwidth)
 }
 
+func newMultiLatency() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "multi_lat",
+		Short: "Ping-pong of many pairs at the same time (osu_multi_lat)",
+		Long: `Send messages back and forth between each rank of the lower half and one of the
+upper half, all pairs at the same time, and print half the round trip in
+microseconds for each size, the mean over the pairs.
+
+` + variantHelp,
+		Example: `  exanet bench multi_lat -n 8 --sizes 1:4096`,
+	}
+	return completePairs(cmd, "us", bench.MicrosecondsTitle, bench.MultiLatency)
+}
+
+func newBothWays() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "bibw",
+		Short: "Windows of 64 messages, both ways (osu_bibw)",
+		Long: `Send windows of 64 messages between the first and the last rank with non-blocking
+calls, both ways at the same time, and print 10^6 bytes a second for each size,
+of both together.
+
+` + variantHelp,
+		Example: `  exanet bench bibw --sizes 1048576,4194304 --repeat 5`,
+	}
+	return completePairs(cmd, "MB/s", bench.BandwidthTitle, bench.BothWays)
+}
+
+func newMessageRate() *cobra.Command {
+	var f sweepFlags
+	cmd := &cobra.Command{
+		Use:   "mbw_mr",
+		Short: "Bandwidth and message rate of many pairs (osu_mbw_mr)",
+		Long: `Send windows of 64 messages from each rank of the lower half to one of the upper
+half, all pairs at the same time, and print 10^6 bytes and messages a second for
+each size, of all pairs together.`,
+		Example: `  exanet bench mbw_mr -n 4 --sizes 1:4096`,
+		Args:    noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			sweep, err := f.sweep(cmd, 2)
+			if err != nil {
+				return err
+			}
+			if f.ranks%2 == 1 {
+				return usageErrorf("%s needs an even number of ranks: -n %d", cmd.CommandPath(), f.ranks)
+			}
+			return asRanks(cmd, f.ranks, func(world *mpi.Comm) error {
+				columns, err := bench.MessageRate(world, sweep)
+				if err != nil || world.Rank() != 0 {
+					return err
+				}
+				if f.json {
+					return writeJSON(cmd.OutOrStdout(), columns)
+				}
+				return bench.WriteOSUColumns(cmd.OutOrStdout(), title(cmd, world.Size(), f.repeat), columns)
+			})
+		},
+	}
+	f.add(cmd, 2, "1:4194304")
+	return cmd
+}
+
 // completePairs completes the command of a benchmark between two ranks.
 func completePairs(cmd *cobra.Command, unit, column string, measure func(*mpi.Comm, bench.Sweep) ([]bench.Row, error)) *cobra.Command {
 	var f sweepFlags
@@ -175,6 +237,9 @@ func completePairs(cmd *cobra.Command, unit, column string, measure func(*mpi.Co
 		sweep, err := f.sweep(cmd, 2)
 		if err != nil {
 			return err
+		}
+		if cmd.Name() == "multi_lat" && f.ranks%2 == 1 {
+			return usageErrorf("%s needs an even number of ranks: -n %d", cmd.CommandPath(), f.ranks)
 		}
 		if cmd.Flags().Changed("variant") {
 			if !cmd.Flags().Changed("repeat") {

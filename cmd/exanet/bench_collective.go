@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -17,9 +18,10 @@ func newCollective() *cobra.Command {
 		Use:   "coll",
 		Short: "Mean time of a collective (osu_allreduce and its like)",
 		Long: `Print the mean time of a collective of all ranks in microseconds for each size:
-that of the vector, or of the block of one rank. EXANET_COLL forces algorithms,
-see exanet info --collectives.`,
+that of the vector, or of the block of one rank. Several collectives are measured
+one after the other. EXANET_COLL forces algorithms, see exanet info --collectives.`,
 		Example: `  exanet bench coll --op allreduce -n 8 --sizes 8:1048576
+  exanet bench coll --op all --sizes 8,1024
   EXANET_COLL=bcast:scatter_ring exanet bench coll --op bcast -n 4`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -27,24 +29,47 @@ see exanet info --collectives.`,
 			if err != nil {
 				return err
 			}
-			if !slices.Contains(bench.Collectives(), name) {
-				return usageErrorf("--op %s: use one of %s", name, strings.Join(bench.Collectives(), ", "))
+			names := bench.Collectives()
+			if name != "all" {
+				names = strings.Split(name, ",")
+			}
+			for _, n := range names {
+				if !slices.Contains(bench.Collectives(), n) {
+					return usageErrorf("--op %s: use all, or some of %s with commas", n, strings.Join(bench.Collectives(), ", "))
+				}
 			}
 			return asRanks(cmd, f.ranks, func(world *mpi.Comm) error {
-				rows, err := bench.Collective(world, name, sweep)
-				if err != nil || world.Rank() != 0 {
-					return err
+				for i, n := range names {
+					rows, err := bench.Collective(world, n, sweep)
+					if err != nil {
+						return fmt.Errorf("%s: %w", n, err)
+					}
+					if world.Rank() != 0 {
+						continue
+					}
+					if err := f.write(cmd, world.Size(), i, n, rows); err != nil {
+						return err
+					}
 				}
-				if f.json {
-					return writeJSON(cmd.OutOrStdout(), figures{name, "us", world.Size(), rows})
-				}
-				return bench.WriteOSU(cmd.OutOrStdout(), title(cmd, world.Size(), f.repeat)+", "+name, bench.MicrosecondsTitle, rows)
+				return nil
 			})
 		},
 	}
 	f.add(cmd, 2, "4:1048576")
-	cmd.Flags().StringVar(&name, "op", "allreduce", "the collective: "+strings.Join(bench.Collectives(), ", "))
+	cmd.Flags().StringVar(&name, "op", "allreduce", "the collectives: all, or a comma list of "+strings.Join(bench.Collectives(), ", "))
 	return cmd
+}
+
+// write prints the figures of the i-th collective.
+func (f *sweepFlags) write(cmd *cobra.Command, ranks, i int, name string, rows []bench.Row) error {
+	out := cmd.OutOrStdout()
+	if f.json {
+		return writeJSON(out, figures{name, "us", ranks, rows})
+	}
+	if i > 0 {
+		fmt.Fprintln(out)
+	}
+	return bench.WriteOSU(out, title(cmd, ranks, f.repeat)+", "+name, bench.MicrosecondsTitle, rows)
 }
 
 func newOverlap() *cobra.Command {

@@ -103,7 +103,7 @@ func TestBenchAndDemoAsCommands(t *testing.T) {
 		require.Empty(t, left)
 	})
 	t.Run("latency and bw", func(t *testing.T) {
-		for _, name := range []string{"latency", "bw"} {
+		for _, name := range []string{"latency", "multi_lat", "bw", "bibw"} {
 			out := p.ok(t, "bench", name, "--sizes", "1:4", "--iterations=20", "--warmup=2", "--repeat=3")
 			require.Regexp(t, `^# exanet bench `+name+`, 2 ranks, medians of 3\n# Size .*\n1 +[0-9.]+\n2 +[0-9.]+\n4 +[0-9.]+\n$`, out)
 		}
@@ -156,6 +156,19 @@ func TestBenchAndDemoAsCommands(t *testing.T) {
 		require.Positive(t, got.PerRank)
 		require.Len(t, got.Repeats, 1)
 	})
+	t.Run("pairs and collectives", func(t *testing.T) {
+		few := []string{"-n4", "--iterations=5", "--warmup=1", "--sizes=8,5000"}
+		require.Regexp(t, `^# exanet bench mbw_mr, 4 ranks\n# Size +MB/s +Messages/s\n8( +[0-9.]+){2}\n5000( +[0-9.]+){2}\n$`, p.ok(t, append([]string{"bench", "mbw_mr"}, few...)...))
+		out := p.ok(t, append([]string{"bench", "coll", "--op=allreduce,alltoallv"}, few...)...)
+		require.Regexp(t, `^# exanet bench coll, 4 ranks, allreduce\n(.*\n){4}# exanet bench coll, 4 ranks, alltoallv\n(.*\n){3}$`, out)
+	})
+	t.Run("report", func(t *testing.T) {
+		require.Contains(t, p.ok(t, "bench", "report", "--list"), "\nlatency       Latency\n")
+		out, errs, code := p.run(t, "bench", "report", "--out", filepath.Join(t.TempDir(), "page"), "--programs=/nonexistent")
+		require.NotZero(t, code)
+		require.Empty(t, out)
+		require.Contains(t, errs, "make bench-programs")
+	})
 	t.Run("idle", func(t *testing.T) {
 		out := p.ok(t, "bench", "idle", "-n", "3", "--time=50ms")
 		require.Regexp(t, `(?m)^Recv +[0-9.]+ +[0-9.]+ +[0-9.]+\nProbe .*\nBarrier .*\n$`, out)
@@ -181,7 +194,8 @@ func TestBenchAndDemoAsCommands(t *testing.T) {
 			"bench latency --variant tickets", "bench bw --variant=", "bench bw --variant ticket,", "bench latency --variant all,ticket", "bench bw --variant ticket,ticket",
 			"bench latency --variant all --repeat 0",
 			"bench barrier -n 0", "bench barrier --sizes 1", "bench idle -n 1", "bench idle --time 0s",
-			"bench floor --with nothing", "bench floor --repeat 0", "bench floor rest",
+			"bench multi_lat -n 3", "bench mbw_mr -n 3", "bench coll --op sums", "bench floor --sizes x", "bench floor --sizes 8388608", "bench floor --sizes 8 --json",
+			"bench report rest", "bench report --only nothing", "bench report --rounds -1", "bench floor --with nothing", "bench floor --repeat 0", "bench floor rest",
 		} {
 			out, errs, code := p.run(t, strings.Fields(args)...)
 			require.Equal(t, exitUsage, code, args)
@@ -190,7 +204,7 @@ func TestBenchAndDemoAsCommands(t *testing.T) {
 		}
 	})
 	t.Run("commands that start ranks refuse to be ranks", func(t *testing.T) {
-		for _, args := range [][]string{{"demo"}, {"bench", "floor"}, {"bench", "bw", "--variant=all"}} {
+		for _, args := range [][]string{{"demo"}, {"bench", "floor"}, {"bench", "report"}, {"bench", "bw", "--variant=all"}} {
 			cmd := p.command(t, args...)
 			cmd.Env = append(cmd.Env, "EXANET_RANK=0")
 			out, err := cmd.CombinedOutput()
@@ -200,7 +214,7 @@ func TestBenchAndDemoAsCommands(t *testing.T) {
 		}
 	})
 	t.Run("help", func(t *testing.T) {
-		for _, args := range []string{"demo", "demo-rank", "bench", "bench latency", "bench bw", "bench barrier", "bench idle", "bench floor", "bench floor-peer"} {
+		for _, args := range []string{"demo", "demo-rank", "bench", "bench latency", "bench bw", "bench barrier", "bench idle", "bench floor", "bench floor-peer", "bench report", "bench mbw_mr"} {
 			out := p.ok(t, append(strings.Fields(args), "--help")...)
 			require.Regexp(t, regexp.MustCompile(`(?m)^Examples:\n  exanet `), out, args)
 		}

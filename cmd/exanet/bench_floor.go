@@ -148,21 +148,7 @@ func writeMessages(cmd *cobra.Command, sizes []int, repeat int) error {
 			}
 		}
 	}
-	out := cmd.OutOrStdout()
-	if _, err := fmt.Fprintf(out, "# %s, one message\n%-10s", cmd.CommandPath(), "# Size"); err != nil {
-		return err
-	}
-	for _, c := range columns {
-		fmt.Fprintf(out, "%18s", c.Name)
-	}
-	for i, size := range sizes {
-		fmt.Fprintf(out, "\n%-10d", size)
-		for _, c := range columns {
-			fmt.Fprintf(out, "%18.3f", c.Rows[i].Value)
-		}
-	}
-	_, err = fmt.Fprintln(out)
-	return err
+	return bench.WriteOSUColumns(cmd.OutOrStdout(), cmd.CommandPath()+", one message", columns)
 }
 
 // add measures the figure of the MPI once, in a job of its own.
