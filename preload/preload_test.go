@@ -237,6 +237,20 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
+func TestRefusesWhatHasRightsOfItsOwn(t *testing.T) {
+	dir := site(t)
+	require.NoError(t, os.Chmod("mpich", 0o755|os.ModeSetuid))
+	_, err := plan(dir, "mpirun.mpich ./mpich")
+	require.NoError(t, err, "they are this user's")
+	if os.Getuid() != 0 {
+		t.Skip("only root can give a file to another user")
+	}
+	require.NoError(t, os.Chown("mpich", 1, -1)) // which takes the bit away
+	require.NoError(t, os.Chmod("mpich", 0o755|os.ModeSetuid))
+	_, err = plan(dir, "mpirun.mpich ./mpich")
+	assert.ErrorContains(t, err, "./mpich: runs with the rights of its owner")
+}
+
 // What a Python script loads decides, found by that Python itself.
 func TestPython(t *testing.T) {
 	dir := site(t)

@@ -3,8 +3,10 @@ package preload
 import (
 	"debug/elf"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/exanet-mpi/exanet/internal/ldso"
 )
@@ -47,10 +49,23 @@ func (p *planner) inspect(name, path string, args []string) (*program, error) {
 	if err := p.linked(prog, o); err != nil {
 		return nil, err
 	}
+	if prog.mpi != "" && privileged(path) {
+		return nil, refuse(name, "runs with the rights of its owner or group (chmod u+s, g+s), in which case the dynamic linker preloads nothing from a path")
+	}
 	if prog.mpi == "" && interprets(name) {
 		return p.script(name, []string{path}, args)
 	}
 	return prog, nil
+}
+
+// privileged reports whether a program runs with rights that this process has not.
+func privileged(path string) bool {
+	st, err := os.Stat(path)
+	if err != nil {
+		return false
+	}
+	owner, ok := st.Sys().(*syscall.Stat_t)
+	return ok && (st.Mode()&os.ModeSetuid != 0 && int(owner.Uid) != os.Getuid() || st.Mode()&os.ModeSetgid != 0 && int(owner.Gid) != os.Getgid())
 }
 
 // linked notes in prog what an object is linked to.

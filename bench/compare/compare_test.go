@@ -45,6 +45,7 @@ func TestRunEndsEarly(t *testing.T) {
 	require.ErrorAs(t, err, &failed)
 	assert.Equal(t, 137, failed.ExitCode())
 	assert.Contains(t, err.Error(), "it says: why")
+	assert.Contains(t, (&FailedError{Outcome{Code: 5}}).Error(), "code 5, so there is nothing to compare; it says: nothing")
 
 	ctx, stop := context.WithCancelCause(t.Context())
 	w = ways(t, "echo $$ >pid; exec sleep 100", "true")

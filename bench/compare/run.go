@@ -44,6 +44,9 @@ type FailedError struct{ Outcome }
 
 func (e *FailedError) Error() string {
 	first, _, _ := strings.Cut(strings.TrimSpace(e.Output), "\n")
+	if first == "" {
+		first = "nothing"
+	}
 	return fmt.Sprintf("the command itself exits with code %d, so there is nothing to compare; it says: %s", e.Code, first)
 }
 
