@@ -105,7 +105,11 @@ func (a *args) apart(out unsafe.Pointer, outcount int64, outtype handle, in unsa
 	if !refusesAliases || a.err != nil || out == nil || uintptr(out) == inPlace || outcount != incount || outcount == 0 || outtype != intype {
 		return
 	}
-	_, extent := a.datatype(intype).Extent()
+	t := a.datatype(intype)
+	if t == nil {
+		return
+	}
+	_, extent := t.Extent()
 	if out == unsafe.Add(in, int(displ)*extent) {
 		a.err = fmt.Errorf("%w: it is that of the other data, too", mpi.ErrBuffer)
 	}

@@ -51,6 +51,7 @@ int main(int argc, char **argv)
 	words(MPI_Allreduce(out, in, 1, MPI_DATATYPE_NULL, MPI_SUM, MPI_COMM_WORLD));
 	words(MPI_Allreduce(out, in, 1, MPI_INT, MPI_OP_NULL, MPI_COMM_WORLD));
 	words(MPI_Allreduce(out, in, 1, MPI_DOUBLE, MPI_BAND, MPI_COMM_WORLD));
+	words(MPI_Reduce_scatter_block(out, in, 1, MPI_DATATYPE_NULL, MPI_SUM, MPI_COMM_WORLD));
 	words(MPI_Gather(out, 1, MPI_INT, in, 1, MPI_INT, size, MPI_COMM_WORLD));
 	words(MPI_Scatter(out, 1, MPI_INT, in, -1, MPI_INT, 0, MPI_COMM_WORLD));
 	MPI_Comm_free(&self);
