@@ -14,6 +14,7 @@
  *	overlap.c     overlap, computing: transfers under a computation
  *	unexpected.c  many messages that wait for their receives
  *	idle.c        the processor time of a rank that is blocked
+ *	memory.c      what a rank takes
  *	initfini.c    MPI_Init and MPI_Finalize
  */
 #ifndef EXANET_OSU_H
@@ -52,6 +53,7 @@ void run_overlap(const struct benchmark *b);
 void run_computing(const struct benchmark *b);
 void run_unexpected(const struct benchmark *b);
 void run_idle(const struct benchmark *b);
+void run_memory(const struct benchmark *b);
 void run_initfini(const struct benchmark *b);
 
 /* Iterations of a size, timed and before them. Above 8 KiB there are fewer. */

@@ -24,6 +24,7 @@ func (s Set) page(dir string) string {
 	s.writeSingles(&b, "start", "Start and end", "Milliseconds in MPI_Init and MPI_Finalize, 2 ranks.", "%.1f", map[string]column{
 		"both": startColumn, "MPI_Init": {"start", "initfini", "initfini", "Init (ms)"}, "MPI_Finalize": {"start", "initfini", "initfini", "Finalize (ms)"},
 	}, []string{"both", "MPI_Init", "MPI_Finalize"})
+	s.writeMany(&b)
 	s.writeHow(&b)
 	return b.String()
 }
@@ -282,6 +283,31 @@ func (s Set) writeUnexpected(b *strings.Builder) {
 			fmt.Fprintf(b, " %s |", orNone(f, func(us float64) string { return number(us / 1e3) }))
 		}
 		b.WriteByte('\n')
+	}
+	b.WriteByte('\n')
+}
+
+// writeMany writes what many ranks cost.
+func (s Set) writeMany(b *strings.Builder) {
+	if !s.heading(b, "scale", "Many ranks", "On the cores of this machine. Seconds for the whole job; KiB that a rank takes, shared pages in parts, before and after each has sent a message to each; microseconds.") {
+		return
+	}
+	b.WriteString("| | | job | memory | all pairs | barrier | allreduce, 8 B |\n|---|---|---|---|---|---|---|\n")
+	for _, ranks := range many(false) {
+		job := fmt.Sprintf("%d ranks", ranks)
+		for _, way := range fourWays {
+			one := func(table, column string) string {
+				list := s.all("scale", job, way, table, column)
+				if list == nil {
+					return "-"
+				}
+				return number(list[0].median())
+			}
+			if seconds := one(runTable, runSeconds); seconds != "-" {
+				fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s | %s |\n", job, way, seconds, one("memory", "Barrier (KiB)"), one("memory", "All pairs (KiB)"),
+					one("barrier", "Avg Latency(us)"), one("allreduce", "Avg Latency(us)"))
+			}
+		}
 	}
 	b.WriteByte('\n')
 }

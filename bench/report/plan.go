@@ -51,24 +51,30 @@ var sections = []section{
 		}
 	}},
 	{"latency", "Latency", func(c *Config) []*job {
-		return []*job{c.osu("latency", 2, "latency -t 200"+c.every(8))}
+		return []*job{c.osu("latency", 2, "latency -c -t 200"+c.every(8))}
 	}},
 	{"bandwidth", "Bandwidth", func(c *Config) []*job {
-		return []*job{c.osu("bw", 2, "bw -t 300"+c.every(8)), c.osu("bibw", 2, "bibw -t 300"+c.every(8))}
+		return []*job{c.osu("bw", 2, "bw -c -t 300"+c.every(8)), c.osu("bibw", 2, "bibw -c -t 300"+c.every(8))}
 	}},
 	{"rate", "Message rate", func(c *Config) []*job {
 		return []*job{c.osu("mbw_mr", 2, "mbw_mr -m 8:8 -i 2000 -x 200 -t 1000")}
 	}},
 	{"collectives", "Collectives of 2 ranks", func(c *Config) []*job {
-		return []*job{c.osu("2 ranks", 2, strings.Join(collectives, ",")+" -m 8:1048576 -t 30"+c.every(16))}
+		return []*job{c.osu("2 ranks", 2, strings.Join(collectives, ",")+" -c -m 8:1048576 -t 30"+c.every(16))}
 	}},
 	{"crowd", "More ranks than cores", func(c *Config) (jobs []*job) {
 		names := strings.Join(append(crowded, crowdedRooted...), ",")
 		for _, ranks := range []int{4, 8} {
+			factor := " -s " + strconv.Itoa(ranks/2)
+			if c.Quick {
+				factor = " -s 64"
+			}
 			if ranks == 8 && c.Quick {
 				names = "barrier,allreduce,bcast"
 			}
-			jobs = append(jobs, c.osu(fmt.Sprintf("%d ranks", ranks), ranks, names+" -m 8:65536 -t 20 -x 2"+c.every(64)))
+			j := c.osu(fmt.Sprintf("%d ranks", ranks), ranks, names+" -m 8:65536 -t 20 -x 2"+factor)
+			j.limit = 5 * time.Minute
+			jobs = append(jobs, j)
 		}
 		return jobs
 	}},
@@ -108,6 +114,16 @@ var sections = []section{
 		j.least = 9
 		return []*job{j}
 	}},
+	{"scale", "Many ranks", func(c *Config) (jobs []*job) {
+		for _, ranks := range many(c.Quick) {
+			// MPICH alone does not come to an end with so many.
+			j := c.osu(fmt.Sprintf("%d ranks", ranks), ranks, "memory,barrier,allreduce -m 8:8 -x 5 -t 500")
+			j.ways = []string{mpichOurs, openmpiAlone, openmpiOurs}
+			j.limit = 3 * time.Minute
+			jobs = append(jobs, j)
+		}
+		return jobs
+	}},
 	{"refused", "Cross-memory attach refused", func(c *Config) []*job {
 		var jobs []*job
 		for _, name := range []string{"latency", "bw"} {
@@ -125,6 +141,14 @@ var sections = []section{
 			{name: "go bw", args: words("bench bw --json --sizes " + c.sizes("1:4194304", "8,1024,65536,1048576")), ways: []string{inGo}, limit: time.Minute, parse: parseGo},
 		}
 	}},
+}
+
+// many is how many ranks there are where there are many.
+func many(quick bool) []int {
+	if quick {
+		return []int{16, 64}
+	}
+	return []int{16, 64, 256}
 }
 
 func words(s string) []string { return strings.Fields(s) }

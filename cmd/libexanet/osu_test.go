@@ -35,7 +35,7 @@ func TestBenchmarkPrograms(t *testing.T) {
 			{2, "unexpected -m 10:1000 -s 10 -i 1", []string{"unexpected"}},
 			{3, "barrier,bcast,reduce,allreduce,reduce_scatter,reduce_scatter_block,scan,exscan,scatter,scatterv,gather,gatherv,allgather,allgatherv,alltoall,alltoallv -c -m 65536 -s 32 -i 2 -x 1",
 				[]string{"barrier", "bcast", "reduce", "allreduce", "reduce_scatter", "reduce_scatter_block", "scan", "exscan", "scatter", "scatterv", "gather", "gatherv", "allgather", "allgatherv", "alltoall", "alltoallv"}},
-			{3, "idle -t 20", []string{"idle, Recv", "idle, Wait", "idle, Ssend", "idle, Barrier", "idle, Allreduce"}},
+			{3, "memory,idle -t 20", []string{"memory", "idle, Recv", "idle, Wait", "idle, Ssend", "idle, Barrier", "idle, Allreduce"}},
 			{2, "initfini", []string{"initfini"}},
 		} {
 			ours := h.job(t, c.ranks, []string{lib}, append([]string{program}, strings.Fields(c.args)...)...)
