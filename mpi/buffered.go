@@ -27,8 +27,26 @@ type leavings struct {
 	sends    []detached
 	sweepAt  int // look for completed ones when there are so many
 	attached bool
-	size     int
+	rule     BufferRule
+	size     int // 0 if none is attached
 	used     int
+}
+
+// BufferRule says what buffered sends need an attached buffer for.
+type BufferRule int
+
+const (
+	BufferBounds BufferRule = iota // they are bounded by one that is attached
+	BufferHolds                    // what cannot leave at once needs room in one
+	BufferNeeded                   // every message needs room in one
+)
+
+// WithBufferRule sets the rule for buffered sends; the default is BufferBounds.
+func WithBufferRule(r BufferRule) Option {
+	return func(s *settings) error {
+		s.buffers = r
+		return nil
+	}
 }
 
 // AttachBuffer bounds the memory that buffered sends of the caller's rank may
@@ -75,8 +93,8 @@ func (c *Comm) DetachBuffer() (size int, err error) {
 		k.sweep()
 		return l.used == 0
 	})
-	l.attached = false
-	return l.size, nil
+	size, l.size, l.attached = l.size, 0, false
+	return size, nil
 }
 
 // Bsend sends buf and returns without waiting for the receiver: what cannot be
@@ -114,6 +132,11 @@ func (c *Comm) bsend(op string, d memory, dest, tag int) error {
 
 // buffer sends d, or a copy of it later, with the lock held.
 func (k *rank) buffer(c *Comm, op string, d memory, dest, tag int32) error {
+	if k.leavings.rule == BufferNeeded {
+		if err := k.admit(c, op, d, dest, tag); err != nil {
+			return err
+		}
+	}
 	m := k.take()
 	m.Buf = d.buf
 	if d.gaps() {
@@ -123,18 +146,9 @@ func (k *rank) buffer(c *Comm, op string, d memory, dest, tag int32) error {
 		k.put(m)
 		return nil
 	}
-	room := 0
-	if l := &k.leavings; l.attached {
-		room = d.size() + BsendOverhead
-		if l.used+room > l.size {
-			k.tryPoll()
-			k.sweep()
-		}
-		if l.used+room > l.size {
-			why := fmt.Errorf("%w: it takes %d bytes, %d of %d are in use", ErrBuffer, room, l.used, l.size)
-			k.put(m)
-			return c.fail(op, int(dest), int(tag), d.size(), why, "attach a larger buffer, or wait until the receivers have caught up")
-		}
+	if err := k.admit(c, op, d, dest, tag); err != nil {
+		k.put(m)
+		return err
 	}
 	m.Ctx, m.Peer, m.Tag = c.p2p, dest, tag
 	if !d.gaps() {
@@ -143,8 +157,32 @@ func (k *rank) buffer(c *Comm, op string, d memory, dest, tag int32) error {
 	k.proto.PostSend(&m.Request)
 	k.leave()
 	err := c.outcome(op, &m.Request)
-	k.detach(m, room)
+	k.detach(m, k.leavings.room(d))
 	return err
+}
+
+// room is what data take of the buffer.
+func (l *leavings) room(d memory) int {
+	if !l.attached {
+		return 0
+	}
+	return d.size() + BsendOverhead
+}
+
+// admit refuses data for which there is no room.
+func (k *rank) admit(c *Comm, op string, d memory, dest, tag int32) error {
+	l := &k.leavings
+	room := d.size() + BsendOverhead
+	if !l.attached && l.rule == BufferBounds || l.used+room <= l.size {
+		return nil
+	}
+	k.tryPoll()
+	k.sweep()
+	if l.used+room <= l.size {
+		return nil
+	}
+	why := fmt.Errorf("%w: it takes %d bytes, %d of %d are in use", ErrBuffer, room, l.used, l.size)
+	return c.fail(op, int(dest), int(tag), d.size(), why, "attach a larger buffer, or wait until the receivers have caught up")
 }
 
 // copy gives a request a copy of the data.

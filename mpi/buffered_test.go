@@ -82,6 +82,32 @@ func TestAttachedBufferBoundsBufferedSends(t *testing.T) {
 	}))
 }
 
+// Under the stricter rules a buffered send needs an attached buffer.
+func TestBufferRules(t *testing.T) {
+	const n = 100000 // too long to leave at once
+	for _, rule := range []mpi.BufferRule{mpi.BufferHolds, mpi.BufferNeeded} {
+		require.NoError(t, mpi.Run(2, func(c *mpi.Comm) error {
+			peer := 1 - c.Rank()
+			bsend := func(tag, n int, fails bool) error {
+				if err := mpi.Bsend(c, pattern(n, tag), peer, tag); errors.Is(err, mpi.ErrBuffer) != fails {
+					return fmt.Errorf("rule %d, %d bytes, tag %d: %w", rule, n, tag, err)
+				} else if !fails {
+					_, err = mpi.Recv(c, make([]byte, n), peer, tag)
+					return err
+				}
+				return nil
+			}
+			needed := rule == mpi.BufferNeeded
+			err := errors.Join(bsend(1, 8, needed), bsend(2, n, true), c.AttachBuffer(mpi.BsendOverhead+n),
+				bsend(3, 8, false), bsend(4, n, false), bsend(5, n+1, true))
+			if _, e := c.DetachBuffer(); e != nil {
+				err = errors.Join(err, e)
+			}
+			return errors.Join(err, bsend(6, 0, needed), bsend(7, n, true))
+		}, mpi.WithBufferRule(rule)))
+	}
+}
+
 // A freed request completes although nobody waits for it.
 func TestFreedRequestsComplete(t *testing.T) {
 	for _, n := range []int{8, 5000, 100000} {

@@ -45,6 +45,7 @@ type settings struct {
 	device  string
 
 	recycling bool
+	buffers   BufferRule
 	outside   outside
 	passed    map[string]uint64
 

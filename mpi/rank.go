@@ -70,6 +70,7 @@ func newRank(f fabric, o *settings) (*rank, error) {
 		return nil, err
 	}
 	k := &rank{fab: f, proto: proto, limit: f.Limit(), level: o.level, outside: o.outside, recycling: o.recycling, stats: newCallStats(o.variant, o.passed), algorithms: o.algorithms, idents: newSupply(f.Rank()), done: make(chan struct{})}
+	k.leavings.rule = o.buffers
 	k.doubter, _ = any(proto).(doubter)
 	k.wake = f.WakeBackground
 	k.cond.L = &k.mu

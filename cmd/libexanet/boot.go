@@ -107,7 +107,8 @@ func exanet_start(cards unsafe.Pointer) int32 {
 		}
 		return 0
 	}
-	C.exanet_poll_begin()
+	C.exanet_begin()
+	tagLimit()
 	register(worldHandle, w)
 	register(selfHandle, w.Self())
 	var parent C.MPI_Comm
@@ -152,7 +153,7 @@ func (b *starting) visit(name []byte) (w *mpi.Comm, all bool, err error) {
 }
 
 func (b *starting) join(segment *os.File) (*mpi.Comm, error) {
-	return mpi.Init(mpi.WithOutside(&hostBusy.n, poll), mpi.WithJob(segment, b.rank), mpi.WithThreadLevel(b.level), mpi.WithRecycling(), mpi.WithPassed(passed))
+	return mpi.Init(mpi.WithOutside(&hostBusy.n, poll), mpi.WithJob(segment, b.rank), mpi.WithThreadLevel(b.level), mpi.WithRecycling(), mpi.WithBufferRule(bufferRule), mpi.WithPassed(passed))
 }
 
 // excuseTag is that of the message of a rank that cannot come to the table. While
@@ -190,7 +191,7 @@ func variant() string {
 //
 //export exanet_finalize
 func exanet_finalize() int64 {
-	defer C.exanet_poll_end()
+	defer C.exanet_end()
 	for duplicates.underWay() { // whose requests the program has freed
 		poll()
 		runtime.Gosched()

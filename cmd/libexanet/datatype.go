@@ -78,6 +78,9 @@ func typeOf(h handle) (*datatype.Type, error) {
 	if t != nil {
 		return t, nil
 	}
+	if h == noType || C.exanet_takes(1, as[C.MPI_Datatype](h)) == 0 {
+		return nil, badArgument(mpi.ErrType)
+	}
 	t, err := read(h)
 	if err != nil {
 		return nil, err
@@ -107,9 +110,23 @@ func exanet_freed(t C.MPI_Datatype) {
 // badType says that a datatype cannot be used.
 func badType(why string) error { return fmt.Errorf("%w: %s", mpi.ErrType, why) }
 
+// elements is typeOf for that many elements.
+func elements(count int64, h handle) (*datatype.Type, error) {
+	t, err := typeOf(h)
+	if err != nil && count == 0 && C.exanet_takes(0, as[C.MPI_Datatype](h)) != 0 {
+		return datatype.Byte, nil
+	}
+	return t, err
+}
+
+func badArgument(err error) error { return fmt.Errorf("%w: %w", err, errArgument) }
+
 // dataOf is MPI's (buf, count, datatype).
 func dataOf(buf unsafe.Pointer, count int64, h handle) (mpi.Data, error) {
-	t, err := typeOf(h)
+	if buf == nil && count > 0 && basicTypes.get(h) != nil {
+		return mpi.Data{}, badArgument(mpi.ErrBuffer)
+	}
+	t, err := elements(count, h)
 	if err != nil {
 		return mpi.Data{}, err
 	}
@@ -121,7 +138,7 @@ func viewOf(buf unsafe.Pointer, count int64, h handle) (datatype.View, error) {
 	if uintptr(buf) == inPlace {
 		return mpi.InPlace, nil
 	}
-	t, err := typeOf(h)
+	t, err := elements(count, h)
 	if err != nil {
 		return datatype.View{}, err
 	}

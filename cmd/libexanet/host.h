@@ -29,6 +29,10 @@ extern const struct exanet_op *const exanet_ops;
 /* Calls a user function of one of the forms in handles.h. */
 void exanet_call(void *f, int form, void *in, void *inout, int64_t count, MPI_Datatype type);
 
+/* Whether a message may have so many elements of a datatype, which need not be
+   committed, or none at all, if there are none. */
+int exanet_takes(int count, MPI_Datatype type);
+
 /* Has exanet_freed called when the host frees a datatype. */
 void exanet_watch(MPI_Datatype type);
 void exanet_freed(MPI_Datatype type);
@@ -74,11 +78,13 @@ enum {
 };
 #endif
 
-/* Lets the host make progress, between begin and end. */
-void exanet_poll_begin(void);
+/* Before and after all others. */
+void exanet_begin(void);
+void exanet_end(void);
+
+/* Lets the host make progress. */
 void exanet_poll(void);
 /* The same, with these requests, none of which it ends. */
 void exanet_push(int n, const MPI_Request *rs);
-void exanet_poll_end(void);
 
 #endif

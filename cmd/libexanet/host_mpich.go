@@ -5,12 +5,16 @@ package main
 // #include "host.h"
 import "C"
 
+import "github.com/exanet-mpi/exanet/mpi"
+
 // handle is one of MPICH's. The two highest bits tell how the object is stored, and
 // are not 0 but for the null handles, whose other bits tell the kind of object.
 // Ours have nothing there but, in messages, a kind that MPICH does not have.
 type handle int32
 
 const messageKind = 0xf << 26
+
+const bufferRule = mpi.BufferNeeded
 
 func requestHandle(n int32) handle { return handle(n) }
 func messageHandle(n int32) handle { return handle(n | messageKind) }

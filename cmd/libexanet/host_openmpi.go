@@ -5,9 +5,14 @@ package main
 // #include "host.h"
 import "C"
 
+import "github.com/exanet-mpi/exanet/mpi"
+
 // handle is one of Open MPI's: the address of an object, which is even. Ours are
 // odd numbers.
 type handle uintptr
+
+// Messages that leave at once need no buffer in Open MPI.
+const bufferRule = mpi.BufferHolds
 
 func requestHandle(n int32) handle { return handle(n)<<C.EXANET_SHIFT | C.EXANET_REQUEST }
 func messageHandle(n int32) handle { return handle(n)<<C.EXANET_SHIFT | C.EXANET_MESSAGE }

@@ -38,18 +38,18 @@ func (s *sends) call(buf unsafe.Pointer, count int64, t handle, dest, tag int32,
 	}
 	d, err := dataOf(buf, count, t)
 	if err != nil {
-		return result(comm, err)
+		return refused(comm, err)
 	}
-	to, as := rankIn(dest), int(tag)
+	to, as := rankIn(dest), sentTag(tag)
 	if form == formDo {
-		return result(comm, s.do(c, d, to, as))
+		return refused(comm, s.do(c, d, to, as))
 	}
 	post := s.begin
 	if form == formInit {
 		post = s.init
 	}
 	q, err := post(c, d, to, as)
-	return made(q, err, comm, form == formInit, req)
+	return posted(q, err, comm, form == formInit, req)
 }
 
 //export exanet_Send
@@ -80,20 +80,19 @@ func exanet_Recv(buf unsafe.Pointer, count int64, t handle, source, tag int32, c
 	}
 	d, err := dataOf(buf, count, t)
 	if err != nil {
-		return result(comm, err)
+		return refused(comm, err)
 	}
 	from, as := rankIn(source), tagIn(tag)
 	switch form {
 	case formBegin:
 		q, err := c.IrecvData(d, from, as)
-		return made(q, err, comm, false, req)
+		return posted(q, err, comm, false, req)
 	case formInit:
 		q, err := c.RecvInitData(d, from, as)
-		return made(q, err, comm, true, req)
+		return posted(q, err, comm, true, req)
 	}
 	st, err := c.RecvData(d, from, as)
-	setStatus(status, st)
-	return result(comm, err)
+	return received(st, err, comm, status)
 }
 
 //export exanet_Sendrecv
@@ -114,20 +113,19 @@ func pair(out unsafe.Pointer, outcount int64, outtype handle, dest, outtag int32
 	}
 	send, err := dataOf(out, outcount, outtype)
 	if err != nil {
-		return result(comm, err)
+		return refused(comm, err)
 	}
 	recv, err := dataOf(in, incount, intype)
 	if err != nil {
-		return result(comm, err)
+		return refused(comm, err)
 	}
-	to, from, sent, wanted := rankIn(dest), rankIn(source), int(outtag), tagIn(intag)
+	to, from, sent, wanted := rankIn(dest), rankIn(source), sentTag(outtag), tagIn(intag)
 	if req == nil {
 		st, err := c.SendrecvData(send, to, sent, recv, from, wanted)
-		setStatus(status, st)
-		return result(comm, err)
+		return received(st, err, comm, status)
 	}
 	q, err := c.IsendrecvData(send, to, sent, recv, from, wanted)
-	return made(q, err, comm, false, req)
+	return posted(q, err, comm, false, req)
 }
 
 //export exanet_Sendrecv_replace
@@ -147,29 +145,32 @@ func replace(buf unsafe.Pointer, count int64, t handle, dest, outtag, source, in
 	}
 	d, err := dataOf(buf, count, t)
 	if err != nil {
-		return result(comm, err)
+		return refused(comm, err)
 	}
-	to, from, sent, wanted := rankIn(dest), rankIn(source), int(outtag), tagIn(intag)
+	to, from, sent, wanted := rankIn(dest), rankIn(source), sentTag(outtag), tagIn(intag)
 	if req == nil {
 		st, err := c.SendrecvReplaceData(d, to, sent, from, wanted)
-		setStatus(status, st)
-		return result(comm, err)
+		return received(st, err, comm, status)
 	}
 	q, err := c.IsendrecvReplaceData(d, to, sent, from, wanted)
-	return made(q, err, comm, false, req)
+	return posted(q, err, comm, false, req)
 }
 
-// exchange waits for a request, or hands it to the program.
-func exchange(q *mpi.Request, err error, comm handle, status, req unsafe.Pointer) int64 {
-	if req != nil {
-		return made(q, err, comm, false, req)
+// posted is made, but the host says what is wrong with arguments.
+func posted(q *mpi.Request, err error, comm handle, persistent bool, out unsafe.Pointer) int64 {
+	if err != nil {
+		return refused(comm, err)
 	}
-	var st mpi.Status
-	if err == nil {
-		st, err = q.Wait()
+	return made(q, nil, comm, persistent, out)
+}
+
+// received is what a call returns that has received, or would not.
+func received(st mpi.Status, err error, comm handle, status unsafe.Pointer) int64 {
+	r := refused(comm, err)
+	if r != pass {
+		setStatus(status, st)
 	}
-	setStatus(status, st)
-	return result(comm, err)
+	return r
 }
 
 // The buffer of buffered sends is attached to the host and to ours: each takes of

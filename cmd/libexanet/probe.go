@@ -19,8 +19,7 @@ func exanet_Probe(source, tag int32, comm handle, status unsafe.Pointer) int64 {
 	}
 	from, as := rankIn(source), tagIn(tag)
 	st, err := c.Probe(from, as)
-	setStatus(status, st)
-	return result(comm, err)
+	return received(st, err, comm, status)
 }
 
 //export exanet_Iprobe
@@ -36,7 +35,7 @@ func exanet_Iprobe(source, tag int32, comm handle, flag, status unsafe.Pointer) 
 	} else {
 		pollHost()
 	}
-	return result(comm, err)
+	return refused(comm, err)
 }
 
 //export exanet_Mprobe
@@ -69,7 +68,7 @@ func exanet_Improbe(source, tag int32, comm handle, flag, msg, status unsafe.Poi
 // extracted hands a message to the program. From MPI_PROC_NULL comes the host's own.
 func extracted(m *mpi.Message, st mpi.Status, err error, comm handle, from int, msg, status unsafe.Pointer) int64 {
 	if err != nil {
-		return result(comm, err)
+		return refused(comm, err)
 	}
 	setStatus(status, st)
 	if from == mpi.ProcNull {
@@ -80,43 +79,45 @@ func extracted(m *mpi.Message, st mpi.Status, err error, comm handle, from int, 
 	return 0
 }
 
-// taken returns the message of a handle, which is then no longer valid; none if it
-// is the host's.
-func taken(p unsafe.Pointer) (m message, mine bool) {
-	h := handleAt(p)
-	n := messageNumber(*h)
-	if m = messages.get(n); m.Message == nil {
-		return m, false
-	}
-	messages.drop(n)
-	*h = noMessage
-	return m, true
-}
+// messageAt is the message of a handle, without Message if it is the host's.
+func messageAt(p unsafe.Pointer) message { return messages.get(messageNumber(*handleAt(p))) }
 
 //export exanet_Mrecv
 func exanet_Mrecv(buf unsafe.Pointer, count int64, t handle, msg, status unsafe.Pointer) int64 {
-	m, mine := taken(msg)
-	if !mine {
+	m := messageAt(msg)
+	if m.Message == nil {
 		return pass
 	}
-	q, err := m.receive(buf, count, t)
-	return exchange(q, err, m.comm, status, nil)
+	q, err := m.receive(buf, count, t, msg)
+	if err != nil {
+		return result(m.comm, err)
+	}
+	st, err := q.Wait()
+	setStatus(status, st)
+	return result(m.comm, err)
 }
 
 //export exanet_Imrecv
 func exanet_Imrecv(buf unsafe.Pointer, count int64, t handle, msg, req unsafe.Pointer) int64 {
-	m, mine := taken(msg)
-	if !mine {
+	m := messageAt(msg)
+	if m.Message == nil {
 		return pass
 	}
-	q, err := m.receive(buf, count, t)
+	q, err := m.receive(buf, count, t, msg)
 	return made(q, err, m.comm, false, req)
 }
 
-func (m message) receive(buf unsafe.Pointer, count int64, t handle) (*mpi.Request, error) {
+// receive begins to receive a message, whose handle is then no longer valid.
+func (m message) receive(buf unsafe.Pointer, count int64, t handle, msg unsafe.Pointer) (*mpi.Request, error) {
 	d, err := dataOf(buf, count, t)
 	if err != nil {
 		return nil, err
 	}
-	return m.IrecvData(d)
+	q, err := m.IrecvData(d)
+	if err == nil {
+		h := handleAt(msg)
+		messages.drop(messageNumber(*h))
+		*h = noMessage
+	}
+	return q, err
 }

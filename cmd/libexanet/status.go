@@ -44,10 +44,27 @@ func tagIn(t int32) int {
 	if t == C.MPI_ANY_TAG {
 		return mpi.AnyTag
 	}
-	if t < 0 {
+	return sentTag(t)
+}
+
+// sentTag is tagIn where there are no wildcards.
+func sentTag(t int32) int {
+	if t < 0 || t > maxTag {
 		return -1 << 30
 	}
 	return int(t)
+}
+
+// maxTag is the host's largest tag, which may be less than ours.
+var maxTag int32
+
+func tagLimit() {
+	var value unsafe.Pointer
+	var found C.int
+	C.PMPI_Comm_get_attr(C.exanet_world, C.MPI_TAG_UB, unsafe.Pointer(&value), &found)
+	if maxTag = mpi.MaxTag; found != 0 {
+		maxTag = int32(*(*C.int)(value))
+	}
 }
 
 func tagOut(t int) C.int {
@@ -145,6 +162,20 @@ func result(comm handle, err error) int64 {
 	}
 	return failed(comm, codeOf(err))
 }
+
+// refused is what a call returns for which the arguments do not do, before anything
+// has been sent: the host looks at them as well, and says what is wrong.
+func refused(comm handle, err error) int64 {
+	for _, e := range []error{errArgument, mpi.ErrRank, mpi.ErrTag, mpi.ErrCount} {
+		if errors.Is(err, e) {
+			return pass
+		}
+	}
+	return result(comm, err)
+}
+
+// errArgument is in errors for arguments that the host refuses, too.
+var errArgument = errors.New("the host does not take it")
 
 // failed is a code and the communicator whose error handler is to be called. If the
 // program has freed that, as it may while requests are under way, the host does not

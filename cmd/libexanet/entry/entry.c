@@ -120,6 +120,13 @@ int exanet_wrong_root(int64_t r, int root, MPI_Comm comm) { return class(r) == M
 
 int exanet_wrong_tag(int64_t r, int tag) { return class(r) == MPI_ERR_TAG && tag < 0 && tag != MPI_ANY_TAG; }
 
+int exanet_nowhere(void)
+{
+	HOST(MPI_Comm_call_errhandler, MPI_Comm, int);
+	host(WORLD, MPI_ERR_ARG);
+	return MPI_ERR_ARG;
+}
+
 /* Handles of one MPI, passed on as those of the other, lead anywhere: the program is
    not begun with the wrong library. */
 static void fits(void)

@@ -27,6 +27,13 @@ static inline const void *exanet_buffer(const void *p)
 	return p == MPI_IN_PLACE ? (const void *)UINTPTR_MAX : exanet_address(p);
 }
 
+/* Whether this may be given for a status. */
+#ifdef OPEN_MPI
+#define exanet_status(p) 1
+#else
+#define exanet_status(p) ((p) != 0)
+#endif
+
 /* The forms of a call. */
 enum { exanet_do, exanet_begin, exanet_init };
 
@@ -106,6 +113,8 @@ int exanet_wrong_tag(int64_t result, int tag);
 
 /* Drops an error that the host tells; returns whether it does. */
 int exanet_told(int64_t result, int by_the_host);
+/* The same for a call that is given no place for what it gives back. */
+int exanet_nowhere(void);
 
 /* Declares host, a pointer to the host MPI's own function. */
 #define HOST(name, ...)                                          \

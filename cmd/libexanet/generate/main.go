@@ -277,7 +277,17 @@ func (g *generator) entry(e entry, fn function) {
 	host, ours := "host("+strings.Join(names, ", ")+")", e.ours+"("+strings.Join(args, ", ")+")"
 	switch e.kind {
 	case "call":
-		fmt.Fprintf(g.w, "\tif (exanet_on) {\n\t\tint64_t r = %s;\n\t\tif (!r)\n\t\t\treturn MPI_SUCCESS;\n", ours)
+		// Where there is none the host says what is wrong, but of requests that it does
+		// not know.
+		requests, results := e.places()
+		if requests != "" && results != "" {
+			if e.params[0].name == "n" {
+				requests += " && n > 0"
+			}
+			fmt.Fprintf(g.w, "\tif (exanet_on%s && !(%s))\n\t\treturn exanet_nowhere();\n", requests, results[4:])
+			results = ""
+		}
+		fmt.Fprintf(g.w, "\tif (exanet_on%s%s) {\n\t\tint64_t r = %s;\n\t\tif (!r)\n\t\t\treturn MPI_SUCCESS;\n", requests, results, ours)
 		fmt.Fprintf(g.w, "\t\tif (r != EXANET_PASS%s)\n\t\t\treturn exanet_failed(r);\n", e.mistakes())
 		fmt.Fprintf(g.w, "\t\t%s\n", g.passes(name))
 		if e.begins() {
@@ -339,6 +349,22 @@ func (e *entry) mistakes() string {
 		return ""
 	}
 	return " && !exanet_told(r, " + strings.Join(wrong, " || ") + ")"
+}
+
+// places are the conditions that there are places for requests, and for what else a
+// call gives back.
+func (e *entry) places() (requests, results string) {
+	for _, p := range e.params {
+		switch {
+		case strings.HasPrefix(p.typ, "MPI_Request") && (p.array || strings.HasSuffix(p.typ, "*")):
+			requests += " && " + p.name
+		case p.typ == "int *", p.typ == "int" && p.array, p.typ == "MPI_Message *":
+			results += " && " + p.name
+		case strings.HasPrefix(p.typ, "MPI_Status"):
+			results += " && exanet_status(" + p.name + ")"
+		}
+	}
+	return requests, results
 }
 
 // full is the name in C, without what is behind the forms of MPI-4.

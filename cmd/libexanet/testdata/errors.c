@@ -67,6 +67,100 @@ static void collectives(MPI_Comm c)
 	MPI_Type_free(&pair);
 }
 
+static MPI_Request request;
+
+#define BEGUN(name)                                                                                          \
+	static int name##_begun(const void *b, int n, MPI_Datatype t, int peer, int tag, MPI_Comm c)         \
+	{                                                                                                    \
+		int code = MPI_##name((void *)b, n, t, peer, tag, c, &request);                              \
+		if (code == MPI_SUCCESS)                                                                     \
+			MPI_Request_free(&request);                                                          \
+		return code;                                                                                 \
+	}
+BEGUN(Isend) BEGUN(Issend) BEGUN(Irsend) BEGUN(Ibsend) BEGUN(Irecv)
+BEGUN(Send_init) BEGUN(Ssend_init) BEGUN(Rsend_init) BEGUN(Bsend_init) BEGUN(Recv_init)
+
+static MPI_Status untouched = {.MPI_SOURCE = 5};
+
+static int receive(const void *b, int n, MPI_Datatype t, int peer, int tag, MPI_Comm c)
+{
+	return MPI_Recv((void *)b, n, t, peer, tag, c, &untouched);
+}
+
+static int replace(const void *b, int n, MPI_Datatype t, int peer, int tag, MPI_Comm c)
+{
+	return MPI_Sendrecv_replace((void *)b, n, t, peer, tag, MPI_PROC_NULL, 0, c, &untouched);
+}
+
+/* Every argument of every call, one wrong. */
+static void arguments(MPI_Datatype raw, int tag_ub)
+{
+	static int (*const calls[])(const void *, int, MPI_Datatype, int, int, MPI_Comm) = {
+		MPI_Send, MPI_Ssend, MPI_Rsend, MPI_Bsend, receive, replace, Isend_begun, Issend_begun, Irsend_begun, Ibsend_begun,
+		Irecv_begun, Send_init_begun, Ssend_init_begun, Rsend_init_begun, Bsend_init_begun, Recv_init_begun};
+	const int nobody = MPI_PROC_NULL;
+	int b[2] = {0};
+	for (unsigned i = 0; i < sizeof calls / sizeof *calls; i++) {
+		say("call %u ", i);
+		class("rank", calls[i](b, 1, MPI_INT, size, 0, MPI_COMM_WORLD));
+		class("negative rank", calls[i](b, 1, MPI_INT, -77, 0, MPI_COMM_WORLD));
+		class("tag", calls[i](b, 1, MPI_INT, nobody, -5, MPI_COMM_WORLD));
+		if (tag_ub < 0x7fffffff)
+			class("large tag", calls[i](b, 1, MPI_INT, nobody, tag_ub + 1, MPI_COMM_WORLD));
+		class("largest tag", calls[i](b, 1, MPI_INT, nobody, tag_ub, MPI_COMM_WORLD));
+		class("count", calls[i](b, -1, MPI_INT, nobody, 0, MPI_COMM_WORLD));
+		class("no type", calls[i](b, 1, MPI_DATATYPE_NULL, rank, 0, MPI_COMM_WORLD));
+		class("not committed", calls[i](b, 1, raw, nobody, 0, MPI_COMM_WORLD));
+		class("no buffer", calls[i](0, 1, MPI_INT, nobody, 0, MPI_COMM_WORLD));
+		class("nothing", calls[i](0, 0, MPI_INT, nobody, 0, MPI_COMM_WORLD));
+		class("two", calls[i](b, -1, MPI_INT, size, -1, MPI_COMM_WORLD));
+	}
+}
+
+/* Buffered sends with too little of a buffer, and without places for results. */
+static void buffers(int right, int left)
+{
+	static char data[200000], buffer[100000 + MPI_BSEND_OVERHEAD];
+	void *back = 0;
+	int n = -1, index;
+	MPI_Request rs[2];
+	MPI_Status st;
+	class("to nobody", MPI_Bsend(data, 100000, MPI_CHAR, MPI_PROC_NULL, 1, MPI_COMM_WORLD));
+#ifndef OPEN_MPI /* whose next message is stuck, and what is short needs no buffer */
+	class("no buffer attached", MPI_Bsend(data, 100000, MPI_CHAR, right, 1, MPI_COMM_WORLD));
+	class("none for 1", MPI_Bsend(data, 1, MPI_CHAR, right, 1, MPI_COMM_WORLD));
+	class("none for 0", MPI_Ibsend(data, 0, MPI_CHAR, right, 1, MPI_COMM_WORLD, rs));
+#endif
+	MPI_Buffer_attach(buffer, sizeof buffer);
+	class("fits", MPI_Bsend(data, 100000, MPI_CHAR, right, 1, MPI_COMM_WORLD));
+#ifndef OPEN_MPI
+	class("full", MPI_Bsend(data, 100000, MPI_CHAR, right, 1, MPI_COMM_WORLD));
+	class("too long", MPI_Bsend(data, 200000, MPI_CHAR, right, 1, MPI_COMM_WORLD));
+#endif
+	MPI_Barrier(MPI_COMM_WORLD);
+	MPI_Recv(data, 200000, MPI_CHAR, left, 1, MPI_COMM_WORLD, &st);
+	say_status("what fitted", &st, MPI_CHAR);
+	class("detach", MPI_Buffer_detach(&back, &n));
+	say("%d %d\n", back == buffer, n == sizeof buffer);
+	MPI_Isend(data, 1, MPI_CHAR, right, 1, MPI_COMM_WORLD, &rs[0]);
+	MPI_Irecv(data + 1, 1, MPI_CHAR, left, 1, MPI_COMM_WORLD, &rs[1]);
+	class("no place for a request", MPI_Irecv(data, 1, MPI_CHAR, left, 1, MPI_COMM_WORLD, 0));
+	class("no requests", MPI_Waitall(1, 0, MPI_STATUSES_IGNORE));
+	class("no index", MPI_Waitany(2, rs, 0, &st));
+	class("no flag", MPI_Testall(2, rs, 0, MPI_STATUSES_IGNORE));
+	class("no count", MPI_Waitsome(2, rs, 0, &index, MPI_STATUSES_IGNORE));
+	class("no harm done", MPI_Waitall(2, rs, MPI_STATUSES_IGNORE));
+#ifndef OPEN_MPI /* it ends the job */
+	MPI_Message m;
+	MPI_Isend(data, 1, MPI_CHAR, right, 2, MPI_COMM_WORLD, &rs[0]);
+	MPI_Mprobe(left, 2, MPI_COMM_WORLD, &m, &st);
+	class("count", MPI_Mrecv(data, -1, MPI_CHAR, &m, &st));
+	class("type", MPI_Imrecv(data, 1, MPI_DATATYPE_NULL, &m, &rs[1]));
+	class("the message is still there", MPI_Mrecv(data, 1, MPI_CHAR, &m, &st));
+	MPI_Wait(&rs[0], MPI_STATUS_IGNORE);
+#endif
+}
+
 int main(int argc, char **argv)
 {
 	int in[4], out[4] = {1, 2, 3, 4};
@@ -122,5 +216,13 @@ int main(int argc, char **argv)
 	class("truncated, freed communicator", MPI_Wait(&rs[0], MPI_STATUS_IGNORE));
 	MPI_Wait(&rs[1], MPI_STATUS_IGNORE);
 #endif
+	MPI_Datatype raw;
+	int *tag_ub, found;
+	MPI_Type_contiguous(2, MPI_INT, &raw);
+	MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &tag_ub, &found);
+	arguments(raw, *tag_ub);
+	MPI_Type_free(&raw);
+	say("untouched %d\n", untouched.MPI_SOURCE);
+	buffers(right, left);
 	end();
 }
