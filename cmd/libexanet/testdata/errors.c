@@ -178,12 +178,14 @@ int main(int argc, char **argv)
 	class("root", MPI_Bcast(out, 1, MPI_INT, size, MPI_COMM_WORLD));
 	class("comm", MPI_Send(out, 1, MPI_INT, right, 0, MPI_COMM_NULL));
 	collectives(MPI_COMM_WORLD);
+#ifndef OPEN_MPI /* whose Waitall may not return then */
 	MPI_Irecv(in, 1, MPI_INT, left, 0, MPI_COMM_WORLD, &rs[0]);
 	MPI_Irecv(in, 4, MPI_INT, left, 1, MPI_COMM_WORLD, &rs[1]);
 	MPI_Send(out, 4, MPI_INT, right, 0, MPI_COMM_WORLD);
 	MPI_Send(out, 4, MPI_INT, right, 1, MPI_COMM_WORLD);
 	class("truncated", MPI_Waitall(2, rs, sts));
 	class("first", sts[0].MPI_ERROR);
+#endif
 	MPI_Group all;
 	MPI_Comm_group(MPI_COMM_WORLD, &all);
 	MPI_Comm_create(MPI_COMM_WORLD, all, &dup);
