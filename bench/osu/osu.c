@@ -22,6 +22,7 @@ const struct benchmark other_benchmarks[] = {
 	{"computing", "1 MiB while both ranks compute", 2, 2, false, 1 << 20, 1 << 20, run_computing, true},
 	{"unexpected", "so many messages, received in reverse order of tags", 2, 2, false, 10000, 10000, run_unexpected, true},
 	{"idle", "processor time of ranks that are blocked for 2 s", 2, 0, false, 0, 0, run_idle, true},
+	{"wake", "a message to a rank that sleeps, and its answer", 2, 2, false, 8, 8, run_wake, true},
 	{"memory", "memory of a rank", 1, 0, false, 0, 0, run_memory, true},
 	{"initfini", "MPI_Init and MPI_Finalize", 1, 0, false, 0, 0, run_initfini, false},
 	{0},

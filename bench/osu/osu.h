@@ -14,6 +14,7 @@
  *	overlap.c     overlap, computing: transfers under a computation
  *	unexpected.c  many messages that wait for their receives
  *	idle.c        the processor time of a rank that is blocked
+ *	wake.c        a message to a rank that sleeps
  *	memory.c      what a rank takes
  *	initfini.c    MPI_Init and MPI_Finalize
  */
@@ -53,6 +54,7 @@ void run_overlap(const struct benchmark *b);
 void run_computing(const struct benchmark *b);
 void run_unexpected(const struct benchmark *b);
 void run_idle(const struct benchmark *b);
+void run_wake(const struct benchmark *b);
 void run_memory(const struct benchmark *b);
 void run_initfini(const struct benchmark *b);
 

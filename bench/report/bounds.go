@@ -16,6 +16,7 @@ var (
 	computesColumn = column{"overlap", "computing", "computing", "Computation (us)"}
 	manyColumn     = column{"unexpected", "unexpected", "unexpected", "Both (us)"}
 	startColumn    = column{"start", "initfini", "initfini", "Both (ms)"}
+	wakeColumn     = column{"wake", "wake", "wake", "Wake-up (us)"}
 	goLatency      = column{"go", "go latency", "latency", "us"}
 	goAllocations  = column{"go", "go latency", "latency", "Allocations"}
 )
@@ -68,6 +69,7 @@ func (s Set) verdicts() []verdict {
 		s.cgVerdict(),
 		s.scalapackVerdict(),
 		s.idleVerdict(),
+		s.wakeVerdict(),
 		s.overlapVerdict(),
 		s.computingVerdict(),
 		s.unexpectedVerdict(),
@@ -278,6 +280,25 @@ func (s Set) idleVerdict() verdict {
 	})
 }
 
+func (s Set) wakeVerdict() verdict {
+	return eachOpponent("a message to a rank that sleeps, and its answer", "at most 1.2 of a futex wake-up", func(o opponent) cell {
+		list := s.series(wakeColumn, o.ours)
+		floor := s.one("wake", "floor", inGo, "futex wake-up", "us", 0)
+		switch {
+		case list == nil:
+			return missing(s.why("wake", "wake", o.ours))
+		case floor == nil:
+			return missing(s.why("wake", "floor", inGo))
+		}
+		r := ratio(list[0], floor)
+		c := cell{text: fmt.Sprintf("%.2f (%.1f us to %.1f us)", r, list[0].median(), floor.median())}
+		if r > 1.2 {
+			c.state = broken
+		}
+		return c
+	})
+}
+
 func (s Set) overlapVerdict() verdict {
 	var columns []column
 	for _, call := range overlapCalls {
@@ -386,15 +407,15 @@ func (s Set) goVerdict() verdict {
 	v := verdict{what: "programs in Go: latency of 8 B", bound: "at most twice the cache line's trip; 0 allocations a message"}
 	us := s.one(goLatency.section, goLatency.job, inGo, goLatency.table, goLatency.column, 8)
 	allocations := s.one(goAllocations.section, goAllocations.job, inGo, goAllocations.table, goAllocations.column, 8)
-	line := s.one("floor", "floor", inGo, "cache line, core to core", "ns", 0)
+	line := s.one("go", "floor", inGo, "cache line, core to core", "ns", 0)
 	var c cell
 	switch {
 	case us == nil || allocations == nil:
 		c = missing(s.why("go", "go latency", inGo))
 	case line == nil:
-		c = missing(s.why("floor", "floor", inGo))
+		c = missing(s.why("go", "floor", inGo))
 	default:
-		r := us.median() * 1e3 / line.median()
+		r := 1e3 * ratio(us, line)
 		c.text = fmt.Sprintf("%.2f times (%.3f us, %.1f ns); %.3f allocations", r, us.median(), line.median(), allocations.median())
 		if r > 2 || allocations.median() >= 0.01 {
 			c.state = broken

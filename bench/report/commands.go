@@ -56,7 +56,7 @@ func (c *Config) command(j *job, way string) (compare.Way, error) {
 	if err != nil {
 		return w, fmt.Errorf("the launcher of %s: %w", host, err)
 	}
-	w.Path, w.Words, w.Env = path, []string{launcher}, preload.Without(c.Env)
+	w.Path, w.Words, w.Env = path, []string{launcher}, append(preload.Without(c.Env), j.env...)
 	if host == preload.OpenMPI {
 		if j.ranks > runtime.NumCPU() {
 			w.Words = append(w.Words, "--oversubscribe")

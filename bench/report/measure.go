@@ -33,8 +33,8 @@ func (c *Config) step(format string, args ...any) {
 }
 
 // measure runs the jobs of a section, in rounds: all ways of a job there and back, so
-// that all see the same machine. A way that has failed once is not run again, and the
-// results say why; only the end of the context is an error.
+// that all see the same machine. A way that has failed once, or takes very long, is not
+// run again; only the end of the context is an error.
 func (c *Config) measure(ctx context.Context, s section) (*Results, error) {
 	begun := time.Now()
 	r := &Results{Section: s.name, Form: c.form(), Rounds: c.rounds(), When: begun.UTC().Format("2006-01-02 15:04"), Machine: machine(ctx), Load: load1()}
@@ -56,7 +56,7 @@ func (c *Config) measure(ctx context.Context, s section) (*Results, error) {
 				if round%2 == 1 {
 					way = j.ways[len(j.ways)-1-n]
 				}
-				if r.failed(j.name, way) {
+				if r.failed(j.name, way) || r.slow(j.name, way) {
 					continue
 				}
 				c.step("exanet: %s (%s): round %d of %d, %s, %s", s.title, s.name, round+1, max(c.rounds(), j.least), j.name, way)
@@ -92,6 +92,16 @@ func (c *Config) present(r *Results, j *job) []string {
 
 func (r *Results) failed(job, way string) bool {
 	return slices.ContainsFunc(r.Failures, func(f Failure) bool { return f.Job == job && f.Way == way })
+}
+
+// veryLong is how long a run of another MPI may take to be repeated.
+const veryLong = time.Minute
+
+func (r *Results) slow(job, way string) bool {
+	_, ours := hostOf(way)
+	return !ours && slices.ContainsFunc(r.Figures, func(f Figure) bool {
+		return f.Job == job && f.Way == way && f.Column == runSeconds && f.median() > veryLong.Seconds()
+	})
 }
 
 // once runs a job in a way and adds what it has printed.

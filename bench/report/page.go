@@ -19,6 +19,7 @@ func (s Set) page(dir string) string {
 	s.writeCrowd(&b, dir)
 	s.writeSingles(&b, "idle", "A rank that waits", "Processor time in percent of a core, of all threads of a rank that is blocked in a call.", "%.2f", columnsByName(idleCalls, idleColumn), idleCalls)
 	s.image(&b, dir, "idle.svg", "idle")
+	s.writeSingles(&b, "wake", "Waking a rank", "Microseconds from sending a message of 8 bytes to a rank that has waited for a millisecond until its answer has come.", "%.2f", map[string]column{"8 B": wakeColumn}, []string{"8 B"})
 	s.writeOverlap(&b, dir)
 	s.writeUnexpected(&b)
 	s.writeSingles(&b, "start", "Start and end", "Milliseconds in MPI_Init and MPI_Finalize, 2 ranks.", "%.1f", map[string]column{
@@ -315,7 +316,7 @@ func (s Set) writeMany(b *strings.Builder) {
 // writeHow tells of each section when and where it was measured, and what has failed.
 func (s Set) writeHow(b *strings.Builder) {
 	b.WriteString("## How this was measured\n\n`exanet bench report` runs the same programs (bench/osu) under each MPI without and with the library, in turn, there and back. " +
-		"The figures are medians of the rounds; all of them are beside the plots. The load is that of the machine, over a minute, when the section began: above 1, figures say little.\n\n")
+		"The figures are medians of the rounds; all of them are beside the plots. Of the other MPIs, what takes more than a minute is run once. The load is that of the machine, over a minute, when the section began: above 1, figures say little.\n\n")
 	b.WriteString("| section | form | rounds | when (UTC) | load | took |\n|---|---|---|---|---|---|\n")
 	machines := map[string]bool{}
 	var failures []string

@@ -22,6 +22,7 @@ type job struct {
 	args    []string // of the program, or of exanet
 	ways    []string
 	dir     string
+	env     []string      // NAME=VALUE
 	limit   time.Duration // of one run
 	least   int           // rounds at least, for jobs that are short and vary
 
@@ -46,7 +47,7 @@ var (
 var sections = []section{
 	{"floor", "What the machine can do", func(c *Config) []*job {
 		return []*job{
-			{name: "floor", args: words("bench floor --repeat 1 --json"), ways: []string{inGo}, limit: time.Minute, parse: parseFloor},
+			floorJob(),
 			{name: "copies", args: words("bench floor --sizes " + c.sizes("1:4194304", "1,8,64,512,4096,32768,262144,2097152")), ways: []string{inGo}, limit: 2 * time.Minute},
 		}
 	}},
@@ -95,13 +96,16 @@ var sections = []section{
 		if c.Quick {
 			limit = time.Minute
 		}
-		return []*job{{name: "xdlu", ranks: 4, program: found[0], ways: []string{mpichOurs, mpichAlone}, dir: filepath.Dir(found[0]), limit: limit, parse: parseScalapack}}
+		return []*job{{name: "xdlu", ranks: 4, program: found[0], ways: []string{mpichOurs, mpichAlone}, dir: filepath.Dir(found[0]), env: []string{"OPENBLAS_NUM_THREADS=1"}, limit: limit, parse: parseScalapack}}
 	}},
 	{"idle", "A rank that waits", func(c *Config) []*job {
 		if c.Quick {
 			return []*job{c.osu("idle", 2, "idle -t 400")}
 		}
 		return []*job{c.osu("idle", 2, "idle -t 2000")}
+	}},
+	{"wake", "Waking a rank", func(c *Config) []*job {
+		return []*job{c.osu("wake", 2, "wake"), floorJob()}
 	}},
 	{"overlap", "Communication under computation", func(c *Config) []*job {
 		return []*job{c.osu("overlap", 2, "overlap"), c.osu("computing", 2, "computing")}
@@ -138,9 +142,15 @@ var sections = []section{
 	{"go", "Programs in Go", func(c *Config) []*job {
 		return []*job{
 			{name: "go latency", args: words("bench latency --json --sizes " + c.sizes("1:4194304", "8,1024,65536,1048576")), ways: []string{inGo}, limit: time.Minute, parse: parseGo},
+			floorJob(),
 			{name: "go bw", args: words("bench bw --json --sizes " + c.sizes("1:4194304", "8,1024,65536,1048576")), ways: []string{inGo}, limit: time.Minute, parse: parseGo},
 		}
 	}},
+}
+
+// floorJob measures the machine, beside what is held against it.
+func floorJob() *job {
+	return &job{name: "floor", args: words("bench floor --repeat 1 --json"), ways: []string{inGo}, limit: time.Minute, parse: parseFloor}
 }
 
 // many is how many ranks there are where there are many.

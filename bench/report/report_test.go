@@ -76,7 +76,9 @@ func ideal(ours func(c column, size int) float64) Set {
 	put(xdlu, mpichAlone, 0, 100)
 	put(goLatency, inGo, 8, ours(goLatency, 8))
 	put(goAllocations, inGo, 8, ours(goAllocations, 8))
-	put(column{"floor", "floor", "cache line, core to core", "ns"}, inGo, 0, 1000)
+	put(column{"go", "floor", "cache line, core to core", "ns"}, inGo, 0, 1000)
+	all(wakeColumn, 8)
+	put(column{"wake", "floor", "futex wake-up", "us"}, inGo, 0, 900)
 	for _, way := range floorWays {
 		put(column{"floor", "copies", floorTable, way}, inGo, 8, 790)
 	}
@@ -143,6 +145,7 @@ func TestBoundsBroken(t *testing.T) {
 		"excess":                   {"1 MiB Irecv or Isend under a computation, the peer in Send or Recv: excess", func(c column, _ int) (float64, bool) { return 0.003, c == excessColumn("Isend") }},
 		"together":                 {"both sides computing, no spare core", func(c column, _ int) (float64, bool) { return 1.1, c == togetherColumn }},
 		"not linear":               {"10,000 unexpected messages received in reverse order of tags", func(c column, size int) (float64, bool) { return float64(size) * float64(size) / 1e9, c == manyColumn }},
+		"a slow wake-up":           {"a message to a rank that sleeps, and its answer", func(c column, _ int) (float64, bool) { return 1.1, c == wakeColumn }},
 		"start":                    {"MPI_Init plus MPI_Finalize, 2 ranks", func(c column, _ int) (float64, bool) { return 1.03, c == startColumn }},
 		"refused, small":           {"cross-memory attach refused, to the same without that", func(c column, size int) (float64, bool) { return 1.2, c.job == "latency -a" && size == 8 }},
 		"refused, large":           {"cross-memory attach refused, to the same without that", func(c column, size int) (float64, bool) { return 0.3, c.job == "bw -a" && size == 1<<20 }},

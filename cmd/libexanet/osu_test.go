@@ -32,7 +32,7 @@ func TestBenchmarkPrograms(t *testing.T) {
 			{2, pairs + " -c -m 4:65536 -s 128 -i 2 -x 1", []string{"latency", "multi_lat", "bw", "bibw", "mbw_mr"}},
 			{2, pairs + " -a -c -m 4:65536 -s 128 -i 2 -x 1", nil},
 			{2, "overlap,computing -c -i 3", []string{"overlap, Irecv", "overlap, Isend", "computing"}},
-			{2, "unexpected -m 10:1000 -s 10 -i 1", []string{"unexpected"}},
+			{2, "unexpected,wake -m 10:1000 -s 10 -i 2 -x 0", []string{"unexpected", "wake"}},
 			{3, "barrier,bcast,reduce,allreduce,reduce_scatter,reduce_scatter_block,scan,exscan,scatter,scatterv,gather,gatherv,allgather,allgatherv,alltoall,alltoallv -c -m 65536 -s 32 -i 2 -x 1",
 				[]string{"barrier", "bcast", "reduce", "allreduce", "reduce_scatter", "reduce_scatter_block", "scan", "exscan", "scatter", "scatterv", "gather", "gatherv", "allgather", "allgatherv", "alltoall", "alltoallv"}},
 			{3, "memory,idle -t 20", []string{"memory", "idle, Recv", "idle, Wait", "idle, Ssend", "idle, Barrier", "idle, Allreduce"}},
