@@ -149,6 +149,9 @@ func (c *Comm) sendAndWait(op string, ctx *variants.Context, mode variants.Mode,
 		k.mu.Unlock()
 		return nil
 	}
+	if d.size() > k.limit && !k.leader {
+		k.poll() // its receive may have been advertised meanwhile, which saves an RTS
+	}
 	r := k.take()
 	r.Ctx, r.Mode, r.Peer, r.Tag = ctx, mode, int32(dest), int32(tag)
 	k.load(r, d)

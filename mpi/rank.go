@@ -281,7 +281,7 @@ func (k *rank) leave() {
 		for k.fab.ArmBackground() && k.poll() {
 		}
 	}
-	if k.ready.Len() > 0 || k.proto.Busy() && !k.stuck {
+	if k.ready.Len() > 0 || k.proto.Pressing() && !k.stuck {
 		k.stuck = true // the background will see to it
 		k.fab.WakeBackground(k.fab.Rank())
 	}
@@ -323,7 +323,7 @@ func (k *rank) background(mark uint32) {
 			if !k.pending() || k.armed {
 				break
 			}
-			if k.stuck = k.proto.Busy(); k.stuck {
+			if k.stuck = k.proto.Pressing(); k.stuck {
 				k.proto.Stuck(k.wake)
 			}
 			k.armed = true

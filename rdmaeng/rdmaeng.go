@@ -57,8 +57,17 @@ type Transfer struct {
 	Done   int            // bytes written so far
 	Stage  uint8          // engine-specific
 	Slot   int32          // engine-specific
+	Share  uint32         // engine-specific
 	Packed []byte         // View in one piece, if the engine needs it so
 	Layout *datatype.Type // of the destination, if the engine knows it
+
+	// Set by Start, and taken back as the transfer goes on: the other side carries
+	// it on as well when it polls, so there is no need to Test it before
+	// this rank has to wait for something.
+	Shared bool
+	// Of a shared transfer: nobody else need Test it while this rank computes,
+	// since no processor is idle that could do that.
+	Unhurried bool
 }
 
 // Size is the number of bytes to be written.

@@ -21,9 +21,7 @@ func (c *Core) AskCancel(p *Peer, e Envelope, r *Request, words ...uint64) {
 		return
 	}
 	r.Cancelling = true
-	if !c.needsUs(r) {
-		c.open++
-	}
+	c.recount(r)
 	c.Out.Control(p, e, words...)
 	c.Hurry(p)
 }
@@ -78,9 +76,7 @@ func (c *Core) CancelAnswered(e Envelope, r *Request) bool {
 // answered notes that the answer has come, or is of no interest any more.
 func (c *Core) answered(r *Request) {
 	r.Cancelling = false
-	if !c.needsUs(r) {
-		c.open--
-	}
+	c.recount(r)
 }
 
 // Cancelled ends a request that has been taken back.

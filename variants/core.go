@@ -19,6 +19,7 @@ type Core struct {
 	urgent  []int32
 	awaited []*Peer // see Await
 	open    int     // requests that need this rank's attention, see Pending
+	alone   int     // of active, those that nobody but this rank carries on
 
 	spare  List[Message] // for reuse
 	spares int           // bytes
@@ -37,17 +38,37 @@ func (c *Core) Limit() int { return c.limit }
 // Counters returns what the protocol has counted so far.
 func (c *Core) Counters() *Counters { return c.Count }
 
-// needsUs reports whether a posted request may need this rank to act when a
-// message arrives: to write, or to grant. Eager receives do not: their messages
-// can wait in the mailbox.
-func (c *Core) needsUs(r *Request) bool { return !r.Recv || r.Len() > c.limit }
+// needsUs reports whether a request may need this rank to act when a message
+// arrives: to write, or to grant. Eager receives do not: their messages can wait in
+// the mailbox. Nor does a receive that its sender can write to.
+func (c *Core) needsUs(r *Request) bool {
+	switch {
+	case r.Done:
+		return false
+	case r.Cancelling:
+		return true
+	case r.Recv:
+		return r.Len() > c.limit && !r.Advertised
+	}
+	return !r.Writing
+}
+
+// recount is called when what needsUs depends on has changed.
+func (c *Core) recount(r *Request) {
+	if needed := c.needsUs(r); needed != r.counted {
+		r.counted = needed
+		if needed {
+			c.open++
+		} else {
+			c.open--
+		}
+	}
+}
 
 // Begin notes a request that has been posted.
 func (c *Core) Begin(r *Request) {
 	r.Ctx.Active++
-	if c.needsUs(r) {
-		c.open++
-	}
+	c.recount(r)
 }
 
 // BeginMatched notes a receive that has been posted for an extracted message.
@@ -72,9 +93,6 @@ func (c *Core) Complete(r *Request, err error) {
 		c.answered(r)
 		c.Count.CancelsRefused++
 	}
-	if c.needsUs(r) {
-		c.open--
-	}
 	if r.Recv && !r.Status.Cancelled {
 		c.Count.Receives++
 	}
@@ -84,6 +102,7 @@ func (c *Core) Complete(r *Request, err error) {
 	r.Ctx.Active--
 	r.Err = err
 	r.Done = true
+	c.recount(r)
 	if b := r.Batch; b != nil {
 		b.ended()
 	}
@@ -126,7 +145,7 @@ func (c *Core) Exposed(slot int) *Request { return c.slots[slot] }
 
 // Pending reports whether anything is left that needs this rank's attention
 // when messages arrive.
-func (c *Core) Pending() bool { return c.open > 0 || c.Busy() }
+func (c *Core) Pending() bool { return c.open > 0 || c.Pressing() }
 
 // Restless reports whether Pending is true or Urgent has something to say.
 func (c *Core) Restless() bool { return c.open > 0 || len(c.urgent) > 0 || c.Busy() }
@@ -135,23 +154,41 @@ func (c *Core) Restless() bool { return c.open > 0 || len(c.urgent) > 0 || c.Bus
 // writes under way, messages that the device has refused.
 func (c *Core) Busy() bool { return len(c.active) > 0 || c.Out.Backlogged() }
 
+// Pressing reports whether of this anything is left to this rank alone, even while
+// it computes.
+func (c *Core) Pressing() bool { return c.alone > 0 || c.Out.Backlogged() }
+
+// progressMost is how many bytes to write before other things are looked at.
+const progressMost = 1 << 20
+
 // Progress carries on what Busy tells of, without waiting, and reports whether
 // it got anywhere.
 func (c *Core) Progress() (moved bool) {
 	if c.Out.Backlogged() {
 		moved = c.Out.Flush() > 0
 	}
-	keep := c.active[:0]
-	for _, r := range c.active {
-		was := r.Transfer.Done
-		done, err := c.Dev.Test(&r.Transfer)
+	keep, written := c.active[:0], 0
+	for i, r := range c.active {
+		t := &r.Transfer
+		was, unhurried := t.Done, t.Unhurried
+		done, err := c.Dev.Test(t)
+		switch {
+		case !unhurried && (done || t.Unhurried):
+			c.alone--
+		case unhurried && !done && !t.Unhurried:
+			c.alone++
+		}
+		written += max(0, t.Done-was)
+		moved = moved || done || t.Done != was
 		if done {
 			c.Complete(r, peerError(err))
-			moved = true
-			continue
+		} else {
+			keep = append(keep, r)
 		}
-		moved = moved || r.Transfer.Done != was
-		keep = append(keep, r)
+		if written >= progressMost {
+			keep = append(keep, c.active[i+1:]...)
+			break
+		}
 	}
 	clear(c.active[len(keep):])
 	c.active = keep
@@ -164,7 +201,9 @@ func (c *Core) Stuck(f func(world int)) {
 		f(int(p.World))
 	}
 	for _, r := range c.active {
-		f(r.Transfer.To)
+		if !r.Transfer.Shared { // else there is nothing left to do, and who does the rest tells
+			f(r.Transfer.To)
+		}
 	}
 }
 

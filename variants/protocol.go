@@ -50,14 +50,16 @@ type Protocol interface {
 
 	// Pending reports whether anything is left that needs this rank's
 	// attention when messages arrive; Busy whether there is something to do
-	// that no arrival announces, which Progress carries on; Stuck names the
-	// ranks that it waits for. Remind, before this rank sleeps or when it has found
+	// that no arrival announces, which Progress carries on; Pressing whether
+	// that must be done even while the rank computes; Stuck names the ranks that
+	// it waits for. Remind, before this rank sleeps or when it has found
 	// nothing, names those whose word a send waits for. Urgent returns, once each, ranks that must look
 	// at their mailbox although they may have nothing to do themselves.
 	// Restless is false if none of these has anything to say.
 	Restless() bool
 	Pending() bool
 	Busy() bool
+	Pressing() bool
 	Progress() (moved bool)
 	Stuck(func(world int))
 	Remind(func(world int))

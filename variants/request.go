@@ -100,8 +100,10 @@ type Request struct {
 	Delivered  bool   // a send whose data went with its EnvDS
 	Announced  bool   // a receive that an RTS or Env has matched although its RTR is out
 	Landed     bool   // a receive whose notification has been seen before its RTS or Env
+	Writing    bool   // a send whose write has started
 	Cancelling bool   // waits for the peer's word
 	Slot       int    // of the exposed buffer; -1: none
+	counted    bool   // in Core.open
 	Order      uint64 // of posting, to compare across queues
 	Transfer   rdmaeng.Transfer
 
@@ -114,7 +116,7 @@ type Request struct {
 func (r *Request) Reset() {
 	r.Recv, r.Mode, r.Batch = false, Standard, nil
 	r.Done, r.Err, r.Status = false, nil, Status{}
-	r.Ticketed, r.Queued, r.Advertised, r.Delivered, r.Announced, r.Landed, r.Cancelling = false, false, false, false, false, false, false
+	r.Ticketed, r.Queued, r.Advertised, r.Delivered, r.Announced, r.Landed, r.Writing, r.Cancelling = false, false, false, false, false, false, false, false
 	r.Slot = -1
 	if r.View.Type != nil {
 		r.View = datatype.View{}

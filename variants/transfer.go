@@ -27,6 +27,7 @@ func (c *Core) Advertise(p *Peer, e Envelope, r *Request) {
 		w = c.Expose(r)
 	}
 	r.Advertised = true
+	c.recount(r)
 	c.Out.Control(p, e, w.Addr, w.Notify, uint64(r.Len()), w.Layout)
 }
 
@@ -91,12 +92,19 @@ func (c *Core) Write(p *Peer, r *Request, to Room, rtsSent bool) {
 		t.Src, t.View = nil, datatype.View{}
 	}
 	c.Count.Writes++
+	r.Writing = true
+	c.recount(r)
 	c.Dev.Start(t)
-	if done, err := c.Dev.Test(t); done {
-		c.Complete(r, peerError(err))
-		return
+	if !t.Shared {
+		if done, err := c.Dev.Test(t); done {
+			c.Complete(r, peerError(err))
+			return
+		}
 	}
 	c.active = append(c.active, r)
+	if !t.Unhurried {
+		c.alone++
+	}
 }
 
 // WriteAlone is Write for a receive that any later message could match: none

@@ -2,6 +2,7 @@ package host
 
 import (
 	"math/rand/v2"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -24,6 +25,16 @@ const (
 	attachRefused
 )
 
+// pidKept is how long an answer about a PID holds: none comes round again so soon.
+const pidKept = 10 * time.Millisecond
+
+// attached is a process that cross-memory attach reaches.
+type attached struct {
+	pidfd int
+	alive bool
+	seen  time.Time // when
+}
+
 func newCookie() []uint64 {
 	return []uint64{rand.Uint64() | 1, 0}
 }
@@ -43,7 +54,11 @@ func (f *Fabric) reaches(to int) bool {
 	if h.attach != attachWorks {
 		return false
 	}
-	return sys.Alive(f.pidfds[to])
+	p := f.peers[to]
+	if now := time.Now(); now.Sub(p.seen) > pidKept {
+		p.alive, p.seen = sys.Alive(p.pidfd), now
+	}
+	return p.alive
 }
 
 func (f *Fabric) probe(to int) bool {
@@ -58,10 +73,10 @@ func (f *Fabric) probe(to int) bool {
 	if err == nil && n == 8 && seen[0] == cookie {
 		n, err = sys.VMWrite(pid, addr, mem.Bytes(seen))
 		if err == nil && n == 8 {
-			if f.pidfds == nil {
-				f.pidfds = make(map[int]int)
+			if f.peers == nil {
+				f.peers = make(map[int]*attached)
 			}
-			f.pidfds[to] = fd
+			f.peers[to] = &attached{pidfd: fd}
 			return true
 		}
 	}
@@ -70,8 +85,8 @@ func (f *Fabric) probe(to int) bool {
 }
 
 func (e *engine) close() {
-	for _, fd := range e.pidfds {
-		_ = unix.Close(fd)
+	for _, p := range e.peers {
+		_ = unix.Close(p.pidfd)
 	}
-	e.pidfds = nil
+	e.peers = nil
 }

@@ -14,7 +14,9 @@ const (
 	stageNew uint8 = iota
 	stageRing
 	stageCopy
+	stageShare // see share.go
 	stageNotify
+	stageDone
 )
 
 const (
@@ -32,9 +34,12 @@ type engine struct {
 	layouts layouts
 	direct  direct
 
-	pidfds map[int]int // of ranks that cross-memory attach reaches
+	peers map[int]*attached // that cross-memory attach reaches
 
 	fetches []*rdmaeng.Transfer // that the agent carries out
+
+	offers int     // shared copies of this rank that are not over
+	shares []share // copies that others have offered
 }
 
 // depositRecord and notifyRecord are the records between fabrics. Word 0 keeps
@@ -45,6 +50,7 @@ const (
 	depositLast              // the last piece, with the notification
 	notifyRecord             // a notification alone
 	fetchRecord              // a word to this rank's agent, see agent.go
+	offerRecord              // of a shared copy, see share.go
 )
 
 // recordBody is the part of a record in the cell's payload.
@@ -56,8 +62,12 @@ type recordBody struct {
 // carryOut does what a record asks for.
 func (f *Fabric) carryOut(in *inbox, c *cell) {
 	kind := c.header[0] >> 32
-	if kind == fetchRecord {
+	switch kind {
+	case fetchRecord:
 		f.fetch(in.from, c)
+		return
+	case offerRecord:
+		f.offered(in, c)
 		return
 	}
 	body := (*recordBody)(unsafe.Pointer(&c.payload))
@@ -82,12 +92,14 @@ func (f *Fabric) carryOut(in *inbox, c *cell) {
 
 // Start implements rdmaeng.Engine.
 func (f *Fabric) Start(t *rdmaeng.Transfer) {
-	t.Done = 0
+	t.Done, t.Shared, t.Unhurried = 0, false, false
 	switch n := t.Size(); {
 	case n == 0:
 		t.Stage = stageNotify
 	case n <= ringLimit || !f.reaches(t.To) || !f.aim(t):
 		t.Stage = stageRing
+	case n >= shareLeast && t.To != f.me && t.View.Type == nil && t.Layout == nil && f.offer(t):
+		t.Stage = stageShare
 	default:
 		t.Stage = stageCopy
 	}
@@ -96,7 +108,19 @@ func (f *Fabric) Start(t *rdmaeng.Transfer) {
 // Test implements rdmaeng.Engine.
 func (f *Fabric) Test(t *rdmaeng.Transfer) (bool, error) {
 	if f.job.Dead(t.To) {
+		if t.Stage == stageShare {
+			f.retract(t)
+		}
 		return true, rdmaeng.ErrPeer
+	}
+	if t.Stage == stageShare {
+		f.writeShare(t)
+		switch t.Stage {
+		case stageShare:
+			return false, nil
+		case stageDone:
+			return true, nil
+		}
 	}
 	if t.Stage == stageCopy {
 		f.copyPiece(t)

@@ -14,7 +14,7 @@ import (
 // claiming a cell and publishing it holds up nobody but itself, because no
 // other producer's messages lie behind that cell.
 //
-//	head     4 cache lines, see ringHead
+//	head     see ringHead
 //	cells    a power of two of them, 256 B each: a message
 //	bulk     a power of two of bytes: payloads that do not fit a cell
 //
@@ -41,7 +41,9 @@ type ringHead struct {
 	bulkCredit uint64
 	opened     bool  // the consumer has been told of this ring
 	attach     uint8 // what the probe of cross-memory attach found
-	_          [64 - 34]byte
+	_          [6]byte
+	claimed    [shareSlots / 64]uint64 // bitmap of claims in use
+	_          [64 - 56]byte
 
 	// Written by the consumer, read by the producer when it runs out.
 	released     atomic.Uint64
@@ -52,6 +54,9 @@ type ringHead struct {
 	// has rung the producer's bell.
 	starved atomic.Uint32
 	_       [64 - 4]byte
+
+	// By both sides: how they share out copies to the consumer, see share.go.
+	claims [shareSlots]claim
 }
 
 const (

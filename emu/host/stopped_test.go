@@ -3,7 +3,6 @@ package host
 import (
 	"os"
 	"os/exec"
-	"runtime"
 	"strconv"
 	"testing"
 	"time"
@@ -29,6 +28,10 @@ func TestMain(m *testing.M) {
 		claimAndStop(unix.Signal(sig))
 		os.Exit(0)
 	}
+	if s := os.Getenv(sharerRole); s != "" {
+		stopWithUnits(s)
+		os.Exit(0)
+	}
 	os.Exit(m.Run())
 }
 
@@ -45,9 +48,7 @@ func claimAndStop(sig unix.Signal) {
 	r := f.job.ringOf(2, 0)
 	c, _, tail := r.room(g, true, 4)
 	copy(c.payload[:], "half")
-	// To this very thread, which then does not return from the call.
-	runtime.LockOSThread()
-	_ = unix.Tgkill(os.Getpid(), unix.Gettid(), sig)
+	stopHere(int(sig))
 	r.publish(g, c, 8<<32, 4, tail, true) // after SIGCONT
 }
 

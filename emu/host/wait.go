@@ -119,7 +119,8 @@ func (f *Fabric) ready(mark uint32) bool {
 			return true
 		}
 	}
-	return len(f.fetches) > 0 // the agent works when this rank polls
+	// The agent works when this rank polls, and so does a reader of shared copies.
+	return len(f.fetches) > 0 || len(f.shares) > 0 && f.readable()
 }
 
 // ArmBackground raises the flag of the background bell and reports whether

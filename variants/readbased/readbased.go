@@ -222,6 +222,9 @@ func (p *Protocol) Notified(slot int, n rdmaeng.Notification) {
 // Busy implements variants.Protocol.
 func (p *Protocol) Busy() bool { return len(p.fetches) > 0 || p.Core.Busy() }
 
+// Pressing implements variants.Protocol.
+func (p *Protocol) Pressing() bool { return len(p.fetches) > 0 || p.Core.Pressing() }
+
 // Restless implements variants.Protocol.
 func (p *Protocol) Restless() bool { return len(p.fetches) > 0 || p.Core.Restless() }
 

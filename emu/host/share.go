@@ -1,0 +1,255 @@
+package host
+
+import (
+	"math/bits"
+	"unsafe"
+
+	"github.com/exanet-mpi/exanet/internal/mem"
+	"github.com/exanet-mpi/exanet/internal/sys"
+	"github.com/exanet-mpi/exanet/rdmaeng"
+)
+
+// Shared copies. The coordinated units that the prototype's engine has at both ends
+// of a transfer are here the two ranks themselves: a long write is offered to the
+// rank that it goes to, which may read out of the writer's memory what the writer
+// has not written yet. What each does is settled by a claim (claim.go). So whoever
+// is in a call of MPI does the work: both, a half each, when both wait; all of it the
+// one that waits when the other computes; and neither waits for the other but for
+// what that has begun.
+//
+// The writer works on its copies when it polls, the reader only when its mailbox is
+// empty. The end that finishes the last unit tells the other one: the writer by the
+// notification, as always, the reader by the claim and the writer's bell.
+//
+// An end that cannot copy (cross-memory attach may work in one direction only) takes
+// nothing. If it fails after it has taken something, it breaks the claim, and the
+// writer sends everything again through the ring. If a rank dies with units taken,
+// its peer learns of the death as always; nothing is complete before all units
+// are done.
+const (
+	shareLeast = 32 << 10 // shorter copies are not worth a second system call
+	shareUnit  = 16 << 10 // the least unit
+	shareMost  = 1 << 20  // to be taken at a time
+	shareSlots = 128      // copies of a pair at a time
+)
+
+// offerBody is the payload of an offerRecord. Word 1 of the record's header is the
+// notify address of the receive, word 2 the slot of the claim and the generation.
+type offerBody struct {
+	addr, size uint64
+	notify     rdmaeng.Notification
+}
+
+// share is what a rank knows of a copy that another has offered it.
+type share struct {
+	from   int
+	claim  *claim
+	gen    uint32
+	addr   uint64 // in the memory of from
+	size   int
+	target uint64 // notify address of the exposed buffer
+	notify rdmaeng.Notification
+}
+
+// unitOf returns the size of a unit of a copy of n bytes, and how many there are.
+func unitOf(n int) (unit, units int) {
+	unit = max(shareUnit, (n/claimUnits+pageSize)&^(pageSize-1))
+	return unit, (n + unit - 1) / unit
+}
+
+// portion is how many units to take at a time: half, if this is the only copy; with
+// others to turn to all, which saves system calls.
+func (f *Fabric) portion(unit, units int) int {
+	if f.offers+len(f.shares) == 1 {
+		units = (units + 1) / 2
+	}
+	return min(units, max(1, shareMost/unit))
+}
+
+// offer starts a shared copy, if the other end can be told of it.
+func (f *Fabric) offer(t *rdmaeng.Transfer) bool {
+	r := f.job.ringOf(f.me, t.To)
+	slot := freeSlot(&r.head.claimed)
+	if slot < 0 {
+		return false
+	}
+	g := &f.job.geo
+	c, _, bulkTail := r.room(g, true, 0)
+	if c == nil {
+		return false
+	}
+	if !r.head.opened {
+		f.open(r, t.To)
+	}
+	r.head.claimed[slot/64] |= 1 << (slot % 64)
+	gen := r.head.claims[slot].begin()
+	t.Slot, t.Share = int32(slot), gen
+	t.Shared, t.Unhurried = true, f.cores <= f.job.ranks
+	f.offers++
+	*(*offerBody)(unsafe.Pointer(&c.payload)) = offerBody{mem.Addr(t.Src), uint64(len(t.Src)), t.Notify}
+	c.header[1], c.header[2] = t.Dst.Notify, uint64(slot)|uint64(gen)<<32
+	r.publish(g, c, offerRecord<<32, deviceLength, bulkTail, f.fenced)
+	// A rank that computes shall go on: what it is offered will be done without it.
+	if f.job.control(t.To).flags.Load()&bellForeground != 0 {
+		f.job.ring(t.To, bellForeground)
+	}
+	return true
+}
+
+func freeSlot(taken *[shareSlots / 64]uint64) int {
+	for i, w := range taken {
+		if w != ^uint64(0) {
+			return 64*i + bits.TrailingZeros64(^w)
+		}
+	}
+	return -1
+}
+
+// retract ends the writer's part in a shared copy.
+func (f *Fabric) retract(t *rdmaeng.Transfer) {
+	f.job.ringOf(f.me, t.To).head.claimed[t.Slot/64] &^= 1 << (t.Slot % 64)
+	f.offers--
+	t.Shared, t.Unhurried = false, false
+}
+
+// writeShare carries the writer's part on by one portion, and the transfer to its
+// next stage.
+func (f *Fabric) writeShare(t *rdmaeng.Transfer) {
+	c := &f.job.ringOf(f.me, t.To).head.claims[t.Slot]
+	unit, units := unitOf(len(t.Src))
+	first, n := c.take(t.Share, units, f.portion(unit, units), false)
+	if n > 0 {
+		at, end := first*unit, min((first+n)*unit, len(t.Src))
+		if !f.storeAll(t, at, end) {
+			c.giveUp(t.Share)
+		} else {
+			t.Done += end - at
+			if c.finish(t.Share, units, n) {
+				f.retract(t)
+				t.Stage = stageNotify
+				return
+			}
+		}
+	}
+	switch s := c.look(t.Share, units); {
+	case s.broken:
+		f.retract(t)
+		t.Stage, t.Done = stageRing, 0
+	case s.done == units:
+		f.retract(t)
+		t.Stage = stageDone // the reader was the last, and knows
+	}
+}
+
+// storeAll writes the bytes of a contiguous transfer from at to end.
+func (f *Fabric) storeAll(t *rdmaeng.Transfer, at, end int) bool {
+	if f.within(t.To) {
+		copy(mem.At(t.Dst.Addr+uint64(at), end-at), t.Src[at:end])
+		return true
+	}
+	pid := int(f.job.control(t.To).pid.Load())
+	for at < end {
+		n, err := sys.VMWrite(pid, t.Dst.Addr+uint64(at), t.Src[at:min(end, at+copyPiece)])
+		if err != nil || n == 0 {
+			return false
+		}
+		at += n
+	}
+	return true
+}
+
+// offered takes note of a copy that another rank offers.
+func (f *Fabric) offered(in *inbox, c *cell) {
+	body := (*offerBody)(unsafe.Pointer(&c.payload))
+	slot, gen := c.header[2]&(shareSlots-1), uint32(c.header[2]>>32)
+	if _, s := f.exposed(c.header[1]); s == nil || s.view.Type != nil || uint64(len(s.buf)) < body.size {
+		return
+	}
+	if !f.reaches(in.from) {
+		// All is left to the writer, which may be computing.
+		f.job.wake(in.from, bellBackground)
+		return
+	}
+	f.shares = append(f.shares, share{
+		from: in.from, claim: &in.ring.head.claims[slot], gen: gen,
+		addr: body.addr, size: int(body.size), target: c.header[1], notify: body.notify,
+	})
+}
+
+// readShares carries one of the copies that this rank has been offered on by one
+// portion. It prefers those that their writers have not come to.
+func (f *Fabric) readShares() {
+	keep, best, untouched := f.shares[:0], -1, false
+	for _, s := range f.shares {
+		_, units := unitOf(s.size)
+		st := s.claim.look(s.gen, units)
+		if _, e := f.exposed(s.target); e == nil || st.over || st.broken || st.done == units {
+			continue
+		}
+		switch {
+		case st.left == units && !untouched:
+			best, untouched = len(keep), true
+		case st.left > 0 && best < 0:
+			best = len(keep)
+		}
+		keep = append(keep, s)
+	}
+	f.shares = keep
+	if best >= 0 {
+		f.readShare(&f.shares[best])
+	}
+}
+
+func (f *Fabric) readShare(s *share) {
+	unit, units := unitOf(s.size)
+	first, n := s.claim.take(s.gen, units, f.portion(unit, units), true)
+	if n == 0 {
+		return
+	}
+	i, e := f.exposed(s.target)
+	at, end := first*unit, min((first+n)*unit, s.size)
+	if !f.loadAll(s, e.buf, at, end) {
+		s.claim.giveUp(s.gen)
+		f.job.wake(s.from, bellBackground)
+		f.job.wake(s.from, bellForeground)
+		return
+	}
+	if s.claim.finish(s.gen, units, n) {
+		e.complete(s.notify)
+		f.notified = append(f.notified, i)
+		f.job.control(s.from).foreground.Add(1)
+		f.ringBell(s.from)
+	}
+}
+
+// loadAll reads the bytes of a shared copy from at to end.
+func (f *Fabric) loadAll(s *share, buf []byte, at, end int) bool {
+	if f.job.Dead(s.from) {
+		return false
+	}
+	if f.within(s.from) {
+		copy(buf[at:end], mem.At(s.addr+uint64(at), end-at))
+		return true
+	}
+	pid := int(f.job.control(s.from).pid.Load())
+	for at < end {
+		n, err := sys.VMRead(pid, s.addr+uint64(at), buf[at:min(end, at+copyPiece)])
+		if err != nil || n == 0 {
+			return false
+		}
+		at += n
+	}
+	return true
+}
+
+// readable reports whether one of the copies offered has units left.
+func (f *Fabric) readable() bool {
+	for i := range f.shares {
+		s := &f.shares[i]
+		_, units := unitOf(s.size)
+		if st := s.claim.look(s.gen, units); !st.over && !st.broken && st.left > 0 {
+			return true
+		}
+	}
+	return false
+}

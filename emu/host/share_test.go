@@ -1,0 +1,278 @@
+package host
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+	"pgregory.net/rapid"
+
+	"github.com/exanet-mpi/exanet/packetizer"
+	"github.com/exanet-mpi/exanet/rdmaeng"
+)
+
+func filled(n, seed int) []byte {
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = byte((i+seed)%251 + 1)
+	}
+	return b
+}
+
+// Several copies between two ranks in both directions, in any order of the steps of
+// the two ends: each arrives whole, is notified once and after the data, and its
+// writer learns of it. Some ends cannot copy.
+func TestSharedCopies(t *testing.T) {
+	type transfer struct {
+		*rdmaeng.Transfer
+		from, slot     int
+		dst            []byte
+		done, notified bool
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		fabs := attachAll(t, 2)
+		n := rapid.IntRange(1, 5).Draw(t, "transfers")
+		all := make([]*transfer, n)
+		for i := range all {
+			size := rapid.IntRange(shareLeast, 300_000).Draw(t, "size")
+			from := rapid.IntRange(0, 1).Draw(t, "from")
+			x := &transfer{from: from, dst: make([]byte, size)}
+			slot, w := fabs[1-from].Expose(x.dst)
+			x.slot = slot
+			x.Transfer = &rdmaeng.Transfer{To: 1 - from, Src: filled(size, i), Dst: w, Notify: rdmaeng.Notification{int32(size), int32(i), 0, 0}}
+			fabs[from].Start(x.Transfer)
+			require.True(t, x.Shared)
+			all[i] = x
+		}
+		left := 2 * n
+		for step := 0; left > 0 && step < 10_000; step++ {
+			me := rapid.IntRange(0, 1).Draw(t, "rank")
+			f := fabs[me]
+			switch rapid.IntRange(0, 6).Draw(t, "step") {
+			case 0: // the other end is told that what was taken has not been copied
+				x := all[rapid.IntRange(0, n-1).Draw(t, "transfer")]
+				if x.Shared && step%8 == 0 {
+					fabs[x.from].job.ringOf(x.from, x.To).head.claims[x.Slot].giveUp(x.Share)
+				}
+			case 1, 2, 3:
+				x := all[rapid.IntRange(0, n-1).Draw(t, "transfer")]
+				if x.from == me && !x.done {
+					done, err := f.Test(x.Transfer)
+					require.NoError(t, err)
+					if x.done = done; done {
+						left--
+						clear(x.Src) // the program may use it again
+					}
+				}
+			default:
+				_, _, ok := f.Next()
+				require.False(t, ok)
+				for {
+					slot, note, ok := f.Notified()
+					if !ok {
+						break
+					}
+					x := all[note[1]]
+					require.False(t, x.notified)
+					require.Equal(t, slot, x.slot)
+					require.Equal(t, x.Notify, note)
+					require.True(t, bytes.Equal(filled(len(x.dst), int(note[1])), x.dst), "transfer %d is not whole", note[1])
+					x.notified = true
+					f.Withdraw(slot)
+					clear(x.dst)
+					left--
+				}
+			}
+		}
+		require.Zero(t, left)
+		for _, x := range all { // nothing is written after the end
+			require.Zero(t, bytes.Count(x.dst, []byte{1})+bytes.Count(x.dst, []byte{7}))
+		}
+		for _, f := range fabs {
+			require.Zero(t, f.offers)
+			_, _, _ = f.Next()
+			require.Empty(t, f.shares)
+		}
+	})
+}
+
+// An end is stopped or killed with units taken. The test binary starts itself as rank
+// 1; rank 0 is in the test process. Both expose a buffer and tell the other of it.
+
+const (
+	sharerRole = "EXANET_TEST_SHARER" // a signal, and which end rank 1 is
+	sharedSize = 1 << 20
+)
+
+func (f *Fabric) tell(to int, w rdmaeng.Window) {
+	f.TrySend(to, packetizer.Header{0, w.Addr, w.Notify}, nil)
+}
+
+func (f *Fabric) told() rdmaeng.Window {
+	for {
+		if h, _, ok := f.Next(); ok {
+			f.Release()
+			return rdmaeng.Window{Addr: h[1], Notify: h[2]}
+		}
+	}
+}
+
+func sharedTransfer(to int, w rdmaeng.Window) *rdmaeng.Transfer {
+	return &rdmaeng.Transfer{To: to, Src: filled(sharedSize, to), Dst: w, Notify: rdmaeng.Notification{sharedSize, 0, 0, 0}}
+}
+
+// stopWithUnits is rank 1: it takes units, stops there, and goes on after SIGCONT.
+func stopWithUnits(role string) {
+	number, end, _ := strings.Cut(role, " ")
+	sig, err := strconv.Atoi(number)
+	if err != nil {
+		os.Exit(2)
+	}
+	m, err := Join(os.NewFile(3, "job"), 1, "")
+	if err != nil {
+		os.Exit(3)
+	}
+	f := NewFabric(m, 0)
+	dst := make([]byte, sharedSize)
+	_, w := f.Expose(dst)
+	f.tell(0, w)
+	w = f.told()
+	unit, units := unitOf(sharedSize)
+	if end == "writer" {
+		t := sharedTransfer(0, w)
+		f.Start(t)
+		c := &f.job.ringOf(1, 0).head.claims[t.Slot]
+		first, n := c.take(t.Share, units, 3, false)
+		stopHere(sig)
+		f.storeAll(t, first*unit, (first+n)*unit)
+		if c.finish(t.Share, units, n) {
+			f.retract(t)
+			t.Stage = stageNotify
+		}
+		for done := false; !done; {
+			done, _ = f.Test(t)
+		}
+		return
+	}
+	in := &f.in[0]
+	for len(f.shares) == 0 { // Next would read at once
+		if _, ok := in.peek(); ok {
+			f.carryOut(in, in.next)
+			f.advance(in)
+		}
+	}
+	s := f.shares[0]
+	first, n := s.claim.take(s.gen, units, 3, true)
+	stopHere(sig)
+	f.loadAll(&s, dst, first*unit, min((first+n)*unit, sharedSize))
+	s.claim.finish(s.gen, units, n)
+	for !bytes.Equal(dst, filled(sharedSize, 1)) {
+		_, _, _ = f.Next()
+	}
+	f.tell(0, w)
+}
+
+func TestAnEndStoppedWithUnitsTaken(t *testing.T) {
+	for _, sig := range []unix.Signal{unix.SIGSTOP, unix.SIGKILL} {
+		for _, end := range []string{"writer", "reader"} {
+			t.Run(unix.SignalName(sig)+" "+end, func(t *testing.T) {
+				j, err := NewJob(2)
+				require.NoError(t, err)
+				m, err := j.join(0, "")
+				require.NoError(t, err)
+				f := NewFabric(m, 0)
+				dst := make([]byte, sharedSize)
+				slot, mine := f.Expose(dst)
+				self, err := os.Executable()
+				require.NoError(t, err)
+				cmd := exec.Command(self, "-test.run=^$")
+				cmd.Env = append(os.Environ(), sharerRole+"="+strconv.Itoa(int(sig))+" "+end)
+				cmd.ExtraFiles = []*os.File{j.File()}
+				cmd.Stderr = os.Stderr
+				require.NoError(t, cmd.Start())
+				defer func() {
+					_ = cmd.Process.Kill()
+					_ = cmd.Wait()
+				}()
+				theirs := f.told()
+				if !f.reaches(1) {
+					t.Skip("cross-memory attach to a child is refused here")
+				}
+				out := sharedTransfer(1, theirs)
+				f.tell(1, mine)
+				if end == "reader" {
+					f.Start(out)
+					require.True(t, out.Shared)
+				}
+				var info unix.Siginfo
+				// WNOWAIT leaves a killed process for the deferred Wait.
+				require.NoError(t, unix.Waitid(unix.P_PID, cmd.Process.Pid, &info, unix.WSTOPPED|unix.WEXITED|unix.WNOWAIT, nil))
+
+				// This end does what is left, and waits for the rest.
+				work := func() (over bool, err error) {
+					if end == "reader" {
+						return f.Test(out)
+					}
+					_, _, _ = f.Next()
+					i, _, ok := f.Notified()
+					if ok {
+						require.Equal(t, slot, i)
+					}
+					return ok, nil
+				}
+				for range 100 {
+					over, err := work()
+					require.NoError(t, err)
+					require.False(t, over, "there is a hole")
+				}
+				unit, _ := unitOf(sharedSize)
+				if end == "writer" && sig == unix.SIGSTOP { // whose memory is still there
+					require.True(t, bytes.Equal(filled(sharedSize, 0)[3*unit:], dst[3*unit:]))
+				}
+				if sig == unix.SIGSTOP {
+					require.NoError(t, cmd.Process.Signal(unix.SIGCONT))
+					for over := false; !over; {
+						over, err = work()
+						require.NoError(t, err)
+					}
+					if end == "writer" {
+						require.True(t, bytes.Equal(filled(sharedSize, 0), dst))
+					} else {
+						f.told() // all has arrived
+					}
+					return
+				}
+				j.MarkDead(1)
+				over, err := work()
+				if end == "reader" {
+					require.True(t, over)
+					require.ErrorIs(t, err, rdmaeng.ErrPeer)
+					require.Zero(t, f.offers)
+					return
+				}
+				require.False(t, over)
+				f.Withdraw(slot) // what the protocol does
+				before := bytes.Clone(dst)
+				for range 100 {
+					_, _, ok := f.Next()
+					require.False(t, ok)
+				}
+				require.True(t, bytes.Equal(before, dst))
+				require.Empty(t, f.shares)
+			})
+		}
+	}
+}
+
+// stopHere sends a signal to this very thread, which then does not return from the
+// call.
+func stopHere(sig int) {
+	runtime.LockOSThread()
+	_ = unix.Tgkill(os.Getpid(), unix.Gettid(), unix.Signal(sig))
+}
