@@ -14,7 +14,12 @@ const stop = 1<<31 - 1
 // budget is used up, and takes the median of the blocks: what the machine can
 // do, without the moments in which it did something else.
 func timed(most int, steps func(n int) error) (float64, error) {
-	const block = 32
+	return timedBlocks(32, most, steps)
+}
+
+// timedBlocks is timed with blocks of so many steps: the shorter they are, the less the
+// median feels of disturbances.
+func timedBlocks(block, most int, steps func(n int) error) (float64, error) {
 	if err := steps(block); err != nil {
 		return 0, err
 	}
@@ -25,7 +30,7 @@ func timed(most int, steps func(n int) error) (float64, error) {
 			return 0, err
 		}
 		now := time.Now()
-		blocks = append(blocks, float64(now.Sub(last).Nanoseconds())/block)
+		blocks = append(blocks, float64(now.Sub(last).Nanoseconds())/float64(block))
 		if len(blocks) == cap(blocks) || now.Sub(begin) > budget {
 			return median(blocks), nil
 		}

@@ -210,16 +210,18 @@ static void prepare(struct coll *c, const struct kind *k, long size)
 /* measure returns the mean time of this rank in seconds. */
 static double measure(struct coll *c, const struct kind *k, int iterations)
 {
-	double sum = 0;
+	double *times = malloc((iterations + 1) * sizeof *times), time;
 
 	for (int i = 0; i < iterations; i++) {
 		double start = MPI_Wtime();
 
 		k->call(c);
-		sum += MPI_Wtime() - start;
+		times[i] = MPI_Wtime() - start;
 		MPI_Barrier(world);
 	}
-	return sum / (iterations ? iterations : 1);
+	time = mean_or_median(times, iterations);
+	free(times);
+	return time;
 }
 
 static const struct kind *find(const char *name)

@@ -40,6 +40,7 @@ static void usage(FILE *to)
 		    "  -W N           messages of a window (64)\n"
 		    "  -c             check the data\n"
 		    "  -f             least and greatest time of a rank, too (collectives)\n"
+		    "  -M             the median of the iterations, not the mean: for machines that do other things\n"
 		    "  -a             this process lets nobody use cross-memory attach, and does not use it\n"
 		    "benchmarks:\n");
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
@@ -93,7 +94,7 @@ static const struct benchmark *find(const char *name)
 
 static void parse(int argc, char **argv)
 {
-	for (int c; (c = getopt(argc, argv, "m:s:i:x:t:W:cfah")) != -1;) {
+	for (int c; (c = getopt(argc, argv, "m:s:i:x:t:W:cfMah")) != -1;) {
 		char *colon = c == 'm' ? strchr(optarg, ':') : NULL;
 
 		switch (c) {
@@ -124,6 +125,9 @@ static void parse(int argc, char **argv)
 			break;
 		case 'f':
 			options.full = true;
+			break;
+		case 'M':
+			options.middle = true;
 			break;
 		case 'a':
 			options.refuse = true;
@@ -283,4 +287,17 @@ double median(double *v, int n)
 {
 	qsort(v, n, sizeof *v, order);
 	return (v[(n - 1) / 2] + v[n / 2]) / 2;
+}
+
+double mean_or_median(double *v, int n)
+{
+	double sum = 0;
+
+	if (n == 0)
+		return 0;
+	if (options.middle)
+		return median(v, n);
+	for (int i = 0; i < n; i++)
+		sum += v[i];
+	return sum / n;
 }

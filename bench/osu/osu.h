@@ -32,6 +32,7 @@ struct options {
 	int milliseconds;	/* -t: for a size, about; 0: as long as it takes */
 	int window;		/* -W */
 	bool check, full;	/* -c, -f */
+	bool middle;		/* -M */
 	bool refuse;		/* -a */
 };
 
@@ -83,6 +84,10 @@ void print_row(long size, int values, const double *value);
 void die(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 
 double median(double *v, int n); /* sorts */
+
+/* mean_or_median is what stands for the times of iterations: their mean, as in OSU, or with -M
+ * their median. */
+double mean_or_median(double *v, int n);
 
 /* Memory for messages: aligned to a page, every byte touched. */
 void *buffer(size_t size);

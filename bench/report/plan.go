@@ -48,7 +48,7 @@ var sections = []section{
 	{"floor", "What the machine can do", func(c *Config) []*job {
 		return []*job{
 			floorJob(),
-			{name: "copies", args: words("bench floor --sizes " + c.sizes("1:4194304", "1,8,64,512,4096,32768,262144,2097152")), ways: []string{inGo}, limit: 2 * time.Minute},
+			{name: "copies", args: words("bench floor --repeat 1 --sizes " + c.sizes("1:4194304", "1,8,64,512,4096,32768,262144,2097152")), ways: []string{inGo}, limit: 2 * time.Minute},
 		}
 	}},
 	{"latency", "Latency", func(c *Config) []*job {
@@ -94,7 +94,7 @@ var sections = []section{
 		}
 		limit := 5 * time.Minute
 		if c.Quick {
-			limit = time.Minute
+			limit = 20 * time.Second
 		}
 		return []*job{{name: "xdlu", ranks: 4, program: found[0], ways: []string{mpichOurs, mpichAlone}, dir: filepath.Dir(found[0]), env: []string{"OPENBLAS_NUM_THREADS=1"}, limit: limit, parse: parseScalapack}}
 	}},
@@ -181,6 +181,9 @@ func (c *Config) every(factor int) string {
 
 // osu is a job of a benchmark in C, in all four ways.
 func (c *Config) osu(name string, ranks int, args string) *job {
+	if c.Middle {
+		args += " -M"
+	}
 	limit := 2 * time.Minute
 	if c.Quick {
 		limit = 30 * time.Second

@@ -36,6 +36,7 @@ type Config struct {
 	Out    string   // the page is Out.md, plots and figures are in the directory Out
 	Quick  bool     // fewer sizes, rounds and ranks
 	Rounds int      // runs each way; 0: 5, or 3 if quick
+	Middle bool     // medians over the iterations of a run, too, where OSU has means
 	Only   []string // sections to measure; nil: all
 
 	Progress io.Writer // a line for each run; on a terminal they replace each other
@@ -54,10 +55,14 @@ func (c *Config) rounds() int {
 
 // form is what the page calls this way of measuring.
 func (c *Config) form() string {
+	form := "full"
 	if c.Quick {
-		return "quick"
+		form = "quick"
 	}
-	return "full"
+	if c.Middle {
+		form += ", medians of iterations"
+	}
+	return form
 }
 
 // hosts are the MPIs that there is a benchmark program for.

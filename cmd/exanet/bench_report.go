@@ -94,6 +94,7 @@ outside the report's part stays. Plots and figures are in FOLDER.`,
 	flags.StringVar(&c.Out, "out", "performance", "the page, without .md, and the folder for plots and figures")
 	flags.BoolVar(&c.Quick, "quick", false, "fewer sizes, ranks and rounds")
 	flags.IntVar(&c.Rounds, "rounds", 0, "runs each way; 0: 5, with --quick 3")
+	flags.BoolVar(&c.Middle, "medians", false, "medians over the iterations of a run, too, where OSU has means: for a machine that does other things meanwhile")
 	flags.StringVar(&only, "only", "", "sections to measure: "+strings.Join(names, ", "))
 	flags.BoolVar(&render, "render", false, "measure nothing, make the page from what is stored")
 	flags.BoolVar(&list, "list", false, "print the sections")
