@@ -88,7 +88,7 @@ func (m *Member) WakeBackground(rank int) { m.job.wake(rank, bellBackground) }
 func (m *Member) Yield() {
 	if m.job.localBells != nil {
 		runtime.Gosched()
-	} else if m.crowded {
+	} else if m.crowding == crowded {
 		sys.Yield()
 	}
 }

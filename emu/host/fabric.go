@@ -44,6 +44,7 @@ type Fabric struct {
 	cursor     int     // where the next poll begins
 	current    int     // the inbox whose message is out, between Next and Release
 	openedSeen uint32
+	luck       int // see try
 
 	engine
 }

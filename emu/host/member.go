@@ -23,13 +23,10 @@ var (
 // Member is one rank's place in a job: how it is woken, who has died, and what
 // the ranks must agree on.
 type Member struct {
-	job  *Job
-	me   int
-	self *control
-	// crowded: more ranks than cores, so a rank that waits stands in the way
-	// of the one it waits for.
-	crowded    bool
-	cores      int
+	job        *Job
+	me         int
+	self       *control
+	verdict    // how many share cores with this rank, see crowd.go
 	deathsSeen uint32
 	cookie     []uint64 // in memory that does not move, for the probe of others
 }
@@ -56,8 +53,11 @@ func (j *Job) join(rank int, profile string) (*Member, error) {
 		return nil, &JobError{Ranks: j.ranks, Err: fmt.Errorf("there is no rank %d: %w", rank, ErrSegment)}
 	}
 	m := &Member{job: j, me: rank, self: j.control(rank), cookie: newCookie()}
-	m.cores = runtime.NumCPU()
-	m.crowded = j.ranks > m.cores
+	m.crowding = crowded // until all have joined
+	m.mates, m.cores = j.ranks, runtime.NumCPU()
+	if j.localRings != nil && j.ranks <= m.cores {
+		m.crowding = roomy
+	}
 	if !m.self.state.CompareAndSwap(stateAbsent, stateJoining) {
 		return nil, &JobError{Ranks: j.ranks, Err: fmt.Errorf("rank %d: %w", rank, ErrTaken)}
 	}
@@ -66,10 +66,14 @@ func (j *Job) join(rank int, profile string) (*Member, error) {
 			j.head.fence.Store(1)
 		}
 		m.announce()
+		m.self.moor()
 	}
 	m.self.setProfile(profile)
 	m.self.state.CompareAndSwap(stateJoining, stateAttached) // unless it has been marked dead
 	if int(j.head.joined.Add(1)) == j.ranks {
+		if j.localRings == nil {
+			j.assess()
+		}
 		j.openGate()
 	}
 	return m, nil
@@ -111,6 +115,7 @@ func (m *Member) WaitJoined() error {
 			return &ProfileError{Rank: m.me, Peer: i, Mine: mine, Theirs: theirs}
 		}
 	}
+	m.verdict = m.self.verdict()
 	return nil
 }
 

@@ -44,6 +44,9 @@ type header struct {
 	// Set by a rank whose kernel does not let it use membarrier: senders must
 	// then fence between publishing and looking at the bell.
 	fence atomic.Uint32
+
+	// Set if any rank has to share a core.
+	crowded atomic.Uint32
 }
 
 // The states of a rank.
@@ -79,6 +82,14 @@ type control struct {
 
 	opened atomic.Uint32 // rings opened towards this rank
 	_      [60]byte
+
+	// Where the rank may run, and what follows from that, see crowd.go.
+	cpus     [cpuWords]atomic.Uint64
+	group    atomic.Uint64
+	crowding atomic.Uint32
+	mates    atomic.Uint32
+	cores    atomic.Uint32
+	_        [44]byte
 	// A bitmap of the ranks that have opened one follows.
 }
 

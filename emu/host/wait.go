@@ -12,6 +12,14 @@ import (
 // mailbox once more and sleeps on a futex; a sender that finds a flag up after
 // publishing rings, and no other sender pays for a system call.
 //
+// Where ranks share cores, whoever waits stands in the way of the one it waits for
+// (crowd.go). Yielding hands the core over in less time than a sleep and a wake-up
+// need. If the ranks are scheduled in groups of their own, as each is under a
+// launcher that gives it a session, a yield has no effect: the other runs when the
+// time slice has ended, milliseconds later. There a rank sleeps at once, unless
+// looking for a moment has been worth it lately, as it is when those who talk to
+// each other do have a core each.
+//
 // Publishing and looking at the flag are a store followed by a load of another
 // word, which both architectures but an ARM64 release-acquire pair may swap. The
 // sleeper makes up for that: between raising the flag and its last look it calls
@@ -24,15 +32,24 @@ const (
 	spinTime = 30 * time.Microsecond // before sleeping, with a core for each rank
 	yields   = 400                   // before sleeping, with fewer cores: shared by the ranks of a core
 	fewest   = 8                     // of them a rank
+
+	// Where yielding has no effect:
+	tryTime  = 4 * time.Microsecond // before sleeping, as long as it is worth it
+	tryLuck  = 4                    // such tries in vain until it is not
+	tryAgain = 32                   // sleeps until the next try
 )
 
 // Glance looks for something to do for about a microsecond, where it does not
 // keep the awaited rank from running.
 func (f *Fabric) Glance(mark uint32) bool {
-	if f.crowded || f.job.localBells != nil {
+	if f.crowding != roomy || f.job.localBells != nil {
 		return false
 	}
-	for range glances {
+	return f.look(mark, glances)
+}
+
+func (f *Fabric) look(mark uint32, times int) bool {
+	for range times {
 		if f.ready(mark) {
 			return true
 		}
@@ -45,7 +62,8 @@ func (f *Fabric) Glance(mark uint32) bool {
 // mark. It reports whether there is. The caller must be the only one that polls
 // this fabric.
 func (f *Fabric) Spin(mark uint32) bool {
-	if f.job.localBells != nil {
+	switch {
+	case f.job.localBells != nil:
 		for range 4 {
 			runtime.Gosched()
 			if f.ready(mark) {
@@ -53,36 +71,63 @@ func (f *Fabric) Spin(mark uint32) bool {
 			}
 		}
 		return false
+	case f.crowding == roomy:
+		return f.spin(mark)
+	case f.crowding == crowded:
+		return f.yield(mark)
 	}
-	yields := max(yields*f.cores/f.job.ranks, fewest)
+	return f.try(mark)
+}
+
+func (f *Fabric) spin(mark uint32) bool {
 	var start time.Time
-	for i := 1; ; i++ {
+	for {
 		// Even with a core for each rank the awaited one may share ours, for
 		// instance when other programs run: spinning alone would keep it
 		// waiting.
 		sys.Yield()
-		for range looks {
-			if f.ready(mark) {
-				return true
-			}
-			if f.crowded {
-				break
-			}
+		if f.look(mark, looks) {
+			return true
 		}
-		switch {
-		case f.crowded:
-			if i == yields {
-				return false
-			}
-			if i%50 == 0 {
-				runtime.Gosched()
-			}
-		case start.IsZero():
+		if start.IsZero() {
 			start = time.Now()
-		case time.Since(start) > spinTime:
+		} else if time.Since(start) > spinTime {
 			return false
 		}
 	}
+}
+
+func (f *Fabric) yield(mark uint32) bool {
+	for i := range max(yields*f.cores/f.mates, fewest) {
+		sys.Yield()
+		if f.ready(mark) {
+			return true
+		}
+		if i%50 == 49 {
+			runtime.Gosched()
+		}
+	}
+	return false
+}
+
+func (f *Fabric) try(mark uint32) bool {
+	if f.luck <= 0 {
+		f.luck++
+		if f.luck == 1 {
+			f.luck = tryLuck
+		}
+		return f.ready(mark)
+	}
+	for start := time.Now(); time.Since(start) < tryTime; {
+		if f.look(mark, looks) {
+			f.luck = tryLuck
+			return true
+		}
+	}
+	if f.luck--; f.luck == 0 {
+		f.luck = -tryAgain
+	}
+	return false
 }
 
 // Sleep waits like Spin, but as long as it takes and without using the

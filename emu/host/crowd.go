@@ -1,0 +1,215 @@
+package host
+
+import (
+	"math/bits"
+	"runtime"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/exanet-mpi/exanet/internal/sys"
+)
+
+// Which ranks share cores, and how one of them lets another run. It follows from
+// where the ranks may run: launchers bind them to a core each, to a socket, or not
+// at all. The last rank that joins works it out for all, so all ranks see the same.
+
+// crowding is how a rank that waits stands to the one it waits for.
+type crowding uint32
+
+const (
+	roomy   crowding = iota // a core for each
+	crowded                 // more ranks than cores: yielding hands the core over
+	apart                   // the same, but only sleeping does, see sys.SchedGroup
+)
+
+// cpuWords are those of a set of processors, as the kernel numbers them.
+const cpuWords = 16
+
+type cpuSet [cpuWords]uint64
+
+func (s *cpuSet) count() (n int) {
+	for _, w := range s {
+		n += bits.OnesCount64(w)
+	}
+	return n
+}
+
+func (s *cpuSet) meets(o *cpuSet) bool {
+	for i, w := range s {
+		if w&o[i] != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *cpuSet) within(o *cpuSet) bool {
+	for i, w := range s {
+		if w&^o[i] != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func (s *cpuSet) add(o *cpuSet) {
+	for i, w := range o {
+		s[i] |= w
+	}
+}
+
+// ownCPUs are the processors that this process may run on.
+func ownCPUs() (s cpuSet) {
+	var k unix.CPUSet
+	if unix.SchedGetaffinity(0, &k) == nil {
+		for i := range cpuWords * 64 {
+			if k.IsSet(i) {
+				s[i/64] |= 1 << (i % 64)
+			}
+		}
+	}
+	if s.count() == 0 { // more than fit: only their number counts
+		for i := range min(runtime.NumCPU(), cpuWords*64) {
+			s[i/64] |= 1 << (i % 64)
+		}
+	}
+	return s
+}
+
+// berth is where a rank may run.
+type berth struct {
+	cpus  cpuSet
+	group uint64
+}
+
+// verdict is what follows for it. It has cores in common with its mates, of which
+// it is one.
+type verdict struct {
+	crowding     crowding
+	mates, cores int
+}
+
+// judge finds out for each berth whether there are more ranks than cores: on those
+// that this rank may run on, or on these and all that are connected with them by
+// other ranks' berths.
+func judge(ranks []berth) []verdict {
+	type part struct {
+		cpus  cpuSet
+		ranks int
+		group uint64
+		mixed bool // ranks of several groups
+	}
+	var exact, joint []part // by set of processors; those that meet as one
+	for i := range ranks {
+		r := &ranks[i]
+		p := part{cpus: r.cpus, ranks: 1, group: r.group}
+		known := false
+		for k := range exact {
+			if e := &exact[k]; e.cpus == r.cpus {
+				e.ranks++
+				e.mixed = e.mixed || e.group != r.group
+				known = true
+				break
+			}
+		}
+		if !known {
+			exact = append(exact, p)
+		}
+		rest := joint[:0]
+		for _, j := range joint {
+			if !j.cpus.meets(&p.cpus) {
+				rest = append(rest, j)
+				continue
+			}
+			p.cpus.add(&j.cpus)
+			p.ranks += j.ranks
+			p.mixed = p.mixed || j.mixed || j.group != p.group
+		}
+		joint = append(rest, p)
+	}
+	of := func(cpus *cpuSet) verdict {
+		inside := part{cpus: *cpus}
+		for _, e := range exact {
+			if e.cpus.within(cpus) {
+				if inside.ranks == 0 {
+					inside.group = e.group
+				}
+				inside.ranks += e.ranks
+				inside.mixed = inside.mixed || e.mixed || e.group != inside.group
+			}
+		}
+		for _, j := range joint {
+			if cpus.within(&j.cpus) && inside.ranks <= inside.cpus.count() {
+				inside = j
+			}
+		}
+		v := verdict{mates: inside.ranks, cores: inside.cpus.count()}
+		switch {
+		case v.mates <= v.cores:
+		case inside.mixed:
+			v.crowding = apart
+		default:
+			v.crowding = crowded
+		}
+		return v
+	}
+	verdicts := make([]verdict, len(ranks))
+	for i := range ranks {
+		// Most ranks are like the one before.
+		if i > 0 && ranks[i].cpus == ranks[i-1].cpus {
+			verdicts[i] = verdicts[i-1]
+		} else {
+			verdicts[i] = of(&ranks[i].cpus)
+		}
+	}
+	return verdicts
+}
+
+// berths are those that the ranks have published.
+func (j *Job) berths() []berth {
+	bs := make([]berth, j.ranks)
+	for i := range bs {
+		c := j.control(i)
+		bs[i].group = c.group.Load()
+		for w := range bs[i].cpus {
+			bs[i].cpus[w] = c.cpus[w].Load()
+		}
+	}
+	return bs
+}
+
+// moor publishes where this rank may run.
+func (c *control) moor() {
+	cpus := ownCPUs()
+	for i, w := range cpus {
+		c.cpus[i].Store(w)
+	}
+	c.group.Store(sys.SchedGroup())
+}
+
+// assess tells all ranks how they stand to each other, once all have joined.
+func (j *Job) assess() {
+	for i, v := range judge(j.berths()) {
+		c := j.control(i)
+		c.crowding.Store(uint32(v.crowding))
+		c.mates.Store(uint32(v.mates))
+		c.cores.Store(uint32(v.cores))
+		if v.crowding != roomy {
+			j.head.crowded.Store(1)
+		}
+	}
+}
+
+// verdict is what assess has found out for a rank.
+func (c *control) verdict() verdict {
+	return verdict{crowding(c.crowding.Load()), int(c.mates.Load()), int(c.cores.Load())}
+}
+
+// Crowded reports whether any rank has to share a core with another: all ranks say
+// the same, once all have joined.
+func (m *Member) Crowded() bool {
+	if m.job.localRings != nil {
+		return m.crowding != roomy
+	}
+	return m.job.head.crowded.Load() != 0
+}
