@@ -40,11 +40,11 @@ type Fabric struct {
 	fenced bool // publish with a full fence
 
 	// The polling side.
-	in         []inbox // rings that peers have opened
-	cursor     int     // where the next poll begins
-	current    int     // the inbox whose message is out, between Next and Release
-	openedSeen uint32
-	luck       int // see try
+	in          []inbox // rings that peers have opened
+	cursor      int     // where the next poll begins
+	current     int     // the inbox whose message is out, between Next and Release
+	openedSeen  uint32
+	vain, until int // see try
 
 	engine
 }

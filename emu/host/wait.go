@@ -35,7 +35,7 @@ const (
 
 	// Where yielding has no effect:
 	tryTime  = 4 * time.Microsecond // before sleeping, as long as it is worth it
-	tryLuck  = 4                    // such tries in vain until it is not
+	tries    = 4                    // in vain until it is not
 	tryAgain = 32                   // sleeps until the next try
 )
 
@@ -110,22 +110,23 @@ func (f *Fabric) yield(mark uint32) bool {
 	return false
 }
 
+// try is a short Spin if that has been worth it lately, or not been tried.
 func (f *Fabric) try(mark uint32) bool {
-	if f.luck <= 0 {
-		f.luck++
-		if f.luck == 1 {
-			f.luck = tryLuck
+	if f.vain == tries {
+		f.until--
+		if f.until > 0 {
+			return f.ready(mark)
 		}
-		return f.ready(mark)
+		f.vain = tries - 1
 	}
 	for start := time.Now(); time.Since(start) < tryTime; {
 		if f.look(mark, looks) {
-			f.luck = tryLuck
+			f.vain = 0
 			return true
 		}
 	}
-	if f.luck--; f.luck == 0 {
-		f.luck = -tryAgain
+	if f.vain++; f.vain == tries {
+		f.until = tryAgain
 	}
 	return false
 }

@@ -1,0 +1,77 @@
+package host
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+func on(cores ...int) (s cpuSet) {
+	for _, c := range cores {
+		s[c/64] |= 1 << (c % 64)
+	}
+	return s
+}
+
+func TestWhoSharesCores(t *testing.T) {
+	both := on(0, 1)
+	for name, c := range map[string]struct {
+		ranks []berth
+		want  []crowding
+	}{
+		"alone":                     {[]berth{{both, 7}}, []crowding{roomy}},
+		"as many as cores":          {[]berth{{both, 1}, {both, 2}}, []crowding{roomy, roomy}},
+		"more than cores":           {[]berth{{both, 1}, {both, 1}, {both, 1}}, []crowding{crowded, crowded, crowded}},
+		"each in a group":           {[]berth{{both, 1}, {both, 2}, {both, 3}}, []crowding{apart, apart, apart}},
+		"one in another group":      {[]berth{{both, 1}, {both, 1}, {both, 3}}, []crowding{apart, apart, apart}},
+		"bound to a core each":      {[]berth{{on(0), 1}, {on(1), 2}, {on(700), 3}}, []crowding{roomy, roomy, roomy}},
+		"two bound to one core":     {[]berth{{on(0), 1}, {on(0), 1}, {on(1), 3}}, []crowding{crowded, crowded, roomy}},
+		"a full socket":             {[]berth{{both, 1}, {both, 1}, {both, 2}, {on(2, 3), 3}, {on(2, 3), 3}}, []crowding{apart, apart, apart, roomy, roomy}},
+		"bound and not bound":       {[]berth{{on(0), 1}, {on(0), 1}, {on(0, 1, 2, 3), 2}}, []crowding{crowded, crowded, roomy}},
+		"crowded by those who meet": {[]berth{{on(0), 1}, {on(1), 1}, {both, 1}}, []crowding{crowded, crowded, crowded}},
+	} {
+		var got []crowding
+		for _, v := range judge(c.ranks) {
+			got = append(got, v.crowding)
+		}
+		require.Equal(t, c.want, got, name)
+	}
+}
+
+// Whatever the berths, a rank that is told that it has a core for itself is not one
+// of more ranks than there are cores for them, and the order of the ranks is nothing.
+func TestJudgeAgainstCounting(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		ranks := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) berth {
+			return berth{on(rapid.SliceOfN(rapid.IntRange(0, 5), 1, 6).Draw(t, "cores")...), rapid.Uint64Range(1, 2).Draw(t, "group")}
+		}), 1, 8).Draw(t, "ranks")
+		verdicts := judge(ranks)
+		for i, r := range ranks {
+			inside, all := 0, true
+			for _, o := range ranks {
+				if o.cpus.within(&r.cpus) {
+					inside++
+				}
+				all = all && o.cpus == r.cpus
+			}
+			v := verdicts[i]
+			if v.crowding == roomy {
+				require.LessOrEqual(t, inside, r.cpus.count())
+			} else {
+				require.Greater(t, v.mates, v.cores)
+			}
+			if all {
+				require.Equal(t, len(ranks) > r.cpus.count(), v.crowding != roomy)
+			}
+		}
+		last := len(ranks) - 1
+		turned := make([]berth, len(ranks))
+		for i := range ranks {
+			turned[last-i] = ranks[i]
+		}
+		for i, v := range judge(turned) {
+			require.Equal(t, verdicts[last-i], v)
+		}
+	})
+}
