@@ -50,6 +50,7 @@ type Comm struct {
 
 	turns    turns
 	barriers *collective // the schedule of Barrier, unless one is under way
+	handle   uint64      // by which the express lane knows it, 0 if not at all
 
 	mu      sync.Mutex // of what follows
 	name    string

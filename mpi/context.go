@@ -131,6 +131,7 @@ func (k *rank) shut(c *Comm) {
 
 // retire is shut with the lock held.
 func (k *rank) retire(c *Comm) {
+	k.mu.x.retract(c)
 	k.closing = append(k.closing, c)
 	k.reap()
 }

@@ -189,6 +189,9 @@ func (c *Comm) recvAndWait(op string, ctx *variants.Context, d memory, source, t
 	k.waitUntil(func() bool { return r.Done })
 	st, err := fromProtocol(r.Status), c.outcome(op, &r.Request)
 	k.put(r)
+	if ctx == c.p2p {
+		c.lendIn(source, tag)
+	}
 	k.mu.Unlock()
 	return st, err
 }
@@ -220,6 +223,10 @@ func (c *Comm) exchange(op string, ctx *variants.Context, out memory, dest, send
 	}
 	k.put(r)
 	k.put(s)
+	if ctx == c.p2p && out.size() <= k.limit && in.size() <= k.limit {
+		c.lendOut(dest, sendTag)
+		c.lendIn(source, recvTag)
+	}
 	k.mu.Unlock()
 	return st, err
 }

@@ -35,6 +35,7 @@ func (c *Comm) sendData(op string, mode variants.Mode, d Data, dest, tag int) er
 	}
 	k.mu.Lock()
 	if mode == variants.Standard && !d.gaps() && k.proto.TrySend(c.p2p, int32(dest), int32(tag), d.buf) {
+		c.lendOut(dest, tag)
 		k.mu.Unlock()
 		return nil
 	}

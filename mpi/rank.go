@@ -18,7 +18,7 @@ import (
 // without it. The others are followers: they sleep on cond until the leader has
 // seen something happen, or steps back.
 type rank struct {
-	mu      sync.Mutex
+	mu      rankLock
 	fab     fabric
 	proto   protocol
 	limit   int     // of eager messages, in bytes

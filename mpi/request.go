@@ -101,6 +101,7 @@ func (c *Comm) postSend(op string, mode variants.Mode, d memory, dest, tag int) 
 		return q
 	}
 	if mode == variants.Standard && !d.gaps() && k.trySend(c.p2p, int32(dest), int32(tag), d.buf) {
+		c.lendOut(dest, tag)
 		return q
 	}
 	m := k.take()
@@ -198,6 +199,9 @@ func (q *Request) finish() (st Status, err error) {
 	switch {
 	case q.m != nil:
 		st, err = statusOf(&q.m.Request), q.c.outcome(q.op, &q.m.Request)
+		if q.m.Recv {
+			q.c.lendIn(int(q.m.Peer), int(q.m.Tag))
+		}
 		if q.fixed == nil {
 			q.c.rank.put(q.m)
 		}

@@ -16,7 +16,8 @@ func (c *Core) Died(world int32) bool {
 		return false
 	}
 	c.failed[world] = true
-	c.Out.Peer(world).Failed = true
+	p := c.Out.Peer(world)
+	p.Failed, p.Shut = true, 1
 	for _, r := range c.slots {
 		if r != nil && r.Recv && !r.Queued && r.Ctx.World(r.Status.Source) == world {
 			c.Complete(r, ErrPeerDied)

@@ -1,6 +1,9 @@
 package variants
 
-import "github.com/exanet-mpi/exanet/packetizer"
+import (
+	"github.com/exanet-mpi/exanet/packetizer"
+	"github.com/exanet-mpi/exanet/variants/express"
+)
 
 // CreditWindow is how many bytes of eager messages, envelopes included, a rank
 // lets a peer have unmatched. It bounds the unexpected queue; a send beyond it
@@ -12,16 +15,14 @@ func cost(payload int) int { return packetizer.HeaderSize + payload }
 
 // Peer is the state towards one other rank of the job.
 type Peer struct {
-	World   int32
 	Failed  bool
 	Writing int // writes under way that no later message may overtake (package envless)
 
 	awaited bool // see Core.Await
 
-	unmatched int // bytes of our eager messages that the peer has not said to have consumed
-	consumed  int // bytes of its eager messages consumed since we last said so
-	backlog   []held
-	flushed   int // of backlog
+	*express.Port // what the express lane must know of it too
+	backlog       []held
+	flushed       int // of backlog
 }
 
 func (p *Peer) backlogged() bool { return p.flushed < len(p.backlog) }
@@ -69,7 +70,7 @@ func NewOutbox(me int32, port port, count *Counters) *Outbox {
 func (o *Outbox) Peer(world int32) *Peer {
 	p := o.peers[world]
 	if p == nil {
-		p = &Peer{World: world}
+		p = &Peer{Port: &express.Port{World: world}}
 		o.peers[world] = p
 	}
 	return p
@@ -101,6 +102,7 @@ func (o *Outbox) pass(p *Peer, h packetizer.Header, payload []byte) bool {
 func (o *Outbox) hold(p *Peer, h packetizer.Header, payload []byte) {
 	if !p.backlogged() {
 		o.waiting = append(o.waiting, p)
+		p.Shut = 1
 	}
 	if n := p.flushed; len(p.backlog) == cap(p.backlog) && n > len(p.backlog)/2 {
 		rest := copy(p.backlog, p.backlog[n:])
@@ -132,7 +134,7 @@ func (o *Outbox) buffer() []byte {
 // the peer's credit.
 func (o *Outbox) Insist(p *Peer, e Envelope, payload []byte) {
 	o.count.Control[e.Kind]++
-	p.unmatched += cost(len(payload))
+	p.Unmatched += int64(cost(len(payload)))
 	if !p.Failed {
 		e.Src = o.me
 		o.send(p, e.Pack(), payload)
@@ -154,7 +156,7 @@ func (o *Outbox) Eager(p *Peer, e Envelope, payload []byte, copied bool) bool {
 		}
 		o.hold(p, h, payload)
 	}
-	p.unmatched += cost(len(payload))
+	p.Unmatched += int64(cost(len(payload)))
 	o.count.Control[e.Kind]++
 	return true
 }
@@ -162,22 +164,22 @@ func (o *Outbox) Eager(p *Peer, e Envelope, payload []byte, copied bool) bool {
 // OutOfCredit reports whether the peer's credit, not the device, refuses an
 // eager message of n bytes.
 func (o *Outbox) OutOfCredit(p *Peer, n int) bool {
-	return p.unmatched+cost(n) > CreditWindow
+	return p.Unmatched+int64(cost(n)) > CreditWindow
 }
 
 // Consumed notes that an eager message of n bytes from p has been matched, and
 // tells p from time to time.
 func (o *Outbox) Consumed(p *Peer, n int) {
-	p.consumed += cost(n)
-	if p.consumed >= CreditWindow/4 {
-		o.Control(p, Envelope{Kind: Credit}, uint64(p.consumed))
-		p.consumed = 0
+	p.Consumed += int64(cost(n))
+	if p.Consumed >= CreditWindow/4 {
+		o.Control(p, Envelope{Kind: Credit}, uint64(p.Consumed))
+		p.Consumed = 0
 	}
 }
 
 // credited takes a Credit message.
 func (o *Outbox) credited(e Envelope, payload []byte) {
-	o.Peer(e.Src).unmatched -= int(Word(payload, 0))
+	o.Peer(e.Src).Unmatched -= int64(Word(payload, 0))
 }
 
 // Backlogged reports whether messages wait for the device.
@@ -206,6 +208,9 @@ func (o *Outbox) Flush() (sent int) {
 			keep = append(keep, p)
 		} else {
 			p.backlog, p.flushed = p.backlog[:0], 0
+			if !p.Failed {
+				p.Shut = 0
+			}
 		}
 	}
 	o.waiting = keep

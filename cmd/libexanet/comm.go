@@ -42,6 +42,7 @@ func register(h handle, c *mpi.Comm) {
 	} else {
 		communicators.all[h] = c
 	}
+	lendLanes(h, c)
 	communicators.index.Store(indexOf(communicators.all))
 }
 

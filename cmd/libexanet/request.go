@@ -15,6 +15,9 @@ import (
 // never uses for its own, and those of messages.
 const handleLimit = 1 << 26
 
+// The numbers from expressBase on are those of the express lane (express.go).
+const expressBase = 1 << 25
+
 // request is a request of ours as the program sees it.
 type request struct {
 	*mpi.Request
@@ -49,16 +52,29 @@ func requestOf(h handle) (q request, mine bool) {
 	if n == 0 {
 		return request{}, false
 	}
-	return requests.get(n), true
+	return requestAt(n), true
 }
 
 // ended takes back the handle of a request that has ended, unless it can be
 // started again.
 func ended(h *handle, q request) {
 	if !q.persistent {
-		requests.drop(requestNumber(*h))
+		dropRequests(requestNumber(*h))
 		*h = noRequest
 	}
+}
+
+// requestAt returns the request with a number, none if it is not in use.
+func requestAt(n int32) request {
+	if n < expressBase {
+		return requests.get(n)
+	}
+	return expressed(n)
+}
+
+// dropRequests gives numbers up.
+func dropRequests(numbers ...int32) {
+	requests.drop(unexpress(numbers)...)
 }
 
 func stray() int64 { return failed(worldHandle, C.MPI_ERR_REQUEST) }
@@ -130,7 +146,7 @@ func exanet_Request_free(p unsafe.Pointer) int64 {
 	if err := q.Free(); err != nil {
 		return result(q.comm, err)
 	}
-	requests.drop(requestNumber(*h))
+	dropRequests(requestNumber(*h))
 	*h = noRequest
 	return 0
 }

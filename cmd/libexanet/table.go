@@ -43,8 +43,8 @@ func (t *table[T]) put(v T) int32 {
 
 // more makes a chunk of free numbers, the lowest of which is the next.
 func (t *table[T]) more() {
-	if t.used+chunk >= handleLimit {
-		panic("exanet: 67 million requests are under way")
+	if t.used+chunk >= expressBase {
+		panic("exanet: 33 million requests are under way")
 	}
 	var all []*[chunk]T
 	if c := t.chunks.Load(); c != nil {

@@ -118,7 +118,7 @@ func severalOf(n int32, p unsafe.Pointer) *several {
 	}
 	for i, h := range l.handles {
 		if number := requestNumber(h); number != 0 {
-			l.known[i] = requests.get(number)
+			l.known[i] = requestAt(number)
 			l.ours[i] = l.known[i].Request
 			l.bad = l.bad || l.ours[i] == nil
 			h = noRequest
@@ -135,7 +135,7 @@ func (l *several) passes() bool { return !l.some && !l.counted }
 
 // give ends the call.
 func (l *several) give() {
-	requests.drop(l.over...)
+	dropRequests(l.over...)
 	clear(l.known)
 	clear(l.ours)
 	clear(l.out)

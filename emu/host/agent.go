@@ -44,7 +44,7 @@ func (f *Fabric) Fetch(from int, src, dst rdmaeng.Window, size int, n rdmaeng.No
 	*(*fetchBody)(unsafe.Pointer(&c.payload)) = fetchBody{dst, uint64(size), n}
 	c.header[1], c.header[2] = src.Notify, 0
 	r.publish(g, c, fetchRecord<<32, deviceLength, bulkTail, f.fenced)
-	f.ringBell(from)
+	f.Ring(from)
 	return true
 }
 

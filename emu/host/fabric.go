@@ -86,14 +86,8 @@ func (f *Fabric) TrySend(to int, h packetizer.Header, payload []byte) bool {
 	}
 	c.header[1], c.header[2] = h[1], h[2]
 	r.publish(g, c, h[0], len(payload), bulkTail, f.fenced)
-	f.ringBell(to)
+	f.Ring(to)
 	return true
-}
-
-func (f *Fabric) ringBell(to int) {
-	if flags := f.job.control(to).flags.Load(); flags != 0 {
-		f.job.ring(to, flags)
-	}
 }
 
 // lost reports whether a full ring leads to a rank that will never empty it.
@@ -124,7 +118,7 @@ func (f *Fabric) rescan() {
 		for set := w.Load(); set != 0; set &= set - 1 {
 			from := base + bits.TrailingZeros64(set)
 			if !f.knows(from) {
-				f.in = append(f.in, f.job.geo.inbox(f.job.ringOf(from, f.me), from))
+				f.in = append(f.in, inbox{f.job.ringOf(from, f.me), from})
 			}
 		}
 	}
@@ -154,13 +148,13 @@ func (f *Fabric) Next() (h packetizer.Header, payload []byte, ok bool) {
 			f.cursor = 0
 		}
 		in := &f.in[f.cursor]
-		w, ok := in.peek()
+		c, w, ok := in.peek(g)
 		if !ok {
 			f.cursor++
 			tried++
 			continue
 		}
-		c, n := in.next, int(w>>16&0xffff)
+		n := int(w >> 16 & 0xffff)
 		if n == deviceLength {
 			f.carryOut(in, c)
 			f.advance(in)
@@ -186,10 +180,7 @@ func (f *Fabric) Release() { f.advance(&f.in[f.current]) }
 
 func (f *Fabric) advance(in *inbox) {
 	if in.advance(&f.job.geo) {
-		// The producer may be between its last look and its sleep, or asleep
-		// in the background: count up both bells.
-		f.job.wake(in.from, bellForeground)
-		f.job.wake(in.from, bellBackground)
+		f.Refill(in.from)
 	}
 }
 

@@ -191,7 +191,7 @@ func (f *Fabric) record(r ring, t *rdmaeng.Transfer, kind uint64, n int) bool {
 	body.size, body.notify = uint64(n), t.Notify
 	c.header[1], c.header[2] = t.Dst.Notify, uint64(t.Done)
 	r.publish(g, c, kind<<32, deviceLength, bulkTail, f.fenced)
-	f.ringBell(t.To)
+	f.Ring(t.To)
 	return true
 }
 

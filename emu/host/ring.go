@@ -55,8 +55,22 @@ type ringHead struct {
 	starved atomic.Uint32
 	_       [64 - 4]byte
 
+	// Touched by the consumer only.
+	cursor cursor
+	_      [64 - 32]byte
+
 	// By both sides: how they share out copies to the consumer, see share.go.
 	claims [shareSlots]claim
+}
+
+// cursor is how far the consumer has come. It is in the ring and not beside it, so
+// that whoever may take messages out finds it there: the express lane of package
+// express besides the fabric.
+type cursor struct {
+	head     uint64 // cells consumed since the beginning
+	returned uint64 // of which released to the producer
+	bulkHead uint64 // bytes of bulk space, likewise
+	bulkRet  uint64
 }
 
 const (
@@ -164,54 +178,39 @@ func (r ring) publish(g *geometry, c *cell, word0 uint64, length int, bulkTail u
 	}
 }
 
-// inbox is the consumer's side of a ring, in the consumer's own memory.
+// inbox is the consumer's side of a ring.
 type inbox struct {
 	ring
-	next     *cell  // the cell of the next message
-	phase    uint16 // what it shows when the message is there
-	from     int
-	head     uint64 // cells consumed
-	returned uint64 // of which released to the producer
-	bulkHead uint64
-	bulkRet  uint64
+	from int
 }
 
-func (g *geometry) inbox(r ring, from int) inbox {
-	in := inbox{ring: r, from: from}
-	in.aim(g)
-	return in
-}
-
-// aim sets next and phase after head.
-func (in *inbox) aim(g *geometry) {
-	in.next = in.cell(g, in.head)
-	in.phase = uint16(g.phase(in.head))
-}
-
-// peek returns the first word of the next cell and whether it is published.
-func (in *inbox) peek() (w uint64, ok bool) {
-	w = atomic.LoadUint64(&in.next.header[0])
-	return w, uint16(w) == in.phase
+// peek returns the next cell, its first word and whether it is published.
+func (in *inbox) peek(g *geometry) (c *cell, w uint64, ok bool) {
+	i := in.head.cursor.head
+	c = in.cell(g, i)
+	w = atomic.LoadUint64(&c.header[0])
+	return c, w, w&0xffff == g.phase(i)
 }
 
 // bulkNext returns the bulk bytes of the current cell; advance releases them.
 func (in *inbox) bulkNext(g *geometry, n int) []byte {
-	off, next := g.bulkPlace(in.bulkHead, n)
-	in.bulkHead = next
+	at := &in.head.cursor.bulkHead
+	off, next := g.bulkPlace(*at, n)
+	*at = next
 	return in.bulkBytes(off, n)
 }
 
 // advance consumes the current cell and reports whether the producer, having
 // run out, must be rung.
 func (in *inbox) advance(g *geometry) (ring bool) {
-	in.head++
-	in.aim(g)
-	if in.head-in.returned < g.cells/8 && in.bulkHead-in.bulkRet < g.bulk/8 {
+	h := in.head
+	at := &h.cursor
+	at.head++
+	if at.head-at.returned < g.cells/8 && at.bulkHead-at.bulkRet < g.bulk/8 {
 		return false
 	}
-	h := in.ring.head
-	in.returned, in.bulkRet = in.head, in.bulkHead
-	h.bulkReleased.Store(in.bulkHead)
-	h.released.Store(in.head)
+	at.returned, at.bulkRet = at.head, at.bulkHead
+	h.bulkReleased.Store(at.bulkHead)
+	h.released.Store(at.head)
 	return h.starved.Load() != 0 && h.starved.Swap(0) != 0
 }

@@ -119,8 +119,7 @@ func TestPhaseSurvivesItsWrapAround(t *testing.T) {
 	fabs[1].Release()
 	r.head.tail, r.head.credit = start, start
 	r.head.released.Store(start)
-	fabs[1].in[0].head, fabs[1].in[0].returned = start, start
-	fabs[1].in[0].aim(&fabs[0].job.geo)
+	r.head.cursor.head, r.head.cursor.returned = start, start
 	for i := range uint64(localCells) {
 		r.cell(&fabs[0].job.geo, i).header[0] = 0xfffe
 	}

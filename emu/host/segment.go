@@ -19,7 +19,7 @@ import (
 // It is a memory file, so a ring that nobody uses costs no memory, and nothing
 // is left of it when the last process of the job is gone.
 const (
-	segmentMagic = 0x3454454e41584521 // "!EXANET4": change it with the layout
+	segmentMagic = 0x3554454e41584521 // "!EXANET5": change it with the layout
 	headerSize   = 4096
 	pageSize     = 4096
 	sharedCells  = 128

@@ -218,7 +218,7 @@ func (f *Fabric) readShare(s *share) {
 		e.complete(s.notify)
 		f.notified = append(f.notified, i)
 		f.job.control(s.from).foreground.Add(1)
-		f.ringBell(s.from)
+		f.Ring(s.from)
 	}
 }
 

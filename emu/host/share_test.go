@@ -162,8 +162,8 @@ func stopWithUnits(role string) {
 	}
 	in := &f.in[0]
 	for len(f.shares) == 0 { // Next would read at once
-		if _, ok := in.peek(); ok {
-			f.carryOut(in, in.next)
+		if c, _, ok := in.peek(&f.job.geo); ok {
+			f.carryOut(in, c)
 			f.advance(in)
 		}
 	}

@@ -161,7 +161,7 @@ func (f *Fabric) ready(mark uint32) bool {
 		return true
 	}
 	for i := range f.in {
-		if _, ok := f.in[i].peek(); ok {
+		if _, _, ok := f.in[i].peek(&f.job.geo); ok {
 			return true
 		}
 	}

@@ -67,6 +67,9 @@ func (p *Protocol) forget(c *comm, used *inLane) {
 			c.hand = 0
 		}
 		l := c.lanes[c.hand]
+		if l.lent != 0 {
+			p.recallIn(l)
+		}
 		if l != used && l.idle() {
 			if l.peer.Failed {
 				c.remove(l) // another takes its place under the hand
@@ -153,7 +156,7 @@ func (p *Protocol) onForget(c *comm, e variants.Envelope, payload []byte) {
 		w := variants.Word(payload, i)
 		tag, count := int32(uint32(w)), uint32(w>>32)
 		words[i] = uint64(uint32(tag))
-		if c.forgets(e.Src, tag, count) {
+		if p.forgets(c, e.Src, tag, count) {
 			words[i] |= 1 << 32
 		}
 	}
@@ -162,10 +165,13 @@ func (p *Protocol) onForget(c *comm, e variants.Envelope, payload []byte) {
 
 // forgets drops the lane to dst if its receiver has counted as many sends as
 // this rank. A lane that is not there has had none.
-func (c *comm) forgets(dst, tag int32, count uint32) bool {
+func (p *Protocol) forgets(c *comm, dst, tag int32, count uint32) bool {
 	l := c.out[key(dst, tag)]
 	if l == nil {
 		return count == 0
+	}
+	if l.lent != 0 {
+		p.recallOut(l)
 	}
 	l.drop()
 	if l.next != count || !l.idle() {

@@ -20,6 +20,7 @@
 //	cancel.go    cancelling
 //	failure.go   peers that die
 //	forget.go    lanes that are not used any more
+//	lend.go      lanes that are lent to calls outside of Go
 //
 // Where this goes beyond the thesis:
 //
@@ -45,6 +46,7 @@ type Protocol struct {
 	comms variants.Comms[comm]
 	first uint32 // ticket of a new lane: 0, but in a test of the wrap-around
 	keep  int    // lanes to receive of a communicator, see forget.go
+	lent  *loans // nil: there is no express lane
 }
 
 // New makes the protocol of rank me of the job.
@@ -89,10 +91,11 @@ type inLane struct {
 	next       uint32 // ticket of the next message that no ticketed receive waits for
 	skip       spans  // tickets of cancelled sends
 	posted     variants.Queue
-	unticketed int  // receives at the end of posted without a ticket
-	held       bool // in comm.held
-	forgetting bool // the sender has been asked to forget the lane
-	at         int  // in comm.lanes
+	unticketed int    // receives at the end of posted without a ticket
+	held       bool   // in comm.held
+	forgetting bool   // the sender has been asked to forget the lane
+	lent       uint32 // place+1 in the table of the express lane, which has next meanwhile
+	at         int    // in comm.lanes
 	unexpected variants.List[variants.Message]
 	peer       *variants.Peer
 }
@@ -101,6 +104,7 @@ type inLane struct {
 type outLane struct {
 	dst, tag int32
 	next     uint32 // ticket of the next send
+	lent     uint32 // as of inLane
 	skip     spans  // tickets of cancelled receives
 	posted   variants.Queue
 	rtrs     []rtr // received receives, by ticket
@@ -129,14 +133,24 @@ func (p *Protocol) Open(ctx *variants.Context) {
 
 // Close implements variants.Protocol.
 func (p *Protocol) Close(ctx *variants.Context) {
+	p.Recall()
 	p.Abandon(ctx, &p.comms.Of(ctx).arrived)
 	p.comms.Close(ctx)
 }
 
 func (p *Protocol) inLane(c *comm, src, tag int32) *inLane {
-	if l := c.lastIn; l != nil && l.src == src && l.tag == tag {
-		return l
+	l := c.lastIn
+	if l == nil || l.src != src || l.tag != tag {
+		l = p.findIn(c, src, tag)
 	}
+	if l.lent != 0 {
+		p.recallIn(l)
+	}
+	return l
+}
+
+// findIn is inLane for another lane than the last.
+func (p *Protocol) findIn(c *comm, src, tag int32) *inLane {
 	l := c.in[key(src, tag)]
 	if l == nil {
 		peer := p.Out.Peer(c.World(src))
@@ -150,9 +164,18 @@ func (p *Protocol) inLane(c *comm, src, tag int32) *inLane {
 }
 
 func (p *Protocol) outLane(c *comm, dst, tag int32) *outLane {
-	if l := c.lastOut; l != nil && l.dst == dst && l.tag == tag {
-		return l
+	l := c.lastOut
+	if l == nil || l.dst != dst || l.tag != tag {
+		l = p.findOut(c, dst, tag)
 	}
+	if l.lent != 0 {
+		p.recallOut(l)
+	}
+	return l
+}
+
+// findOut is outLane for another lane than the last.
+func (p *Protocol) findOut(c *comm, dst, tag int32) *outLane {
 	l := c.out[key(dst, tag)]
 	if l == nil {
 		l = c.newOut()

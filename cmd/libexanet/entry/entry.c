@@ -36,6 +36,7 @@ static int32_t (*start)(void *cards);
 static int64_t (*finalize)(void);
 static void (*counted)(const char *, uint64_t);
 static exanet_handle (*whose)(int32_t number);
+static uint64_t (*lane)(void *types, int32_t *n, exanet_handle *none, uint64_t size);
 
 /* symbol finds what the host MPI defines. */
 static void *symbol(const char *name)
@@ -192,6 +193,7 @@ static void forked(void)
 {
 	for (const struct exanet_slot *s = exanet_slots; s->name; s++)
 		*s->slot = (void *)refuse;
+	exanet_table = 0;
 	exanet_met = 1;
 	exanet_adopt = (int64_t (*)(exanet_handle, void *, int32_t))refuse;
 	finalize = 0; /* the host's is called, if the child comes to its end in the same way */
@@ -234,8 +236,14 @@ static int load(void)
 	exanet_made_request = (void (*)(void *))dlsym(lib, "exanet_made_request");
 	exanet_windows = (void (*)(int32_t))dlsym(lib, "exanet_windows");
 	exanet_hello = (void (*)(void))dlsym(lib, "exanet_hello");
+	lane = (uint64_t (*)(void *, int32_t *, exanet_handle *, uint64_t))dlsym(lib, "exanet_lane");
+	exanet_rang = (void (*)(int32_t, int32_t))dlsym(lib, "exanet_rang");
+	if (!(lane && exanet_rang && show && start && finalize && counted && whose && exanet_adopt && exanet_made_comm && exanet_made_request && exanet_windows && exanet_hello)) {
+		complain("functions are missing", "in the Go part, which is of another version");
+		return 0;
+	}
 	pthread_atfork(0, 0, forked);
-	return show && start && finalize && counted && whose && exanet_adopt && exanet_made_comm && exanet_made_request && exanet_windows && exanet_hello;
+	return 1;
 }
 
 /* Every rank shows a card to all, even if it has no Go part or shall not use it, so
@@ -292,6 +300,17 @@ static void prepare(void)
 		syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0);
 }
 
+/* Opens the express lane, if there is one. */
+static void express(void)
+{
+	struct express_type known[128];
+	exanet_handle none;
+	int32_t n = 128;
+	uint64_t table = lane(known, &n, &none, sizeof(struct express_table));
+	if (table)
+		exanet_lane_open((struct express_table *)(uintptr_t)table, known, n, none);
+}
+
 static void initialised(int level)
 {
 	HOST(MPI_Comm_size, MPI_Comm, int *);
@@ -310,6 +329,8 @@ static void initialised(int level)
 			speak(all, n);
 		else if (mine[0] != DISABLED)
 			exanet_live = start(all);
+		if (exanet_live)
+			express();
 		exanet_counting = exanet_live && getenv("EXANET_STATS");
 	}
 	free(all);
@@ -340,6 +361,7 @@ int MPI_Finalize(void)
 	HOST(MPI_Finalize, void);
 	if (exanet_on && finalize) {
 		exanet_counting = 0;
+		exanet_table = 0;
 		for (int i = 0; exanet_names[i]; i++)
 			if (exanet_passed[i])
 				counted(exanet_names[i], exanet_passed[i]);

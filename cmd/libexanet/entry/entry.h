@@ -3,6 +3,7 @@
 #define EXANET_ENTRY_H
 
 #include "handles.h"
+#include "lane.h"
 #include <signal.h>
 #ifdef OPEN_MPI
 #include <mpi-ext.h>

@@ -280,6 +280,9 @@ func (g *generator) entry(e entry, fn function) {
 		// Where there is none the host says what is wrong, but of requests that it does
 		// not know.
 		requests, results := e.places()
+		if lane := e.lane(); lane != "" {
+			fmt.Fprintf(g.w, "\tif (exanet_table%s%s && exanet_lane_%s(exanet_table, %s))\n\t\treturn MPI_SUCCESS;\n", requests, results, lane, strings.Join(e.laneArgs(), ", "))
+		}
 		if requests != "" && results != "" {
 			if e.params[0].name == "n" {
 				requests += " && n > 0"
@@ -373,6 +376,28 @@ func (e *entry) full() string {
 		return e.before + e.name
 	}
 	return "MPI_" + e.name
+}
+
+// lanes are the functions that are tried on the express lane first (entry/lane.c).
+var lanes = map[string]string{
+	"Send": "send", "Rsend": "send", "Isend": "isend", "Irsend": "isend", "Recv": "recv", "Irecv": "irecv",
+	"Wait": "wait", "Waitall": "waitall", "Test": "test",
+}
+
+// lane is what the function is called there, empty if it is not there.
+func (e *entry) lane() string { return lanes[e.name] }
+
+// laneArgs are its arguments there, which are those of the function, handles as
+// numbers.
+func (e *entry) laneArgs() (args []string) {
+	for _, p := range e.params {
+		if p.typ == "MPI_Datatype" || p.typ == "MPI_Comm" {
+			args = append(args, "(exanet_handle)"+p.name)
+		} else {
+			args = append(args, p.name)
+		}
+	}
+	return args
 }
 
 // begins reports whether the call begins a request when it is made.

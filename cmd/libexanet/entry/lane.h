@@ -1,0 +1,32 @@
+/* Calls on the express lane, see lane.c. Each returns 1 if it has been done, 0 if it
+   is to be made in Go. */
+#ifndef EXANET_LANE_H
+#define EXANET_LANE_H
+
+#include "express.h"
+#include "handles.h"
+
+/* Numbers of requests that are not those of table.go. */
+enum { EXPRESS_BASE = 1 << 25, EXPRESS_SENT_ALL = (1 << 26) - 1 };
+
+/* A datatype whose elements lie in one piece, one behind the other. */
+struct express_type {
+	exanet_handle type;
+	uint32_t size;
+};
+
+/* 0: there is none. */
+extern struct express_table *exanet_table;
+extern void (*exanet_rang)(int32_t world, int32_t starved);
+
+void exanet_lane_open(struct express_table *t, const struct express_type *known, int n, exanet_handle none);
+
+int exanet_lane_send(struct express_table *, const void *buf, int64_t count, exanet_handle type, int dest, int tag, exanet_handle comm);
+int exanet_lane_recv(struct express_table *, void *buf, int64_t count, exanet_handle type, int source, int tag, exanet_handle comm, MPI_Status *status);
+int exanet_lane_isend(struct express_table *, const void *buf, int64_t count, exanet_handle type, int dest, int tag, exanet_handle comm, MPI_Request *request);
+int exanet_lane_irecv(struct express_table *, void *buf, int64_t count, exanet_handle type, int source, int tag, exanet_handle comm, MPI_Request *request);
+int exanet_lane_wait(struct express_table *, MPI_Request *request, MPI_Status *status);
+int exanet_lane_waitall(struct express_table *, int n, MPI_Request *requests, MPI_Status *statuses);
+int exanet_lane_test(struct express_table *, MPI_Request *request, int *flag, MPI_Status *status);
+
+#endif

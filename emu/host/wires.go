@@ -1,0 +1,39 @@
+package host
+
+import "github.com/exanet-mpi/exanet/internal/mem"
+
+// What the express lane (package express) must know to move the messages of this
+// rank by itself, under the rank's lock as all others.
+
+// Unfenced reports whether messages are published without a fence.
+func (f *Fabric) Unfenced() bool { return !f.fenced }
+
+// Geometry returns the cells of a ring, the logarithm of their number, the bytes of
+// its bulk space, and those before the first cell.
+func (f *Fabric) Geometry() (cells, shift, bulk uint32, head uint64) {
+	g := &f.job.geo
+	return uint32(g.cells), uint32(g.shift), uint32(g.bulk), uint64(headSize)
+}
+
+// Wires returns the addresses of the rings to a rank and from it, and that of the
+// flags of its bells.
+func (f *Fabric) Wires(peer int) (out, in, bell uint64) {
+	return mem.Ref(f.job.ringOf(f.me, peer).head), mem.Ref(f.job.ringOf(peer, f.me).head), mem.Ref(&f.job.control(peer).flags)
+}
+
+// Ring rings the bell of a rank whose flags were found up after a message had been
+// published. It may be called at any time.
+func (m *Member) Ring(to int) {
+	if flags := m.job.control(to).flags.Load(); flags != 0 {
+		m.job.ring(to, flags)
+	}
+}
+
+// Refill tells a rank that had run out of room in its ring to this one that there is
+// some again. It may be called at any time.
+func (m *Member) Refill(from int) {
+	// The producer may be between its last look and its sleep, or asleep
+	// in the background: count up both bells.
+	m.job.wake(from, bellForeground)
+	m.job.wake(from, bellBackground)
+}

@@ -1,0 +1,88 @@
+/* The express lane: see package express, whose tables these are, word by word. */
+#ifndef EXANET_EXPRESS_H
+#define EXANET_EXPRESS_H
+
+#include <stdint.h>
+
+enum { EXPRESS_LANES = 256, EXPRESS_SLOTS = 2048 };
+
+struct express_lane {
+	uint64_t comm;
+	int32_t peer, tag;
+	uint64_t head, word;
+	uint64_t port;
+	uint32_t next, noted, lent;
+	uint32_t spare[3];
+};
+
+struct express_port {
+	int64_t unmatched, consumed;
+	uint32_t shut;
+	int32_t world;
+	uint64_t out, in, bell;
+	uint64_t spare[2];
+};
+
+enum { EXPRESS_UNUSED, EXPRESS_NOTED, EXPRESS_DONE, EXPRESS_POSTED };
+
+struct express_slot {
+	uint64_t buf;
+	uint32_t room, state;
+	uint64_t comm;
+	int32_t source, tag;
+	uint32_t size, lane;
+	uint32_t next, prev;
+	uint64_t spare[2];
+};
+
+struct express_table {
+	uint32_t gate, armed, spins, limit;
+	uint32_t cells, shift, bulk, window;
+	uint32_t first, last, free, fresh;
+	uint64_t outside, cell;
+	struct express_lane in[EXPRESS_LANES], out[EXPRESS_LANES];
+	struct express_slot slots[EXPRESS_SLOTS];
+};
+
+/* A ring of package host: what the producer touches, what the consumer has released,
+   whether the producer waits for that, what the consumer touches; cells; bulk. */
+struct express_ring {
+	uint64_t tail, credit, bulk_tail, bulk_credit;
+	uint8_t opened, attach;
+	uint8_t spare1[30];
+	uint64_t released, bulk_released;
+	uint64_t spare2[6];
+	uint32_t starved;
+	uint32_t spare3[15];
+	uint64_t head, returned, bulk_head, bulk_returned;
+	uint64_t spare4[4];
+};
+
+enum { EXPRESS_CELL = 256, EXPRESS_HEADER = 24, EXPRESS_INLINE = EXPRESS_CELL - EXPRESS_HEADER, EXPRESS_LINE = 64 };
+
+struct express_cell {
+	uint64_t header[3];
+	unsigned char payload[EXPRESS_INLINE];
+};
+
+/* What became of a try. STARVED: done, and the peer, whose rank in the job is in
+   world, waits for room; RUNG: done, and its bell is up. */
+enum express_result { EXPRESS_REFUSED, EXPRESS_SENT, EXPRESS_RUNG, EXPRESS_RECEIVED, EXPRESS_STARVED };
+
+/* The steps, with the gate held. */
+enum express_result express_send(struct express_table *t, uint64_t comm, const void *buf, uint32_t n, int32_t dest, int32_t tag, int32_t *world);
+enum express_result express_receive(struct express_table *t, struct express_lane *l, void *buf, uint32_t room, uint32_t *size, int32_t *world);
+enum express_result express_progress(struct express_table *t, struct express_port *p, int32_t *world);
+struct express_lane *express_find(struct express_lane *lanes, uint64_t comm, int32_t peer, int32_t tag);
+uint32_t express_note(struct express_table *t, struct express_lane *l, void *buf, uint32_t room);
+void express_release(struct express_table *t, uint32_t slot);
+
+/* Whether a message from a peer is there. */
+static inline int express_here(const struct express_table *t, const struct express_port *p)
+{
+	const struct express_ring *r = (const struct express_ring *)(uintptr_t)p->in;
+	const uint64_t *word = (const uint64_t *)(uintptr_t)(p->in + t->cell + (r->head & (t->cells - 1)) * EXPRESS_CELL);
+	return (__atomic_load_n(word, __ATOMIC_ACQUIRE) & 0xffff) == (((r->head >> t->shift) + 1) & 0xffff);
+}
+
+#endif

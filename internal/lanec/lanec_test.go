@@ -1,0 +1,316 @@
+package lanec_test
+
+import (
+	"encoding/binary"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/exanet-mpi/exanet/emu/host"
+	"github.com/exanet-mpi/exanet/internal/duo"
+	"github.com/exanet-mpi/exanet/internal/lanec"
+	"github.com/exanet-mpi/exanet/variants"
+	"github.com/exanet-mpi/exanet/variants/express"
+	"github.com/exanet-mpi/exanet/variants/ticket"
+)
+
+const (
+	limit  = 2500 // so many that the bulk space runs out before the cells
+	handle = 77   // of the communicator
+	tags   = 3
+)
+
+// player is one of two ranks, each of which sends to the other.
+type player struct {
+	*duo.Pair[*ticket.Protocol]
+	me    int
+	table *express.Table
+	lane  lanec.Lane
+	port  *express.Port
+	sent  []message
+	recvs []*receive
+	slots map[int]*receive
+}
+
+type message struct {
+	tag int32
+	n   int
+}
+
+type receive struct {
+	tag  int32 // or AnyTag
+	buf  []byte
+	r    *variants.Request // nil: on the lane
+	slot int               // of the lane, -1: it was there at once
+	n    int               // of that
+}
+
+func players(t require.TestingT) [2]*player {
+	pair, err := duo.New(limit, func(me int, f *host.Fabric) *ticket.Protocol { return ticket.New(me, f) })
+	require.NoError(t, err)
+	var ps [2]*player
+	for i := range ps {
+		p := &player{Pair: pair, me: i, table: new(express.Table), slots: make(map[int]*receive)}
+		p.lane = lanec.Of(p.table)
+		p.table.Limit, p.table.Window = limit, variants.CreditWindow
+		p.table.Cells, p.table.Shift, p.table.Bulk, p.table.Cell = pair.Fabric[i].Geometry()
+		f := pair.Fabric[i]
+		pair.Rank[i].Lend(p.table, func(x *express.Port) {
+			x.Out, x.In, x.Bell = f.Wires(int(x.World))
+		})
+		p.port = pair.Rank[i].Out.Peer(int32(1 - i)).Port
+		ps[i] = p
+	}
+	return ps
+}
+
+// enter is what who takes the rank's lock does first.
+func (p *player) enter() {
+	for {
+		slot, ok := p.table.Pop()
+		if !ok {
+			return
+		}
+		v := p.slots[slot]
+		delete(p.slots, slot)
+		v.r = p.Recv(p.me, v.tag, v.buf)
+		p.table.Release(slot)
+	}
+}
+
+// message i of a rank has its number in every word that fits.
+func fill(b []byte, i int) {
+	for at := 0; at+4 <= len(b); at += 4 {
+		binary.LittleEndian.PutUint32(b[at:], uint32(i+1))
+	}
+}
+
+func (p *player) send(tag int32, n int) {
+	b := make([]byte, n)
+	fill(b, len(p.sent))
+	p.sent = append(p.sent, message{tag, n})
+	if sent, _ := p.lane.Send(handle, b, int32(1-p.me), tag); sent {
+		return
+	}
+	p.enter()
+	if !p.Rank[p.me].TrySend(p.World[p.me], int32(1-p.me), tag, b) {
+		p.Send(p.me, tag, b)
+	}
+	p.Rank[p.me].LendOut(p.World[p.me], int32(1-p.me), tag, handle)
+}
+
+func (p *player) recv(tag int32, room int, now bool) {
+	v := &receive{tag: tag, buf: make([]byte, room), slot: -1}
+	if now {
+		if n, ok, _ := p.lane.Receive(handle, v.buf, int32(1-p.me), tag); ok {
+			v.n = n
+			p.recvs = append(p.recvs, v)
+		}
+		return
+	}
+	p.recvs = append(p.recvs, v)
+	if room <= limit {
+		if slot, ok := p.lane.Note(handle, v.buf, int32(1-p.me), tag); ok {
+			v.slot = slot
+			p.slots[slot] = v
+			return
+		}
+	}
+	p.enter()
+	v.r = p.Recv(p.me, tag, v.buf)
+}
+
+func (p *player) poll() {
+	p.enter()
+	p.Poll(p.me)
+	for tag := range int32(tags) {
+		p.Rank[p.me].LendIn(p.World[p.me], int32(1-p.me), tag, handle)
+	}
+}
+
+// matches says which message of the other each receive takes, by MPI's rules: -1
+// none.
+func matches(sent []message, recvs []*receive) []int {
+	of := make([]int, len(recvs))
+	for i := range of {
+		of[i] = -1
+	}
+	for m, s := range sent {
+		for i, v := range recvs {
+			if of[i] < 0 && (v.tag == s.tag || v.tag == variants.AnyTag) {
+				of[i] = m
+				break
+			}
+		}
+	}
+	return of
+}
+
+func (p *player) settled() bool {
+	for _, v := range p.recvs {
+		if v.r != nil && !v.r.Done || v.r == nil && v.slot >= 0 && p.table.Slots[v.slot].State != express.Done {
+			return false
+		}
+	}
+	return true
+}
+
+// Whatever the lane does by itself, and whatever it leaves to the protocol, each
+// receive gets the message that MPI's rules give it, whole, and both ends count the
+// same.
+func TestTheLaneAndTheProtocolAreOne(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		ps := players(t)
+		who := rapid.SampledFrom(ps[:])
+		size := rapid.OneOf(rapid.IntRange(0, 40), rapid.IntRange(0, limit), rapid.IntRange(limit+1, 3*limit))
+		tag := rapid.Int32Range(0, tags-1)
+		t.Repeat(map[string]func(*rapid.T){
+			"send": func(t *rapid.T) { who.Draw(t, "who").send(tag.Draw(t, "tag"), size.Draw(t, "size")) },
+			"sends": func(t *rapid.T) {
+				p, n, size := who.Draw(t, "who"), rapid.IntRange(1, 40).Draw(t, "n"), rapid.SampledFrom([]int{8, limit}).Draw(t, "size")
+				for _, at := range rapid.SliceOfN(tag, n, n).Draw(t, "tags") {
+					p.send(at, size)
+				}
+			},
+			"receive": func(t *rapid.T) {
+				p, at := who.Draw(t, "who"), tag.Draw(t, "tag")
+				if rapid.IntRange(0, 9).Draw(t, "any") == 0 {
+					at = variants.AnyTag
+				}
+				p.recv(at, size.Draw(t, "room"), false)
+			},
+			"receives": func(t *rapid.T) {
+				p, n := who.Draw(t, "who"), rapid.IntRange(1, 40).Draw(t, "n")
+				for _, at := range rapid.SliceOfN(tag, n, n).Draw(t, "tags") {
+					p.recv(at, 8, false)
+				}
+			},
+			"receive now": func(t *rapid.T) {
+				p, at, n := who.Draw(t, "who"), tag.Draw(t, "tag"), rapid.IntRange(1, 20).Draw(t, "n")
+				for range n {
+					p.recv(at, rapid.SampledFrom([]int{8, 100, limit}).Draw(t, "room"), true)
+				}
+			},
+			"progress": func(t *rapid.T) {
+				p := who.Draw(t, "who")
+				for range rapid.IntRange(1, 40).Draw(t, "n") {
+					if p.port.In == 0 {
+						break // no lane has been lent yet, so there is nothing to carry on
+					}
+					p.lane.Progress(p.port)
+				}
+			},
+			"poll": func(t *rapid.T) { who.Draw(t, "who").poll() },
+		})
+		for i, p := range ps { // what is missing
+			other := ps[1-i]
+			for k, m := range matches(other.sent, p.recvs) {
+				if m < 0 {
+					other.send(max(p.recvs[k].tag, 0), 4)
+				}
+			}
+			taken := matches(other.sent, p.recvs)
+			for m := range other.sent {
+				if !contains(taken, m) {
+					p.recv(other.sent[m].tag, 3*limit, false)
+					taken = matches(other.sent, p.recvs)
+				}
+			}
+		}
+		for range 200 {
+			ps[0].poll()
+			ps[1].poll()
+			if ps[0].settled() && ps[1].settled() {
+				break
+			}
+		}
+		for i, p := range ps {
+			other := ps[1-i]
+			require.True(t, p.settled(), "rank %d has receives that do not end", i)
+			for k, m := range matches(other.sent, p.recvs) {
+				p.recvs[k].check(t, p.table, other.sent[m], m)
+			}
+		}
+		for i, p := range ps {
+			for at := range p.table.In {
+				require.Zero(t, p.table.In[at].Noted)
+			}
+			require.Equal(t, p.port.Unmatched, ps[1-i].port.Consumed, "bytes that rank %d thinks unmatched", i)
+		}
+	})
+}
+
+func contains(of []int, m int) bool {
+	for _, x := range of {
+		if x == m {
+			return true
+		}
+	}
+	return false
+}
+
+// check compares what a receive has got with message number id.
+func (v *receive) check(t *rapid.T, table *express.Table, m message, id int) {
+	want := make([]byte, len(v.buf))
+	if m.n <= len(v.buf) {
+		fill(want[:m.n], id)
+	}
+	require.Equal(t, want, v.buf, "the data of a receive of tag %d", v.tag)
+	switch {
+	case v.r == nil && v.slot < 0:
+		require.Equal(t, m.n, v.n)
+	case v.r == nil:
+		require.Equal(t, uint32(m.n), table.Slots[v.slot].Size)
+	case m.n > len(v.buf):
+		require.ErrorIs(t, v.r.Err, variants.ErrTruncate)
+	default:
+		require.NoError(t, v.r.Err)
+		require.Equal(t, m.n, v.r.Status.Size)
+		require.Equal(t, m.tag, v.r.Status.Tag)
+	}
+}
+
+// Once its lanes are lent, the lane needs the protocol for nothing but the credit:
+// rings go round and round.
+func TestTheLaneAlone(t *testing.T) {
+	ps := players(t)
+	for i, p := range ps {
+		p.send(0, 8)
+		ps[1-i].recv(0, 8, false)
+	}
+	for range 3 {
+		ps[0].poll()
+		ps[1].poll()
+	}
+	out, in := make([]byte, limit), make([]byte, limit)
+	for i := range 1500 {
+		a, b := ps[i/10%2], ps[1-i/10%2]
+		for k, n := range []int{1, 232, 233, limit} {
+			fill(out, i*4+k)
+			sent, _ := a.lane.Send(handle, out[:n], int32(b.me), 0)
+			require.True(t, sent, "message %d of %d bytes", i, n)
+		}
+		for k, n := range []int{1, 232, 233, limit} {
+			if b.port.Consumed+limit+24 >= variants.CreditWindow/4 {
+				b.Rank[b.me].Out.Consumed(b.Rank[b.me].Out.Peer(int32(a.me)), variants.CreditWindow/4)
+				a.poll()
+			}
+			got := 0
+			if i%3 > 0 {
+				var ok bool
+				got, ok, _ = b.lane.Receive(handle, in, int32(a.me), 0)
+				require.True(t, ok, "message %d of %d bytes", i, n)
+			} else {
+				slot, noted := b.lane.Note(handle, in, int32(a.me), 0)
+				require.True(t, noted)
+				done, _ := b.lane.Progress(b.port)
+				require.True(t, done, "noted message %d of %d bytes", i, n)
+				got = int(b.table.Slots[slot].Size)
+				b.lane.Release(slot)
+			}
+			fill(out, i*4+k)
+			require.Equal(t, out[:n], in[:got])
+		}
+	}
+}

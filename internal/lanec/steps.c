@@ -1,0 +1,218 @@
+/*
+ * The steps of the express lane: a message of a lane that has been lent goes into the
+ * ring of its peer, or comes out of one. They do what package ticket and package host
+ * would do, on the same memory, or refuse and do nothing; the tests of package
+ * express hold them against those. The caller has the gate.
+ *
+ * Memory order: the first word of a cell is stored with release order when the rest
+ * is there, and loaded with acquire order. What gives cells back is stored with
+ * release order after they have been read. No fence stands between a message and the
+ * look at the bell's flags: who raises them makes up for it (package host, wait.go).
+ */
+#include "express.h"
+
+#include <string.h>
+
+static inline struct express_cell *cell(const struct express_table *t, uint64_t ring, uint64_t i)
+{
+	return (struct express_cell *)(ring + t->cell + (i & (t->cells - 1)) * EXPRESS_CELL);
+}
+
+static inline uint64_t phase(const struct express_table *t, uint64_t i)
+{
+	return ((i >> t->shift) + 1) & 0xffff;
+}
+
+static inline unsigned char *bulk(const struct express_table *t, uint64_t ring, uint64_t off)
+{
+	return (unsigned char *)(ring + t->cell + (uint64_t)t->cells * EXPRESS_CELL + off);
+}
+
+/* Where n bytes go when the bulk space up to tail is taken, and the new tail. */
+static inline uint64_t bulk_place(const struct express_table *t, uint64_t tail, uint32_t n, uint64_t *next)
+{
+	uint64_t size = ((uint64_t)n + EXPRESS_LINE - 1) & ~(uint64_t)(EXPRESS_LINE - 1);
+	uint64_t off = tail & (t->bulk - 1);
+	if (off + size > t->bulk) {
+		tail += t->bulk - off;
+		off = 0;
+	}
+	*next = tail + size;
+	return off;
+}
+
+struct express_lane *express_find(struct express_lane *lanes, uint64_t comm, int32_t peer, int32_t tag)
+{
+	uint32_t at = (((uint32_t)comm ^ (uint32_t)(comm >> 32)) * 0x9e3779b1u + (uint32_t)peer * 0x85ebca6bu + (uint32_t)tag * 0xc2b2ae35u) >> 24;
+	struct express_lane *l = &lanes[at];
+	return l->lent && l->comm == comm && l->peer == peer && l->tag == tag ? l : 0;
+}
+
+enum express_result express_send(struct express_table *t, uint64_t comm, const void *buf, uint32_t n, int32_t dest, int32_t tag, int32_t *world)
+{
+	struct express_lane *l = express_find(t->out, comm, dest, tag);
+	if (!l || n > t->limit)
+		return EXPRESS_REFUSED;
+	struct express_port *p = (struct express_port *)l->port;
+	if (p->shut || p->unmatched + EXPRESS_HEADER + n > t->window)
+		return EXPRESS_REFUSED;
+	struct express_ring *r = (struct express_ring *)p->out;
+	uint64_t i = r->tail;
+	if (i - r->credit >= t->cells) {
+		r->credit = __atomic_load_n(&r->released, __ATOMIC_ACQUIRE);
+		if (i - r->credit >= t->cells)
+			return EXPRESS_REFUSED;
+	}
+	if (!r->opened)
+		return EXPRESS_REFUSED;
+	struct express_cell *c = cell(t, p->out, i);
+	if (n <= EXPRESS_INLINE) {
+		memcpy(c->payload, buf, n);
+	} else {
+		uint64_t next, off = bulk_place(t, r->bulk_tail, n, &next);
+		if (next - r->bulk_credit > t->bulk) {
+			r->bulk_credit = __atomic_load_n(&r->bulk_released, __ATOMIC_ACQUIRE);
+			if (next - r->bulk_credit > t->bulk)
+				return EXPRESS_REFUSED;
+		}
+		memcpy(bulk(t, p->out, off), buf, n);
+		r->bulk_tail = next;
+	}
+	c->header[1] = l->word;
+	c->header[2] = (uint32_t)tag | (uint64_t)l->next << 32;
+	r->tail = i + 1;
+	__atomic_store_n(&c->header[0], l->head | (uint64_t)n << 16 | phase(t, i), __ATOMIC_RELEASE);
+	l->next++;
+	p->unmatched += EXPRESS_HEADER + n;
+	*world = p->world;
+	return __atomic_load_n((uint32_t *)p->bell, __ATOMIC_RELAXED) ? EXPRESS_RUNG : EXPRESS_SENT;
+}
+
+/* The next message from a peer, 0 if there is none. */
+static inline struct express_cell *next(const struct express_table *t, const struct express_port *p, uint64_t *word)
+{
+	struct express_ring *r = (struct express_ring *)p->in;
+	struct express_cell *c = cell(t, p->in, r->head);
+	*word = __atomic_load_n(&c->header[0], __ATOMIC_ACQUIRE);
+	return (*word & 0xffff) == phase(t, r->head) ? c : 0;
+}
+
+static inline int belongs(const struct express_lane *l, const struct express_cell *c, uint64_t word)
+{
+	return (word & ~(uint64_t)0xffffffff) == l->head && c->header[1] == l->word && c->header[2] == ((uint32_t)l->tag | (uint64_t)l->next << 32);
+}
+
+/* Takes a message that belongs to a lane out of the ring. */
+static inline enum express_result take(struct express_table *t, struct express_lane *l, const struct express_cell *c, uint32_t n, void *buf, int32_t *world)
+{
+	struct express_port *p = (struct express_port *)l->port;
+	struct express_ring *r = (struct express_ring *)p->in;
+	if (p->consumed + EXPRESS_HEADER + n >= t->window / 4)
+		return EXPRESS_REFUSED; /* the protocol has to say so to the peer */
+	if (n <= EXPRESS_INLINE) {
+		memcpy(buf, c->payload, n);
+	} else {
+		uint64_t off = bulk_place(t, r->bulk_head, n, &r->bulk_head);
+		memcpy(buf, bulk(t, p->in, off), n);
+	}
+	p->consumed += EXPRESS_HEADER + n;
+	l->next++;
+	r->head++;
+	*world = p->world;
+	if (r->head - r->returned < t->cells / 8 && r->bulk_head - r->bulk_returned < t->bulk / 8)
+		return EXPRESS_RECEIVED;
+	r->returned = r->head;
+	r->bulk_returned = r->bulk_head;
+	__atomic_store_n(&r->bulk_released, r->bulk_head, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&r->released, r->head, __ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&r->starved, __ATOMIC_SEQ_CST) && __atomic_exchange_n(&r->starved, 0, __ATOMIC_SEQ_CST))
+		return EXPRESS_STARVED;
+	return EXPRESS_RECEIVED;
+}
+
+/* One message of a lane without noted receives; refused if another is there. */
+enum express_result express_receive(struct express_table *t, struct express_lane *l, void *buf, uint32_t room, uint32_t *size, int32_t *world)
+{
+	uint64_t word;
+	const struct express_cell *c = next(t, (struct express_port *)l->port, &word);
+	if (!c)
+		return EXPRESS_REFUSED;
+	*size = word >> 16 & 0xffff;
+	if (*size > room || !belongs(l, c, word))
+		return EXPRESS_REFUSED;
+	return take(t, l, c, *size, buf, world);
+}
+
+/* Notes a receive; returns its slot+1, 0 if there is none free. */
+uint32_t express_note(struct express_table *t, struct express_lane *l, void *buf, uint32_t room)
+{
+	uint32_t at = t->free;
+	if (at)
+		t->free = t->slots[at - 1].next;
+	else if (t->fresh < EXPRESS_SLOTS)
+		at = ++t->fresh;
+	else
+		return 0;
+	struct express_slot *s = &t->slots[at - 1];
+	s->buf = (uint64_t)(uintptr_t)buf;
+	s->room = room;
+	s->state = EXPRESS_NOTED;
+	s->comm = l->comm;
+	s->source = l->peer;
+	s->tag = l->tag;
+	s->lane = l - t->in;
+	s->next = 0;
+	s->prev = t->last;
+	if (t->last)
+		t->slots[t->last - 1].next = at;
+	else
+		t->first = at;
+	t->last = at;
+	l->noted++;
+	return at;
+}
+
+void express_release(struct express_table *t, uint32_t slot)
+{
+	t->slots[slot].state = EXPRESS_UNUSED;
+	t->slots[slot].next = t->free;
+	t->free = slot + 1;
+}
+
+/* How many noted receives are looked at to find that of a message. */
+enum { LOOK = 16 };
+
+/* Completes a noted receive by the next message from a peer; refused if there is
+   none, or if it is for another. */
+enum express_result express_progress(struct express_table *t, struct express_port *p, int32_t *world)
+{
+	uint64_t word;
+	const struct express_cell *c = next(t, p, &word);
+	if (!c)
+		return EXPRESS_REFUSED;
+	uint32_t at = t->first;
+	for (int i = 0; at && i < LOOK; i++, at = t->slots[at - 1].next) {
+		struct express_slot *s = &t->slots[at - 1];
+		struct express_lane *l = &t->in[s->lane];
+		if (!belongs(l, c, word))
+			continue;
+		s->size = word >> 16 & 0xffff;
+		if (s->size > s->room)
+			return EXPRESS_REFUSED;
+		enum express_result r = take(t, l, c, s->size, (void *)(uintptr_t)s->buf, world);
+		if (r == EXPRESS_REFUSED)
+			return r;
+		if (s->prev)
+			t->slots[s->prev - 1].next = s->next;
+		else
+			t->first = s->next;
+		if (s->next)
+			t->slots[s->next - 1].prev = s->prev;
+		else
+			t->last = s->prev;
+		l->noted--;
+		s->state = EXPRESS_DONE;
+		return r;
+	}
+	return EXPRESS_REFUSED;
+}

@@ -1,0 +1,201 @@
+package mpi
+
+import (
+	"errors"
+	"sync"
+
+	"github.com/exanet-mpi/exanet/emu/host"
+	"github.com/exanet-mpi/exanet/internal/mem"
+	"github.com/exanet-mpi/exanet/variants"
+	"github.com/exanet-mpi/exanet/variants/express"
+)
+
+// Express is a rank's end of the express lane (package express): the table that it
+// shares with code outside of Go, and what has become of the receives noted there.
+// The code knows communicators by handles, which Lend tells.
+type Express struct {
+	rank  *rank
+	world *Comm
+	table *express.Table
+	proto lender
+	fab   *host.Fabric
+	comms map[uint64]*Comm
+	posts [express.Slots]*Request // of slots that have been posted
+}
+
+// lender is a protocol that lends lanes: package ticket.
+type lender interface {
+	Lend(t *express.Table, wire func(*express.Port))
+	LendOut(ctx *variants.Context, dst, tag int32, handle uint64)
+	LendIn(ctx *variants.Context, src, tag int32, handle uint64)
+	Recall()
+}
+
+// ErrNoExpress is the error of OpenExpress where there is no express lane.
+var ErrNoExpress = errors.New("no express lane")
+
+// OpenExpress opens the express lane of c's rank for table, which must not move,
+// nor go, as long as the process lives. From then on whoever has the rank's lock has
+// the table's gate as well. outside is the address of the count of WithOutside.
+// It is to be called before any other goroutine makes calls. The error wraps
+// ErrNoExpress if the protocol or the device has no express lane, or if calls are
+// counted (EXANET_STATS), which those of the express lane would not be.
+func (c *Comm) OpenExpress(table *express.Table) (*Express, error) {
+	if err := c.usable("OpenExpress"); err != nil {
+		return nil, err
+	}
+	k := c.rank
+	proto, lends := any(k.proto).(lender)
+	fab, wired := any(k.fab).(*host.Fabric)
+	if !lends || !wired || !fab.Unfenced() || k.stats != nil {
+		return nil, c.fail("OpenExpress", noValue, noValue, noValue, ErrNoExpress, "")
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	x := &Express{rank: k, world: c, table: table, proto: proto, fab: fab, comms: make(map[uint64]*Comm)}
+	table.Limit, table.Window = uint32(k.limit), variants.CreditWindow
+	table.Cells, table.Shift, table.Bulk, table.Cell = fab.Geometry()
+	if k.level < ThreadMultiple && !fab.Crowded() {
+		table.Spins = expressSpins
+	}
+	if k.outside.busy != nil {
+		table.Outside = mem.Ref(k.outside.busy)
+	}
+	proto.Lend(table, func(p *express.Port) { p.Out, p.In, p.Bell = fab.Wires(int(p.World)) })
+	table.Gate.Store(1) // the lock, which we have, now includes it
+	k.mu.x = x
+	return x, nil
+}
+
+// expressSpins is how often the express lane looks for a message, some microseconds,
+// before a call waits in Go, where it is able to yield and to sleep.
+const expressSpins = 4000
+
+// rankLock is a rank's lock. The table's gate is a part of it where there is an
+// express lane. Who takes it posts the receives that have been noted meanwhile.
+type rankLock struct {
+	sync.Mutex
+	x *Express
+}
+
+func (l *rankLock) Lock() {
+	l.Mutex.Lock()
+	if x := l.x; x != nil {
+		x.table.Enter()
+		if x.table.First != 0 {
+			x.post()
+		}
+	}
+}
+
+func (l *rankLock) Unlock() {
+	if x := l.x; x != nil {
+		x.table.Armed = 0
+		if x.rank.armed {
+			x.table.Armed = 1
+		}
+		x.table.Leave()
+	}
+	l.Mutex.Unlock()
+}
+
+// post posts the noted receives, in their order.
+func (x *Express) post() {
+	k := x.rank
+	for {
+		i, ok := x.table.Pop()
+		if !ok {
+			return
+		}
+		s := &x.table.Slots[i]
+		c := x.comms[s.Comm]
+		q := k.request(c, "Irecv")
+		q.m, q.state = k.take(), pending
+		q.m.Recv, q.m.Ctx, q.m.Peer, q.m.Tag = true, c.p2p, s.Source, s.Tag
+		q.m.Buf = mem.At(s.Buf, int(s.Room))
+		k.proto.PostRecv(&q.m.Request)
+		x.posts[i] = q
+	}
+}
+
+// Address is that of the table.
+func (x *Express) Address() uint64 { return mem.Ref(x.table) }
+
+// Lend makes the lanes of c known by a handle, not 0, from now until c is freed.
+func (x *Express) Lend(c *Comm, handle uint64) {
+	k := x.rank
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if c.local == nil { // of an intercommunicator no message is short enough
+		c.handle, x.comms[handle] = handle, c
+	}
+}
+
+// retract ends Lend, with the lock held.
+func (x *Express) retract(c *Comm) {
+	if x != nil && c.handle != 0 {
+		x.proto.Recall()
+		delete(x.comms, c.handle)
+		c.handle = 0
+	}
+}
+
+// lendOut lends the lane on which a call has sent a message, with the lock held.
+func (c *Comm) lendOut(dest, tag int) {
+	if c.handle != 0 && dest >= 0 {
+		c.rank.mu.x.proto.LendOut(c.p2p, int32(dest), int32(tag), c.handle)
+	}
+}
+
+// lendIn lends the lane on which a call has received a message, with the lock held.
+func (c *Comm) lendIn(source, tag int) {
+	if c.handle != 0 && source >= 0 && tag >= 0 {
+		c.rank.mu.x.proto.LendIn(c.p2p, int32(source), int32(tag), c.handle)
+	}
+}
+
+// Request returns the request of a slot that is in use, and the handle of its
+// communicator. The slot stays in use until Release.
+func (x *Express) Request(slot int) (q *Request, handle uint64) {
+	k := x.rank
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	s := &x.table.Slots[slot]
+	if s.State == express.Done {
+		c := x.comms[s.Comm]
+		if c == nil {
+			c = x.world // it has been freed meanwhile
+		}
+		q = k.request(c, "Irecv")
+		q.m, q.state = k.take(), pending
+		q.m.Recv, q.m.Ctx, q.m.Peer, q.m.Tag = true, c.p2p, s.Source, s.Tag
+		q.m.Done, q.m.Status = true, variants.Status{Source: s.Source, Tag: s.Tag, Size: int(s.Size)}
+		x.posts[slot], s.State = q, express.Posted
+	}
+	if s.State != express.Posted {
+		return nil, 0
+	}
+	return x.posts[slot], s.Comm
+}
+
+// Release gives a slot back whose request has ended.
+func (x *Express) Release(slot int) {
+	k := x.rank
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	x.posts[slot] = nil
+	x.table.Release(slot)
+}
+
+// Ring rings the bell of a rank after a message has been put into its ring, or after
+// it had starved for room in its ring to this one. It takes no lock.
+func (x *Express) Ring(rank int, starved bool) {
+	if starved {
+		x.fab.Refill(rank)
+	} else {
+		x.fab.Ring(rank)
+	}
+}
+
+// Sent returns a request as Isend makes it for a message that has left.
+func (x *Express) Sent() *Request { return x.world.immediate("Isend") }

@@ -1,0 +1,149 @@
+// Package express is the express lane: what calls of a program that is not written
+// in Go may do by themselves, without entering it, since to enter costs more than a
+// short message.
+//
+// They send and receive eager messages on lanes where nothing else is going on: no
+// receive is posted, no message has come unexpected, nothing is being cancelled. The
+// protocol (package ticket) lends such a lane, that is (communicator, peer, tag) in
+// one direction, with the number of its next message. Whoever is on the express lane
+// writes that message into the ring of the peer, or takes it out of the ring, and
+// counts on. The messages are those that the protocol would have sent, so the other
+// end knows no difference. As soon as the protocol meets the lane itself it recalls
+// it, and goes on from the number that it finds.
+//
+// A receive of the express lane may also be noted, in a slot, and be completed
+// later. To everybody else it counts as posted; so whoever takes the rank's lock in
+// Go posts the noted receives first, in their order, and finds none.
+//
+// All of this is in a Table, which has no pointers of Go's and does not move. The
+// express lane itself is C, cmd/libexanet/entry/express.c, with the same layout.
+// The lock between the two is the table's gate.
+package express
+
+import (
+	"runtime"
+	"sync/atomic"
+
+	"github.com/exanet-mpi/exanet/internal/sys"
+)
+
+// Sizes of a table.
+const (
+	Lanes = 256  // in each direction; the place of one is computed, see Place
+	Slots = 2048 // receives that are noted, or whose outcome nobody has asked for
+)
+
+// Table is what a rank shares with its express lane. But for Gate, its words are
+// read and written by who holds the gate.
+type Table struct {
+	Gate  atomic.Uint32 // 1: taken
+	Armed uint32        // the background bell is up: whoever waits must take it down
+	Spins uint32        // looks at a ring before a wait goes on in Go
+	Limit uint32        // of eager messages, in bytes
+
+	// The geometry of rings: cells and bulk bytes, powers of two.
+	Cells, Shift, Bulk uint32
+
+	Window uint32 // bytes of eager messages that a peer may leave unmatched
+
+	// Noted receives, by slot+1, oldest first; and free slots.
+	First, Last, Free uint32
+	Fresh             uint32 // slots from this one on have never been used
+
+	Outside uint64 // address of a count; unless that is 0, waits belong into Go
+	Cell    uint64 // bytes from the beginning of a ring to its cells
+
+	In, Out [Lanes]Lane
+	Slots   [Slots]Slot
+}
+
+// Lane is one that has been lent.
+type Lane struct {
+	Comm  uint64 // handle of the communicator, as the program knows it
+	Peer  int32  // rank in it
+	Tag   int32
+	Head  uint64 // of word 0 of its messages: the upper half
+	Word  uint64 // word 1 of its messages
+	Port  uint64 // address of the peer's
+	Next  uint32 // number of the next message
+	Noted uint32 // receives
+	Lent  uint32 // 0: not, the rest means nothing
+	_     [12]byte
+}
+
+// Port is the way to a peer and back. The counts belong to the protocol too.
+type Port struct {
+	Unmatched int64  // bytes of our eager messages that the peer has not said to have consumed
+	Consumed  int64  // bytes of its eager messages consumed since we last said so
+	Shut      uint32 // nothing may be sent now: the peer has died, or messages wait
+	World     int32  // the peer's rank in the job
+	Out, In   uint64 // addresses of the rings, 0 until they are known
+	Bell      uint64 // address of the flags of the peer's bells
+	_         [16]byte
+}
+
+// States of a slot.
+const (
+	Unused uint32 = iota
+	Noted         // in the list of noted receives
+	Done          // the message is there
+	Posted        // by the protocol, which completes it
+)
+
+// Slot is a receive of the express lane.
+type Slot struct {
+	Buf    uint64 // address of the buffer, and its bytes
+	Room   uint32
+	State  uint32
+	Comm   uint64
+	Source int32 // rank in Comm
+	Tag    int32
+	Size   uint32 // of the message, when it is there
+	Lane   uint32
+	Next   uint32 // in the list of the noted or of the free, by slot+1
+	Prev   uint32
+	_      [16]byte
+}
+
+// Place is where a lane is in its table, if it has been lent.
+func Place(comm uint64, peer, tag int32) uint32 {
+	return ((uint32(comm)^uint32(comm>>32))*0x9e3779b1 + uint32(peer)*0x85ebca6b + uint32(tag)*0xc2b2ae35) >> 24
+}
+
+// Enter takes the gate. Who holds it in C never keeps it for long, but may have
+// lost the processor.
+func (t *Table) Enter() {
+	for i := 1; !t.Gate.CompareAndSwap(0, 1); i++ {
+		if i%64 == 0 {
+			runtime.Gosched()
+			sys.Yield()
+		}
+	}
+}
+
+// Leave gives the gate back.
+func (t *Table) Leave() { t.Gate.Store(0) }
+
+// Pop takes the oldest noted receive out of the list and returns its slot. ok is
+// false if there is none.
+func (t *Table) Pop() (slot int, ok bool) {
+	if t.First == 0 {
+		return 0, false
+	}
+	slot = int(t.First - 1)
+	s := &t.Slots[slot]
+	if t.First = s.Next; t.First == 0 {
+		t.Last = 0
+	} else {
+		t.Slots[t.First-1].Prev = 0
+	}
+	t.In[s.Lane].Noted--
+	s.State = Posted
+	return slot, true
+}
+
+// Release gives a slot back.
+func (t *Table) Release(slot int) {
+	t.Slots[slot].State = Unused
+	t.Slots[slot].Next, t.Free = t.Free, uint32(slot+1)
+}
