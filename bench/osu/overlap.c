@@ -10,7 +10,7 @@
  *
  * computing: the same with both ranks computing, and no core to spare.
  *
- * All times are medians over the iterations. The computation is a number of steps, not a
+ * With -t there are fewer iterations, if they take long. All times are medians over the iterations. The computation is a number of steps, not a
  * time, so one that is interrupted takes longer; it touches no memory.
  */
 
@@ -103,6 +103,7 @@ static struct excess measure(bool send, bool both, char *data, long size, int it
 	e.transfer = median(bare, iterations);
 	MPI_Bcast(&e.transfer, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
 	steps = steps_for(4 * e.transfer);
+	iterations = limited((struct counts){iterations, 0}, 10 * e.transfer).iterations;
 	for (int i = 0; i < iterations; i++) {
 		double t, mine;
 

@@ -108,7 +108,7 @@ var sections = []section{
 		return []*job{c.osu("wake", 2, "wake"), floorJob()}
 	}},
 	{"overlap", "Communication under computation", func(c *Config) []*job {
-		return []*job{c.osu("overlap", 2, "overlap"), c.osu("computing", 2, "computing")}
+		return []*job{c.osu("overlap", 2, "overlap -c -t 4000"), c.osu("computing", 2, "computing -c -t 4000")}
 	}},
 	{"unexpected", "Unexpected messages", func(c *Config) []*job {
 		return []*job{c.osu("unexpected", 2, "unexpected -m 2500:"+c.sizes("20000", "10000"))}
