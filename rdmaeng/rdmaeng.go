@@ -65,8 +65,8 @@ type Transfer struct {
 	// it on as well when it polls, so there is no need to Test it before
 	// this rank has to wait for something.
 	Shared bool
-	// Of a shared transfer: nobody else need Test it while this rank computes,
-	// since no processor is idle that could do that.
+	// Of a transfer that is shared, or lent: nobody need care for it while this rank
+	// computes, since no processor is idle that could do that.
 	Unhurried bool
 }
 
@@ -118,6 +118,27 @@ type Engine interface {
 	// Notified returns the slot and the data of one completed write, in
 	// order of completion. Each write is reported once.
 	Notified() (slot int, n Notification, ok bool)
+}
+
+// Lender is an Engine that lets the receiving side of a transfer begin before its
+// writer does, or while that does something else: the writer lends the source, and
+// tells the receiver by a message of its own what Lend has returned.
+type Lender interface {
+	Engine
+
+	// Lend offers the source of t to t.To, before its destination is known. The
+	// transfer can be started later with the same t, or Reclaim ends the loan. It
+	// reports false, having done nothing, if this is not worth it or not possible.
+	Lend(t *Transfer) (src Window, ok bool)
+
+	// Borrow carries on a transfer of size bytes that rank from has lent to
+	// an exposed slot, to which the writer may write as well once it has started
+	// it. Whoever of the two ends it, it is notified with n. Borrow reports false if
+	// this side cannot copy, so that the writer has to.
+	Borrow(slot, from int, src Window, size int, n Notification) bool
+
+	// Reclaim ends a loan that nobody has borrowed.
+	Reclaim(t *Transfer)
 }
 
 // Reader is an Engine with the agent that the read-based baseline needs: a

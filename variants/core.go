@@ -12,6 +12,7 @@ type Core struct {
 	Out   *Outbox
 	Count *Counters
 
+	lender  rdmaeng.Lender // Dev, if it is one
 	limit   int
 	slots   []*Request // by slot of the exposed buffer
 	active  []*Request // sends whose write is under way
@@ -28,6 +29,7 @@ type Core struct {
 // NewCore makes the core of rank me of the job.
 func NewCore(me int, dev Device) *Core {
 	c := &Core{Me: int32(me), Dev: dev, Count: new(Counters), limit: dev.Limit(), failed: make(map[int32]bool)}
+	c.lender, _ = any(dev).(rdmaeng.Lender)
 	c.Out = NewOutbox(c.Me, dev, c.Count)
 	return c
 }
@@ -40,7 +42,8 @@ func (c *Core) Counters() *Counters { return c.Count }
 
 // needsUs reports whether a request may need this rank to act when a message
 // arrives: to write, or to grant. Eager receives do not: their messages can wait in
-// the mailbox. Nor does a receive that its sender can write to.
+// the mailbox. Nor does a receive that its sender can write to, or a send that its
+// receiver can read.
 func (c *Core) needsUs(r *Request) bool {
 	switch {
 	case r.Done:
@@ -50,7 +53,7 @@ func (c *Core) needsUs(r *Request) bool {
 	case r.Recv:
 		return r.Len() > c.limit && !r.Advertised
 	}
-	return !r.Writing
+	return !r.Writing && !(r.lent && r.Transfer.Unhurried)
 }
 
 // recount is called when what needsUs depends on has changed.
@@ -85,6 +88,7 @@ func (c *Core) Complete(r *Request, err error) {
 		c.slots[r.Slot] = nil
 		r.Slot = -1
 	}
+	c.reclaim(r)
 	if r.alone != nil {
 		r.alone.Writing--
 		r.alone = nil

@@ -104,6 +104,7 @@ type Request struct {
 	Cancelling bool   // waits for the peer's word
 	Slot       int    // of the exposed buffer; -1: none
 	counted    bool   // in Core.open
+	lent       bool   // see Core.Announce
 	Order      uint64 // of posting, to compare across queues
 	Transfer   rdmaeng.Transfer
 

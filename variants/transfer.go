@@ -87,7 +87,15 @@ func (c *Core) Written(r *Request, n rdmaeng.Notification) {
 // long is not written: the notification alone tells its size.
 func (c *Core) Write(p *Peer, r *Request, to Room, rtsSent bool) {
 	t := &r.Transfer
-	*t = rdmaeng.Transfer{To: int(p.World), Src: r.Buf, View: r.View, Dst: to.Window, Notify: Notice(r.Len(), r.Tag, rtsSent)}
+	if to.Capacity < r.Len() {
+		c.reclaim(r)
+	}
+	if r.lent {
+		r.lent = false
+	} else {
+		*t = rdmaeng.Transfer{To: int(p.World), Src: r.Buf, View: r.View}
+	}
+	t.Dst, t.Notify = to.Window, Notice(r.Len(), r.Tag, rtsSent)
 	if to.Capacity < r.Len() {
 		t.Src, t.View = nil, datatype.View{}
 	}

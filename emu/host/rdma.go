@@ -14,7 +14,8 @@ const (
 	stageNew uint8 = iota
 	stageRing
 	stageCopy
-	stageShare // see share.go
+	stageLent // see share.go
+	stageShare
 	stageNotify
 	stageDone
 )
@@ -93,13 +94,19 @@ func (f *Fabric) carryOut(in *inbox, c *cell) {
 // Start implements rdmaeng.Engine.
 func (f *Fabric) Start(t *rdmaeng.Transfer) {
 	t.Done, t.Shared, t.Unhurried = 0, false, false
+	if t.Stage == stageLent {
+		if f.reaches(t.To) && f.aim(t) && t.Layout == nil {
+			f.begin(t)
+			return
+		}
+		f.Reclaim(t) // nobody borrows for such a destination
+	}
 	switch n := t.Size(); {
 	case n == 0:
 		t.Stage = stageNotify
 	case n <= ringLimit || !f.reaches(t.To) || !f.aim(t):
 		t.Stage = stageRing
-	case n >= shareLeast && t.To != f.me && t.View.Type == nil && t.Layout == nil && f.offer(t):
-		t.Stage = stageShare
+	case t.Layout == nil && f.shareable(t) && f.offer(t):
 	default:
 		t.Stage = stageCopy
 	}
@@ -196,4 +203,4 @@ func (f *Fabric) record(r ring, t *rdmaeng.Transfer, kind uint64, n int) bool {
 }
 
 var _ packetizer.Port = (*Fabric)(nil)
-var _ rdmaeng.Engine = (*Fabric)(nil)
+var _ rdmaeng.Lender = (*Fabric)(nil)

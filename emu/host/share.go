@@ -17,6 +17,10 @@ import (
 // one that waits when the other computes; and neither waits for the other but for
 // what that has begun.
 //
+// A source can also be lent before it is known where it goes. Then the receiver takes
+// part as soon as its protocol says what the source is for, and the writer when it has
+// started the transfer.
+//
 // The writer works on its copies when it polls, the reader only when its mailbox is
 // empty. The end that finishes the last unit tells the other one: the writer by the
 // notification, as always, the reader by the claim and the writer's bell.
@@ -57,6 +61,10 @@ func unitOf(n int) (unit, units int) {
 	return unit, (n + unit - 1) / unit
 }
 
+// unhurried reports whether no processor is idle that could copy while the ranks
+// compute.
+func (f *Fabric) unhurried() bool { return f.cores <= f.mates }
+
 // portion is how many units to take at a time: half, if this is the only copy; with
 // others to turn to all, which saves system calls.
 func (f *Fabric) portion(unit, units int) int {
@@ -66,28 +74,59 @@ func (f *Fabric) portion(unit, units int) int {
 	return min(units, max(1, shareMost/unit))
 }
 
-// offer starts a shared copy, if the other end can be told of it.
-func (f *Fabric) offer(t *rdmaeng.Transfer) bool {
-	r := f.job.ringOf(f.me, t.To)
-	slot := freeSlot(&r.head.claimed)
+// shareable reports whether it makes sense that the other end reads a source.
+func (f *Fabric) shareable(t *rdmaeng.Transfer) bool {
+	return t.View.Type == nil && len(t.Src) >= shareLeast && t.To != f.me
+}
+
+// Lend implements rdmaeng.Lender.
+func (f *Fabric) Lend(t *rdmaeng.Transfer) (src rdmaeng.Window, ok bool) {
+	if !f.shareable(t) || !f.reaches(t.To) || !f.claimFor(t) {
+		return src, false
+	}
+	t.Stage, t.Unhurried = stageLent, f.unhurried()
+	return rdmaeng.Window{Addr: mem.Addr(t.Src), Notify: uint64(t.Slot) | uint64(t.Share)<<32}, true
+}
+
+// Reclaim implements rdmaeng.Lender.
+func (f *Fabric) Reclaim(t *rdmaeng.Transfer) {
+	f.job.ringOf(f.me, t.To).head.claimed[t.Slot/64] &^= 1 << (t.Slot % 64)
+	t.Stage = stageNew
+}
+
+// claimFor takes a claim for a transfer, if one is free.
+func (f *Fabric) claimFor(t *rdmaeng.Transfer) bool {
+	h := f.job.ringOf(f.me, t.To).head
+	slot := freeSlot(&h.claimed)
 	if slot < 0 {
 		return false
 	}
+	h.claimed[slot/64] |= 1 << (slot % 64)
+	t.Slot, t.Share = int32(slot), h.claims[slot].begin()
+	return true
+}
+
+// begin makes the writer take part in a shared copy.
+func (f *Fabric) begin(t *rdmaeng.Transfer) {
+	t.Stage = stageShare
+	t.Shared, t.Unhurried = true, f.unhurried()
+	f.offers++
+}
+
+// offer starts a shared copy, if the other end can be told of it.
+func (f *Fabric) offer(t *rdmaeng.Transfer) bool {
+	r := f.job.ringOf(f.me, t.To)
 	g := &f.job.geo
 	c, _, bulkTail := r.room(g, true, 0)
-	if c == nil {
+	if c == nil || !f.claimFor(t) {
 		return false
 	}
 	if !r.head.opened {
 		f.open(r, t.To)
 	}
-	r.head.claimed[slot/64] |= 1 << (slot % 64)
-	gen := r.head.claims[slot].begin()
-	t.Slot, t.Share = int32(slot), gen
-	t.Shared, t.Unhurried = true, f.cores <= f.job.ranks
-	f.offers++
+	f.begin(t)
 	*(*offerBody)(unsafe.Pointer(&c.payload)) = offerBody{mem.Addr(t.Src), uint64(len(t.Src)), t.Notify}
-	c.header[1], c.header[2] = t.Dst.Notify, uint64(slot)|uint64(gen)<<32
+	c.header[1], c.header[2] = t.Dst.Notify, uint64(t.Slot)|uint64(t.Share)<<32
 	r.publish(g, c, offerRecord<<32, deviceLength, bulkTail, f.fenced)
 	// A rank that computes shall go on: what it is offered will be done without it.
 	if f.job.control(t.To).flags.Load()&bellForeground != 0 {
@@ -107,7 +146,7 @@ func freeSlot(taken *[shareSlots / 64]uint64) int {
 
 // retract ends the writer's part in a shared copy.
 func (f *Fabric) retract(t *rdmaeng.Transfer) {
-	f.job.ringOf(f.me, t.To).head.claimed[t.Slot/64] &^= 1 << (t.Slot % 64)
+	f.Reclaim(t)
 	f.offers--
 	t.Shared, t.Unhurried = false, false
 }
@@ -161,19 +200,29 @@ func (f *Fabric) storeAll(t *rdmaeng.Transfer, at, end int) bool {
 // offered takes note of a copy that another rank offers.
 func (f *Fabric) offered(in *inbox, c *cell) {
 	body := (*offerBody)(unsafe.Pointer(&c.payload))
-	slot, gen := c.header[2]&(shareSlots-1), uint32(c.header[2]>>32)
-	if _, s := f.exposed(c.header[1]); s == nil || s.view.Type != nil || uint64(len(s.buf)) < body.size {
-		return
+	src := rdmaeng.Window{Addr: body.addr, Notify: c.header[2]}
+	if _, s := f.exposed(c.header[1]); s != nil && !f.join(s, in.from, src, c.header[1], int(body.size), body.notify) {
+		f.job.wake(in.from, bellBackground) // all is left to the writer, which may be computing
 	}
-	if !f.reaches(in.from) {
-		// All is left to the writer, which may be computing.
-		f.job.wake(in.from, bellBackground)
-		return
+}
+
+// Borrow implements rdmaeng.Lender.
+func (f *Fabric) Borrow(slot, from int, src rdmaeng.Window, size int, n rdmaeng.Notification) bool {
+	s := &f.slots[slot]
+	return f.join(s, from, src, uint64(slot)|uint64(s.gen)<<32, size, n)
+}
+
+// join makes this rank take part in a copy to a slot of its own, and reports whether
+// it can.
+func (f *Fabric) join(s *slot, from int, src rdmaeng.Window, target uint64, size int, n rdmaeng.Notification) bool {
+	if size > len(s.landing()) || !f.reaches(from) {
+		return false
 	}
 	f.shares = append(f.shares, share{
-		from: in.from, claim: &in.ring.head.claims[slot], gen: gen,
-		addr: body.addr, size: int(body.size), target: c.header[1], notify: body.notify,
+		from: from, claim: &f.job.ringOf(from, f.me).head.claims[src.Notify&(shareSlots-1)], gen: uint32(src.Notify >> 32),
+		addr: src.Addr, size: size, target: target, notify: n,
 	})
+	return true
 }
 
 // readShares carries one of the copies that this rank has been offered on by one
@@ -208,7 +257,7 @@ func (f *Fabric) readShare(s *share) {
 	}
 	i, e := f.exposed(s.target)
 	at, end := first*unit, min((first+n)*unit, s.size)
-	if !f.loadAll(s, e.buf, at, end) {
+	if !f.loadAll(s, e.landing(), at, end) {
 		s.claim.giveUp(s.gen)
 		f.job.wake(s.from, bellBackground)
 		f.job.wake(s.from, bellForeground)

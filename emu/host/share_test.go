@@ -34,6 +34,8 @@ func TestSharedCopies(t *testing.T) {
 		from, slot     int
 		dst            []byte
 		done, notified bool
+		lent           bool // and not started
+		borrow         func()
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		fabs := attachAll(t, 2)
@@ -46,9 +48,17 @@ func TestSharedCopies(t *testing.T) {
 			slot, w := fabs[1-from].Expose(x.dst)
 			x.slot = slot
 			x.Transfer = &rdmaeng.Transfer{To: 1 - from, Src: filled(size, i), Dst: w, Notify: rdmaeng.Notification{int32(size), int32(i), 0, 0}}
-			fabs[from].Start(x.Transfer)
-			require.True(t, x.Shared)
 			all[i] = x
+			if x.lent = rapid.Bool().Draw(t, "lent"); !x.lent {
+				fabs[from].Start(x.Transfer)
+				require.True(t, x.Shared)
+				continue
+			}
+			x.Dst = rdmaeng.Window{}
+			src, ok := fabs[from].Lend(x.Transfer)
+			require.True(t, ok)
+			x.borrow = func() { require.True(t, fabs[1-from].Borrow(slot, from, src, size, x.Notify)) }
+			x.Dst = w
 		}
 		left := 2 * n
 		for step := 0; left > 0 && step < 10_000; step++ {
@@ -57,12 +67,20 @@ func TestSharedCopies(t *testing.T) {
 			switch rapid.IntRange(0, 6).Draw(t, "step") {
 			case 0: // the other end is told that what was taken has not been copied
 				x := all[rapid.IntRange(0, n-1).Draw(t, "transfer")]
-				if x.Shared && step%8 == 0 {
+				if x.Shared && !x.lent && step%8 == 0 {
 					fabs[x.from].job.ringOf(x.from, x.To).head.claims[x.Slot].giveUp(x.Share)
 				}
 			case 1, 2, 3:
 				x := all[rapid.IntRange(0, n-1).Draw(t, "transfer")]
-				if x.from == me && !x.done {
+				switch {
+				case x.from != me && x.borrow != nil && !x.notified:
+					x.borrow()
+					x.borrow = nil
+				case x.from == me && x.lent: // after a CTS, or an RTR that crossed the RTS
+					f.Start(x.Transfer)
+					require.True(t, x.Shared)
+					x.lent = false
+				case x.from == me && !x.lent && !x.done:
 					done, err := f.Test(x.Transfer)
 					require.NoError(t, err)
 					if x.done = done; done {

@@ -38,6 +38,14 @@ func (s *slot) size() int {
 	return len(s.buf)
 }
 
+// landing is where a direct copy goes, if that is contiguous.
+func (s *slot) landing() []byte {
+	if s.view.Type != nil {
+		return s.staged
+	}
+	return s.buf
+}
+
 // complete notes the notification of a write.
 func (s *slot) complete(n rdmaeng.Notification) {
 	s.data = n

@@ -133,7 +133,8 @@ func (p *Protocol) accept(c *comm, r *variants.Request, m *variants.Message) {
 	p.Recycle(m)
 }
 
-// receive carries on a receive that a message has matched.
+// receive carries on a receive that a message has matched. payload is the data, or
+// where the sender has lent them.
 func (p *Protocol) receive(c *comm, peer *variants.Peer, r *variants.Request, e variants.Envelope, size int, payload []byte) {
 	r.Ticket = e.Ticket
 	r.Status = variants.Status{Source: e.Src, Tag: e.Tag, Size: size}
@@ -148,9 +149,11 @@ func (p *Protocol) receive(c *comm, peer *variants.Peer, r *variants.Request, e 
 	if r.Advertised {
 		r.Announced = true
 		p.Count.Crossings++
+		p.Borrow(peer, r, payload)
 		return // the notification completes it
 	}
 	p.Clear(peer, c.envelope(variants.CTS, e.Tag, e.Ticket), r, size)
+	p.Borrow(peer, r, payload)
 }
 
 // Notified takes the notification of a completed write.

@@ -68,7 +68,7 @@ func (p *Protocol) PostSend(r *variants.Request) {
 		p.Count.NoCredit++
 		p.Await(l.peer)
 	}
-	p.Out.Control(l.peer, c.envelope(variants.RTS, r.Tag, r.Ticket), uint64(r.Len()))
+	p.Announce(l.peer, c.envelope(variants.RTS, r.Tag, r.Ticket), r)
 	l.posted.Push(r)
 }
 

@@ -204,7 +204,7 @@ func (p *Protocol) Deliver(h packetizer.Header, payload []byte) {
 	case variants.EnvD, variants.EnvDS:
 		p.arrive(c, e, len(payload), payload)
 	case variants.RTS:
-		p.arrive(c, e, int(variants.Word(payload, 0)), nil)
+		p.arrive(c, e, int(variants.Word(payload, 0)), variants.Lent(payload))
 	case variants.RTR:
 		p.onRTR(c, e, payload)
 	case variants.CTS:
