@@ -182,6 +182,13 @@ func (k *rank) relax() {
 // recvAndWait receives into d. It is called with the lock held and releases it.
 func (c *Comm) recvAndWait(op string, ctx *variants.Context, d memory, source, tag int) (Status, error) {
 	k := c.rank
+	if n, ok := k.receiveNow(ctx, d, source, tag); ok {
+		if ctx == c.p2p {
+			c.lendIn(source, tag)
+		}
+		k.mu.Unlock()
+		return Status{Source: source, Tag: tag, bytes: n}, nil
+	}
 	r := k.take()
 	r.Recv, r.Ctx, r.Peer, r.Tag = true, ctx, int32(source), int32(tag)
 	k.load(r, d)

@@ -23,6 +23,7 @@ type rank struct {
 	proto   protocol
 	limit   int     // of eager messages, in bytes
 	doubter doubter // the protocol, if it is one
+	near    near    // see receiveNow
 	level   ThreadLevel
 
 	leader    bool      // somebody waits and polls
@@ -72,6 +73,7 @@ func newRank(f fabric, o *settings) (*rank, error) {
 	k := &rank{fab: f, proto: proto, limit: f.Limit(), level: o.level, outside: o.outside, recycling: o.recycling, stats: newCallStats(o.variant, o.passed), algorithms: o.algorithms, idents: newSupply(f.Rank()), done: make(chan struct{})}
 	k.leavings.rule = o.buffers
 	k.doubter, _ = any(proto).(doubter)
+	k.near.open(f, proto)
 	k.wake = f.WakeBackground
 	k.cond.L = &k.mu
 	go k.background(f.MarkBackground())

@@ -42,7 +42,7 @@ type Fabric struct {
 	// The polling side.
 	in          []inbox // rings that peers have opened
 	cursor      int     // where the next poll begins
-	current     int     // the inbox whose message is out, between Next and Release
+	current     inbox   // whose message is out, between Next and Release
 	openedSeen  uint32
 	vain, until int // see try
 
@@ -55,7 +55,7 @@ func NewFabric(m *Member, limit int) *Fabric {
 	if limit == 0 {
 		limit = DefaultLimit
 	}
-	return &Fabric{Member: m, limit: limit, fenced: true, current: -1}
+	return &Fabric{Member: m, limit: limit, fenced: true}
 }
 
 // Settled tells the fabric that every rank has joined; until then it takes no
@@ -160,14 +160,9 @@ func (f *Fabric) Next() (h packetizer.Header, payload []byte, ok bool) {
 			f.advance(in)
 			continue
 		}
-		f.current = f.cursor
 		f.cursor++
-		if n <= cellInline {
-			payload = c.payload[:n]
-		} else {
-			payload = in.bulkNext(g, n)
-		}
-		return packetizer.Header{w, c.header[1], c.header[2]}, payload, true
+		h, payload = f.out(in, c, w, n)
+		return h, payload, true
 	}
 	if len(f.shares) > 0 {
 		f.readShares()
@@ -175,8 +170,30 @@ func (f *Fabric) Next() (h packetizer.Header, payload []byte, ok bool) {
 	return h, nil, false
 }
 
+// NextFrom is Next for the messages of one rank. It carries out no records.
+func (f *Fabric) NextFrom(rank int) (h packetizer.Header, payload []byte, ok bool) {
+	in := inbox{f.job.ringOf(rank, f.me), rank}
+	c, w, ok := in.peek(&f.job.geo)
+	n := int(w >> 16 & 0xffff)
+	if !ok || n == deviceLength {
+		return h, nil, false
+	}
+	h, payload = f.out(&in, c, w, n)
+	return h, payload, true
+}
+
+// out takes a message of n bytes out, until Release.
+func (f *Fabric) out(in *inbox, c *cell, w uint64, n int) (packetizer.Header, []byte) {
+	f.current = *in
+	payload := c.payload[:min(n, cellInline)]
+	if n > cellInline {
+		payload = in.bulkNext(&f.job.geo, n)
+	}
+	return packetizer.Header{w, c.header[1], c.header[2]}, payload
+}
+
 // Release implements mbox.Box.
-func (f *Fabric) Release() { f.advance(&f.in[f.current]) }
+func (f *Fabric) Release() { f.advance(&f.current) }
 
 func (f *Fabric) advance(in *inbox) {
 	if in.advance(&f.job.geo) {

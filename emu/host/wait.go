@@ -42,10 +42,15 @@ const (
 // Glance looks for something to do for about a microsecond, where it does not
 // keep the awaited rank from running.
 func (f *Fabric) Glance(mark uint32) bool {
+	return f.look(mark, f.Looks())
+}
+
+// Looks is how often a rank may look for something while it keeps its lock.
+func (f *Fabric) Looks() int {
 	if f.crowding != roomy || f.job.localBells != nil {
-		return false
+		return 0
 	}
-	return f.look(mark, glances)
+	return glances
 }
 
 func (f *Fabric) look(mark uint32, times int) bool {

@@ -85,6 +85,25 @@ func (p *Protocol) deliverShort(h packetizer.Header, payload []byte) bool {
 	return true
 }
 
+// Take gives a message that has just come to a receive that would be posted now, if
+// that is what would become of it: the receive is the only one of its lane and names
+// it, and nothing older waits. Else it reports false and does nothing.
+func (p *Protocol) Take(ctx *variants.Context, src, tag int32, buf []byte, h packetizer.Header, payload []byte) bool {
+	c := p.comms.Of(ctx)
+	if c.eager != variants.Head(h) || c.wild.Head() != nil || len(payload) > len(buf) {
+		return false
+	}
+	l := p.inLane(c, src, tag)
+	if l.world != int32(h[1]>>32) || uint32(tag) != uint32(h[2]) || l.next != uint32(h[2]>>32) || !l.idle() {
+		return false
+	}
+	l.next++
+	p.Out.Consumed(l.peer, len(payload))
+	copy(buf, payload)
+	p.Count.Receives++
+	return true
+}
+
 // arrive matches a message that a send has caused, or keeps it.
 func (p *Protocol) arrive(c *comm, e variants.Envelope, size int, payload []byte) {
 	l := p.inLane(c, e.Src, e.Tag)
