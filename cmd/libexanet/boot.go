@@ -91,6 +91,11 @@ func exanet_start(cards unsafe.Pointer) int32 {
 		}
 		return 0
 	}
+	if runtime.GOMAXPROCS(0) == 1 {
+		// Bound to one core: while the program computes it keeps the only P, and the
+		// background goroutine would wait until the runtime notices.
+		runtime.GOMAXPROCS(2)
+	}
 	name := (*meet.Card)(cards).Socket[:]
 	var w *mpi.Comm
 	var all bool
