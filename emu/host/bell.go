@@ -44,6 +44,20 @@ func (j *Job) wake(rank int, bell uint32) {
 	}
 }
 
+// nudge counts up both bells of a rank, and wakes it where it sleeps with its flag
+// up: whoever waits for something that no message tells of has its flag up, or
+// looks at the counter before it sleeps.
+func (j *Job) nudge(rank int) {
+	c := j.control(rank)
+	c.foreground.Add(1)
+	c.background.Add(1)
+	for _, bell := range []uint32{bellForeground, bellBackground} {
+		if c.flags.Load()&bell != 0 {
+			j.wake(rank, bell)
+		}
+	}
+}
+
 // ring wakes a rank whose flags were found up: the waiting call if there is
 // one, else the background goroutine.
 func (j *Job) ring(rank int, flags uint32) {

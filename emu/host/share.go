@@ -2,6 +2,7 @@ package host
 
 import (
 	"math/bits"
+	"slices"
 	"unsafe"
 
 	"github.com/exanet-mpi/exanet/internal/mem"
@@ -102,7 +103,7 @@ func (f *Fabric) claimFor(t *rdmaeng.Transfer) bool {
 		return false
 	}
 	h.claimed[slot/64] |= 1 << (slot % 64)
-	t.Slot, t.Share = int32(slot), h.claims[slot].begin()
+	t.Slot, t.Share = int32(slot), h.claim(slot).begin()
 	return true
 }
 
@@ -135,6 +136,13 @@ func (f *Fabric) offer(t *rdmaeng.Transfer) bool {
 	return true
 }
 
+// claim returns the claim of a slot. Those of neighbours, which the two ends work on
+// at the same time, are in different cache lines.
+func (h *ringHead) claim(slot int) *claim {
+	const line = mem.CacheLine / 8
+	return &h.claims[slot%(shareSlots/line)*line+slot/(shareSlots/line)]
+}
+
 func freeSlot(taken *[shareSlots / 64]uint64) int {
 	for i, w := range taken {
 		if w != ^uint64(0) {
@@ -154,7 +162,7 @@ func (f *Fabric) retract(t *rdmaeng.Transfer) {
 // writeShare carries the writer's part on by one portion, and the transfer to its
 // next stage.
 func (f *Fabric) writeShare(t *rdmaeng.Transfer) {
-	c := &f.job.ringOf(f.me, t.To).head.claims[t.Slot]
+	c := f.job.ringOf(f.me, t.To).head.claim(int(t.Slot))
 	unit, units := unitOf(len(t.Src))
 	first, n := c.take(t.Share, units, f.portion(unit, units), false)
 	if n > 0 {
@@ -219,7 +227,7 @@ func (f *Fabric) join(s *slot, from int, src rdmaeng.Window, target uint64, size
 		return false
 	}
 	f.shares = append(f.shares, share{
-		from: from, claim: &f.job.ringOf(from, f.me).head.claims[src.Notify&(shareSlots-1)], gen: uint32(src.Notify >> 32),
+		from: from, claim: f.job.ringOf(from, f.me).head.claim(int(src.Notify & (shareSlots - 1))), gen: uint32(src.Notify >> 32),
 		addr: src.Addr, size: size, target: target, notify: n,
 	})
 	return true
@@ -228,22 +236,24 @@ func (f *Fabric) join(s *slot, from int, src rdmaeng.Window, target uint64, size
 // readShares carries one of the copies that this rank has been offered on by one
 // portion. It prefers those that their writers have not come to.
 func (f *Fabric) readShares() {
-	keep, best, untouched := f.shares[:0], -1, false
-	for _, s := range f.shares {
+	best := -1
+	for i := 0; i < len(f.shares); i++ {
+		s := &f.shares[i]
 		_, units := unitOf(s.size)
 		st := s.claim.look(s.gen, units)
 		if _, e := f.exposed(s.target); e == nil || st.over || st.broken || st.done == units {
+			f.shares = slices.Delete(f.shares, i, i+1)
+			i--
 			continue
 		}
-		switch {
-		case st.left == units && !untouched:
-			best, untouched = len(keep), true
-		case st.left > 0 && best < 0:
-			best = len(keep)
+		if st.left == units {
+			best = i
+			break
 		}
-		keep = append(keep, s)
+		if st.left > 0 && best < 0 {
+			best = i
+		}
 	}
-	f.shares = keep
 	if best >= 0 {
 		f.readShare(&f.shares[best])
 	}

@@ -68,7 +68,7 @@ func TestSharedCopies(t *testing.T) {
 			case 0: // the other end is told that what was taken has not been copied
 				x := all[rapid.IntRange(0, n-1).Draw(t, "transfer")]
 				if x.Shared && !x.lent && step%8 == 0 {
-					fabs[x.from].job.ringOf(x.from, x.To).head.claims[x.Slot].giveUp(x.Share)
+					fabs[x.from].job.ringOf(x.from, x.To).head.claim(int(x.Slot)).giveUp(x.Share)
 				}
 			case 1, 2, 3:
 				x := all[rapid.IntRange(0, n-1).Draw(t, "transfer")]
@@ -165,7 +165,7 @@ func stopWithUnits(role string) {
 	if end == "writer" {
 		t := sharedTransfer(0, w)
 		f.Start(t)
-		c := &f.job.ringOf(1, 0).head.claims[t.Slot]
+		c := f.job.ringOf(1, 0).head.claim(int(t.Slot))
 		first, n := c.take(t.Share, units, 3, false)
 		stopHere(sig)
 		f.storeAll(t, first*unit, (first+n)*unit)

@@ -34,6 +34,5 @@ func (m *Member) Ring(to int) {
 func (m *Member) Refill(from int) {
 	// The producer may be between its last look and its sleep, or asleep
 	// in the background: count up both bells.
-	m.job.wake(from, bellForeground)
-	m.job.wake(from, bellBackground)
+	m.job.nudge(from)
 }
