@@ -56,6 +56,12 @@ func schedules() []*coll.Schedule {
 	return s
 }
 
+// messages are the algorithms of a collective that send messages; package board has
+// the others.
+func messages(op coll.Collective) []coll.Algorithm {
+	return slices.DeleteFunc(slices.Clone(coll.Algorithms(op)), func(a coll.Algorithm) bool { return a.Name == coll.Shared })
+}
+
 // Every algorithm, for 1 to 17 ranks, all roots, in place and not, with an
 // operator that commutes and one that does not, in random order of delivery.
 func TestEveryAlgorithmAgainstSerial(t *testing.T) {
@@ -64,7 +70,7 @@ func TestEveryAlgorithmAgainstSerial(t *testing.T) {
 		sizes = []int{0, 1, 5}
 	}
 	for op := range coll.Collectives {
-		for _, a := range coll.Algorithms(op) {
+		for _, a := range messages(op) {
 			t.Run(op.String()+"/"+a.Name, func(t *testing.T) {
 				rng := rand.New(rand.NewPCG(1, uint64(op)))
 				pick, mem := force(t, op, a.Name).Pick, schedules()
@@ -165,7 +171,7 @@ func TestRoundsAndMessages(t *testing.T) {
 func TestBuildingAgainAllocatesNothing(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 4))
 	for op := range coll.Collectives {
-		for _, a := range coll.Algorithms(op) {
+		for _, a := range messages(op) {
 			for _, inPlace := range []bool{false, !neighbor(op) && op != coll.Bcast && op != coll.Barrier} {
 				q := pose(op, 7, 50, 0, inPlace, true, rng)
 				pick := force(t, op, a.Name).Pick

@@ -82,21 +82,35 @@ func (s *Selection) Forced(c Collective) string {
 	return ""
 }
 
-// Pick returns the algorithm for a call. One that reorders the ranks gives way
-// to the first of the collective if the operator does not commute, even if it
-// is forced.
-func (s *Selection) Pick(c *Call) *Algorithm {
+// Shared reports whether a call is one for an algorithm that needs shared memory.
+func (s *Selection) Shared(c *Call) bool {
 	a := s.forced[c.Op]
 	if a == nil {
-		rows := s.table[c.Op]
-		i := 0
-		if len(rows) > 1 {
-			n := c.Bytes()
-			for rows[i].bytes != 0 && n > rows[i].bytes || rows[i].ranks != 0 && c.Ranks > rows[i].ranks {
-				i++
-			}
+		a = s.row(c, true)
+	}
+	return a.shared
+}
+
+// row returns the algorithm of the first row that fits a call; those that need
+// shared memory do not unless there is.
+func (s *Selection) row(c *Call, shared bool) *Algorithm {
+	rows := s.table[c.Op]
+	if len(rows) > 1 {
+		n := c.Bytes()
+		for rows[0].bytes != 0 && n > rows[0].bytes || rows[0].ranks != 0 && c.Ranks > rows[0].ranks || rows[0].algorithm.shared && !shared {
+			rows = rows[1:]
 		}
-		a = rows[i].algorithm
+	}
+	return rows[0].algorithm
+}
+
+// Pick returns the algorithm for a call, of those that need no shared memory. One
+// that reorders the ranks gives way to the first of the collective if the operator
+// does not commute, even if it is forced.
+func (s *Selection) Pick(c *Call) *Algorithm {
+	a := s.forced[c.Op]
+	if a == nil || a.shared {
+		a = s.row(c, false)
 	}
 	if a.reorders && !c.Commute {
 		return &algorithms[c.Op][0]

@@ -32,6 +32,22 @@ func TestSwitchPointsOfTheThesis(t *testing.T) {
 	require.Equal(t, "dissemination", pick(t, "", coll.Call{Op: coll.Barrier, Ranks: 64}))
 }
 
+func TestSharedMemory(t *testing.T) {
+	shared := func(override string, c coll.Call) bool {
+		s, err := coll.NewSelection(override)
+		require.NoError(t, err)
+		return s.Shared(&c)
+	}
+	require.True(t, shared("", coll.Call{Op: coll.Barrier, Ranks: 3}))
+	require.False(t, shared("barrier:tree", coll.Call{Op: coll.Barrier, Ranks: 3}))
+	require.False(t, shared("", coll.Call{Op: coll.Gatherv, Ranks: 3}))
+	require.True(t, shared("", coll.Call{Op: coll.Bcast, Ranks: 3, Recv: make([]byte, 8)}))
+	large := coll.Call{Op: coll.Bcast, Ranks: 3, Recv: make([]byte, 8<<20)}
+	require.False(t, shared("", large))
+	require.True(t, shared("bcast:shared", large))
+	require.Equal(t, "binomial", pick(t, "bcast:shared", large), "what serves calls that are not blocking")
+}
+
 func TestOverrides(t *testing.T) {
 	c := coll.Call{Op: coll.Allreduce, Ranks: 8, Elem: 1, Commute: true, Send: make([]byte, 8)}
 	require.Equal(t, "ring", pick(t, " bcast:scatter_ring, allreduce : ring ", c))

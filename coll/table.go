@@ -7,7 +7,13 @@ type Algorithm struct {
 	// reorders: it combines ranks in another order than theirs, so the
 	// operator has to commute.
 	reorders bool
+	// shared: it needs memory that all ranks share, see package board, which
+	// performs it.
+	shared bool
 }
+
+// Shared is the name of the algorithms that need memory which all ranks share.
+const Shared = "shared"
 
 // algorithms are those of each collective; the first serves every call.
 var algorithms = [Collectives][]Algorithm{
@@ -35,11 +41,18 @@ var algorithms = [Collectives][]Algorithm{
 	NeighborAlltoallw:  {{Name: "linear", build: neighborAlltoall}},
 }
 
+func init() {
+	for _, c := range []Collective{Barrier, Bcast, Gather, Scatter, Allgather, Alltoall, Reduce, Allreduce} {
+		algorithms[c] = append(algorithms[c], Algorithm{Name: Shared, shared: true})
+	}
+}
+
 // Algorithms returns those of a collective. The first serves every call.
 func Algorithms(c Collective) []Algorithm { return algorithms[c] }
 
 // Rule is a row of the table: which algorithm serves calls of at most Bytes
-// bytes (see Call.Bytes) among at most Ranks ranks. 0 is no limit.
+// bytes (see Call.Bytes) among at most Ranks ranks. 0 is no limit. Rows of
+// algorithms that need shared memory are for blocking calls where there is such.
 type Rule struct {
 	Bytes, Ranks int
 	Algorithm    string
@@ -55,12 +68,15 @@ const (
 // first algorithm of the collective does. The switch points beside the thesis's
 // are from measurements with 4 and 16 ranks on 2 cores (docs/collectives.md).
 var rules = [Collectives][]Rule{
-	Reduce:             {{Bytes: thesisReduce, Algorithm: "binomial"}, {Algorithm: "rabenseifner"}},
-	Allreduce:          {{Bytes: thesisAllreduce, Algorithm: "recursive_doubling"}, {Algorithm: "rabenseifner"}},
-	Gather:             {{Ranks: 64, Algorithm: "linear"}, {Algorithm: "binomial"}},
-	Allgather:          {{Bytes: 32 << 10, Algorithm: "bruck"}, {Algorithm: "ring"}},
+	Barrier:            {{Algorithm: Shared}},
+	Bcast:              {{Bytes: 256 << 10, Algorithm: Shared}},
+	Scatter:            {{Bytes: 256 << 10, Algorithm: Shared}},
+	Reduce:             {{Algorithm: Shared}, {Bytes: thesisReduce, Algorithm: "binomial"}, {Algorithm: "rabenseifner"}},
+	Allreduce:          {{Algorithm: Shared}, {Bytes: thesisAllreduce, Algorithm: "recursive_doubling"}, {Algorithm: "rabenseifner"}},
+	Gather:             {{Bytes: 256 << 10, Algorithm: Shared}, {Ranks: 64, Algorithm: "linear"}, {Algorithm: "binomial"}},
+	Allgather:          {{Bytes: 256 << 10, Algorithm: Shared}, {Bytes: 32 << 10, Algorithm: "bruck"}, {Algorithm: "ring"}},
 	Allgatherv:         {{Bytes: 128 << 10, Algorithm: "bruck"}, {Algorithm: "ring"}},
-	Alltoall:           {{Bytes: 64, Algorithm: "bruck"}, {Ranks: 32, Algorithm: "linear"}, {Algorithm: "pairwise"}},
+	Alltoall:           {{Bytes: 256 << 10, Algorithm: Shared}, {Bytes: 64, Algorithm: "bruck"}, {Ranks: 32, Algorithm: "linear"}, {Algorithm: "pairwise"}},
 	Alltoallv:          {{Ranks: 32, Algorithm: "linear"}, {Algorithm: "pairwise"}},
 	Alltoallw:          {{Ranks: 32, Algorithm: "linear"}, {Algorithm: "pairwise"}},
 	ReduceScatter:      {{Bytes: 512 << 10, Algorithm: "halving"}, {Algorithm: "pairwise"}},
@@ -70,7 +86,7 @@ var rules = [Collectives][]Rule{
 // Rules returns the rows of a collective. The last fits every call.
 func Rules(c Collective) []Rule {
 	r := rules[c]
-	if n := len(r); n > 0 && r[n-1].Bytes == 0 && r[n-1].Ranks == 0 {
+	if n := len(r); n > 0 && r[n-1].Bytes == 0 && r[n-1].Ranks == 0 && r[n-1].Algorithm != Shared {
 		return r
 	}
 	return append(r[:len(r):len(r)], Rule{Algorithm: algorithms[c][0].Name})

@@ -72,6 +72,13 @@ func block(x *collective, err error) error {
 	if s := k.stats; s != nil {
 		defer s.record(x.name, x.bytes(), time.Now())
 	}
+	if x.onBoard() {
+		err = x.share()
+		k.mu.Lock()
+		k.putCollective(x)
+		k.mu.Unlock()
+		return err
+	}
 	x.prepare(int32(x.Op))
 	x.enter()
 	k.mu.Lock()
@@ -105,6 +112,9 @@ func beginAs(x *collective, err error, blocks bool) (*Request, error) {
 	k := x.c.rank
 	if s := k.stats; s != nil {
 		defer s.record(x.name, x.bytes(), time.Now())
+	}
+	if blocks && x.onBoard() {
+		return x.aside()
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -149,17 +159,19 @@ func (c *Comm) Barrier() error {
 		defer s.record("Barrier", 0, time.Now())
 	}
 	// All barriers of a communicator have one schedule.
-	k.mu.Lock()
 	x := c.barriers
 	if x == nil {
 		x = &collective{c: c, name: "Barrier"}
 		x.Op, x.Rank, x.Ranks = coll.Barrier, c.Rank(), c.size
 		x.prepare(int32(coll.Barrier))
+		c.barriers = x
 	}
-	c.barriers = nil
+	if x.onBoard() {
+		return x.share()
+	}
+	k.mu.Lock()
 	x.rewind()
 	x.wholly()
-	c.barriers = x
 	err := x.err
 	k.mu.Unlock()
 	return err

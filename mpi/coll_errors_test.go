@@ -78,38 +78,78 @@ func TestMistakesInCollectives(t *testing.T) {
 // Ranks that pass different counts: those that can know get an error, nobody
 // hangs, nothing beyond a buffer is written.
 func TestMismatchedCounts(t *testing.T) {
+	mismatch := func(t *testing.T, variant, algorithm string) {
+		for _, n := range []int{1, 4, 5, 6, 1000, 5000} {
+			for _, odd := range []int{n - 1, n + 1} {
+				errs := make([]error, 4)
+				require.NoError(t, mpi.Run(4, func(c *mpi.Comm) error {
+					buf := make([]uint64, n+2)
+					for i := range buf {
+						buf[i] = 77
+					}
+					mine := n
+					if c.Rank() == 2 { // its child in the tree is rank 3
+						mine = odd
+					}
+					errs[c.Rank()] = mpi.Bcast(c, buf[:mine], 0)
+					if buf[n+1] != 77 || mine < n && buf[n] != 77 {
+						return errors.New("memory beyond the buffer was written")
+					}
+					return c.Barrier()
+				}, mpi.WithVariant(variant), mpi.WithCollectives(algorithm)))
+				require.NoError(t, errs[0])
+				require.NoError(t, errs[1])
+				if odd < n {
+					require.ErrorIs(t, errs[2], mpi.ErrTruncate)
+				} else {
+					require.ErrorIs(t, errs[2], mpi.ErrCount)
+				}
+				if algorithm == "bcast:shared" {
+					require.NoError(t, errs[3])
+					continue
+				}
+				require.Error(t, errs[3], "its parent could not go on")
+				require.ErrorContains(t, errs[3], "peer 2")
+			}
+		}
+	}
 	for _, variant := range mpi.Variants() {
 		t.Run(variant, func(t *testing.T) {
-			for _, n := range []int{1, 4, 5, 6, 1000, 5000} {
-				for _, odd := range []int{n - 1, n + 1} {
-					errs := make([]error, 4)
-					require.NoError(t, mpi.Run(4, func(c *mpi.Comm) error {
-						buf := make([]uint64, n+2)
-						for i := range buf {
-							buf[i] = 77
-						}
-						mine := n
-						if c.Rank() == 2 { // its child in the tree is rank 3
-							mine = odd
-						}
-						errs[c.Rank()] = mpi.Bcast(c, buf[:mine], 0)
-						if buf[n+1] != 77 || mine < n && buf[n] != 77 {
-							return errors.New("memory beyond the buffer was written")
-						}
-						return nil
-					}, mpi.WithVariant(variant)))
-					require.NoError(t, errs[0])
-					require.NoError(t, errs[1])
-					if odd < n {
-						require.ErrorIs(t, errs[2], mpi.ErrTruncate)
-					} else {
-						require.ErrorIs(t, errs[2], mpi.ErrCount)
-					}
-					require.Error(t, errs[3], "its parent could not go on")
-					require.ErrorContains(t, errs[3], "peer 2")
-				}
-			}
+			mismatch(t, variant, "bcast:binomial")
+			mismatch(t, variant, "bcast:shared")
 		})
+	}
+}
+
+// Ranks that pass different counts to collectives in shared memory: they do not
+// hang, and all that can know get an error.
+func TestMismatchesInSharedMemory(t *testing.T) {
+	for name, call := range map[string]func(c *mpi.Comm, n int) error{
+		"Allreduce": func(c *mpi.Comm, n int) error { return mpi.Allreduce(c, make([]byte, n), make([]byte, n), mpi.Sum) },
+		"Allgather": func(c *mpi.Comm, n int) error { return mpi.Allgather(c, make([]byte, n), make([]byte, 3*n)) },
+		"Alltoall":  func(c *mpi.Comm, n int) error { return mpi.Alltoall(c, make([]byte, 3*n), make([]byte, 3*n)) },
+		"other calls": func(c *mpi.Comm, n int) error {
+			if n != 20 {
+				return c.Barrier()
+			}
+			return mpi.Allreduce(c, make([]byte, n), make([]byte, n), mpi.Sum)
+		},
+	} {
+		for _, odd := range []int{8, 300, 5000, 60_000} {
+			errs := make([]error, 3)
+			_ = mpi.Run(3, func(c *mpi.Comm) error {
+				n := 20
+				if c.Rank() == 1 {
+					n = odd
+				}
+				errs[c.Rank()] = call(c, n)
+				return errs[c.Rank()]
+			})
+			for i, err := range errs {
+				require.Error(t, err, "%s, %d, rank %d", name, odd, i)
+			}
+			require.True(t, errors.Is(errs[1], mpi.ErrCount) || errors.Is(errs[1], mpi.ErrTruncate) || errors.Is(errs[1], mpi.ErrProcFailed), errs[1])
+		}
 	}
 }
 
@@ -148,7 +188,7 @@ func TestSpoiltMessagesAreNoData(t *testing.T) {
 				}
 			}
 			return nil
-		}, mpi.WithVariant(variant)), variant)
+		}, mpi.WithVariant(variant), mpi.WithCollectives("bcast:binomial")), variant)
 	}
 }
 

@@ -358,24 +358,26 @@ func TestCollectivesAgainstSerial(t *testing.T) {
 		if !available(t, variant) {
 			continue // another is pinned
 		}
-		t.Run(variant, func(t *testing.T) {
-			for _, p := range ranks {
-				require.NoError(t, mpi.Run(p, func(c *mpi.Comm) error {
-					for _, n := range sizes {
-						for root := range p {
-							for _, inPlace := range []bool{false, true} {
-								for _, k := range collectives(c, n, root, inPlace) {
-									if err := k.perform(); err != nil {
-										return fmt.Errorf("%d ranks, root %d, %d elements, in place %v: %w", p, root, n, inPlace, err)
+		for _, device := range []string{"host", "prototype"} { // which has no shared memory
+			t.Run(variant+" on "+device, func(t *testing.T) {
+				for _, p := range ranks {
+					require.NoError(t, mpi.Run(p, func(c *mpi.Comm) error {
+						for _, n := range sizes {
+							for root := range p {
+								for _, inPlace := range []bool{false, true} {
+									for _, k := range collectives(c, n, root, inPlace) {
+										if err := k.perform(); err != nil {
+											return fmt.Errorf("%d ranks, root %d, %d elements, in place %v: %w", p, root, n, inPlace, err)
+										}
 									}
 								}
 							}
 						}
-					}
-					return nil
-				}, mpi.WithVariant(variant)))
-			}
-		})
+						return nil
+					}, mpi.WithVariant(variant), mpi.WithDevice(device)))
+				}
+			})
+		}
 	}
 }
 

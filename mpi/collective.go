@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/exanet-mpi/exanet/coll"
+	"github.com/exanet-mpi/exanet/coll/board"
 	"github.com/exanet-mpi/exanet/variants"
 )
 
@@ -29,6 +30,8 @@ type collective struct {
 	wait  []*pooled // messages of the steps performed that have not been looked at
 	batch variants.Batch
 	err   error // the first
+
+	op board.Op // of a call on a board
 
 	pieces []piece     // data with gaps
 	lists  [2][][]byte // blocks to receive, to send

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/exanet-mpi/exanet/coll/board"
 	"github.com/exanet-mpi/exanet/group"
 	"github.com/exanet-mpi/exanet/internal/mem"
 	"github.com/exanet-mpi/exanet/variants"
@@ -51,6 +52,9 @@ type Comm struct {
 	turns    turns
 	barriers *collective // the schedule of Barrier, unless one is under way
 	handle   uint64      // by which the express lane knows it, 0 if not at all
+
+	board   *board.Board // of blocking collectives, see shared.go; nil: they are messages
+	severed bool         // this rank does not take part in them any more
 
 	mu      sync.Mutex // of what follows
 	name    string
@@ -110,6 +114,7 @@ func newWorld(k *rank) *Comm {
 func (k *rank) predefine(name string, d ident, members *group.Group, me int) *Comm {
 	c := &Comm{rank: k, id: d, members: members, size: members.Size(), name: name}
 	c.p2p, c.coll = k.open(d, members, me)
+	c.board = k.openBoard(d, members, me)
 	return c
 }
 

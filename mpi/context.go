@@ -1,6 +1,8 @@
 package mpi
 
 import (
+	"slices"
+
 	"github.com/exanet-mpi/exanet/group"
 	"github.com/exanet-mpi/exanet/variants"
 )
@@ -46,22 +48,24 @@ func newIdent(leader, slot int, gen uint32) ident {
 }
 
 // supply has the slots of a rank. The last freed is the first used again, so
-// that the ranks see few numbers.
+// that the ranks see few numbers, unless it is not vacant yet.
 type supply struct {
 	leader int
 	gens   []uint32 // by slot, of those that have been used
 	free   []int
+	vacant func(slot int) bool
 }
 
-func newSupply(leader int) supply {
-	return supply{leader: leader, gens: make([]uint32, selfSlot+1)}
+func newSupply(leader int, vacant func(slot int) bool) supply {
+	return supply{leader: leader, gens: make([]uint32, selfSlot+1), vacant: vacant}
 }
 
 func (s *supply) take() (ident, error) {
-	if n := len(s.free); n > 0 {
-		slot := s.free[n-1]
-		s.free = s.free[:n-1]
-		return newIdent(s.leader, slot, s.gens[slot]), nil
+	for i, slot := range slices.Backward(s.free) {
+		if s.vacant(slot) {
+			s.free = slices.Delete(s.free, i, i+1)
+			return newIdent(s.leader, slot, s.gens[slot]), nil
+		}
 	}
 	if len(s.gens) == slots {
 		return ident{}, ErrTooMany

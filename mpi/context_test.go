@@ -14,7 +14,7 @@ import (
 // the unused ones, and a rank needs no more slots than it uses at a time.
 func TestIdentsAgainstSets(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := newSupply(77)
+		s := newSupply(77, func(int) bool { return true })
 		var live []ident
 		used := map[ident]bool{newIdent(77, worldSlot, 0): true, newIdent(77, selfSlot, 0): true}
 		most := 0
@@ -45,7 +45,7 @@ func TestIdentsAgainstSets(t *testing.T) {
 }
 
 func TestASlotWhoseGenerationsAreUsedUpIsNotUsedAgain(t *testing.T) {
-	s := newSupply(1)
+	s := newSupply(1, func(int) bool { return true })
 	d, err := s.take()
 	require.NoError(t, err)
 	s.gens[d.slot()] = generations - 1

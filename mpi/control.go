@@ -61,6 +61,9 @@ func waiting(k *rank) string {
 	for p := k.probes; p != nil; p = p.next {
 		tellOne(p.String())
 	}
+	for x := k.sharing; x != nil; x = x.next {
+		tellOne(x.waits())
+	}
 	k.proto.Waiting(tellOne)
 	switch {
 	case n == 0:

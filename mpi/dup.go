@@ -26,6 +26,7 @@ func (t *team) found(d ident, members *group.Group, me int) (*Comm, error) {
 func (c *Comm) derive(d ident, members *group.Group, me int) *Comm {
 	n := &Comm{rank: c.rank, id: d, members: members, size: members.Size(), handler: c.Errhandler()}
 	n.p2p, n.coll = c.rank.open(d, members, me)
+	n.board = c.rank.openBoard(d, members, me)
 	return n
 }
 
@@ -37,6 +38,7 @@ func (c *Comm) abandon() {
 	}
 	c.spoiled = true
 	c.freed.Store(true)
+	c.closeBoard()
 	c.rank.shut(c)
 }
 
@@ -116,6 +118,7 @@ func (c *Comm) Free() error {
 	if c.freed.Swap(true) {
 		return c.usable("Free")
 	}
+	c.closeBoard()
 	c.rank.shut(c)
 	if c.local != nil {
 		return c.local.Free()

@@ -51,6 +51,19 @@ type fabric interface {
 	WaitBackground(mark uint32)
 	WakeBackground(rank int) // whether or not it is armed
 
+	// Area is memory that all ranks share, of which each rank has so many.
+	// Watch makes Glance, Spin and Sleep also look at a word of it, Look looks
+	// at one without the rank's lock, Settle is the fence that precedes the last
+	// look before a sleep, and Rouse wakes who sleeps.
+	Areas() int
+	Area(rank, i int) []byte
+	Fenced() bool
+	Watch(word *uint64, least uint64)
+	Unwatch()
+	Look(word *uint64, least uint64) bool
+	Settle()
+	Rouse(rank int)
+
 	// Deaths counts the ranks that have died.
 	Deaths() uint32
 	Dead(rank int) bool

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/exanet-mpi/exanet/coll"
+	"github.com/exanet-mpi/exanet/coll/board"
 	"github.com/exanet-mpi/exanet/variants"
 )
 
@@ -28,6 +29,7 @@ type rank struct {
 
 	leader    bool      // somebody waits and polls
 	followers int       // others that wait
+	boarders  int       // of them, those that wait for a word of a board
 	cond      sync.Cond // on mu, for followers
 	armed     bool      // the background bell is up
 	called    bool      // the background was woken while somebody led
@@ -47,6 +49,8 @@ type rank struct {
 	underWay    int             // schedules that have not ended, see schedule.go
 	ready       variants.Ready  // those of them that have something to do
 	algorithms  *coll.Selection // of collectives
+	boards      bool            // communicators may have boards, see shared.go
+	sharing     *collective     // calls that wait for something on one
 	idle        *collective     // for reuse
 	idles       int
 	lastPending int      // index at which TestAll has stopped
@@ -70,7 +74,8 @@ func newRank(f fabric, o *settings) (*rank, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &rank{fab: f, proto: proto, limit: f.Limit(), level: o.level, outside: o.outside, recycling: o.recycling, stats: newCallStats(o.variant, o.passed), algorithms: o.algorithms, idents: newSupply(f.Rank()), done: make(chan struct{})}
+	k := &rank{fab: f, proto: proto, limit: f.Limit(), level: o.level, outside: o.outside, recycling: o.recycling, stats: newCallStats(o.variant, o.passed), algorithms: o.algorithms, boards: o.device == deviceHost, done: make(chan struct{})}
+	k.idents = newSupply(f.Rank(), k.vacant)
 	k.leavings.rule = o.buffers
 	k.doubter, _ = any(proto).(doubter)
 	k.near.open(f, proto)
@@ -166,12 +171,28 @@ func (k *rank) bury(deaths uint32) {
 
 // waitUntil waits until done, which is called with the lock held, as the whole
 // of waitUntil is.
-func (k *rank) waitUntil(done func() bool) {
+func (k *rank) waitUntil(done func() bool) { k.waitFor(done, nil) }
+
+// waitFor is waitUntil for something that a word of a board tells, unless w is nil.
+// The leader looks at its own word. Those of followers ring at the leader, who wakes
+// the followers.
+func (k *rank) waitFor(done func() bool, w *board.Word) {
 	for !done() {
 		if k.leader {
 			k.leave() // the leader may sleep
 			k.followers++
-			k.cond.Wait()
+			if w == nil {
+				k.cond.Wait()
+			} else {
+				k.boarders++
+				w.Sleep()
+				k.fab.Settle()
+				if !w.There() {
+					k.cond.Wait()
+				}
+				w.Wake()
+				k.boarders--
+			}
 			k.followers--
 			continue
 		}
@@ -180,7 +201,7 @@ func (k *rank) waitUntil(done func() bool) {
 			k.fab.DisarmBackground()
 			k.armed = false
 		}
-		k.lead(done)
+		k.lead(done, w)
 		k.leader = false
 		for k.called { // perhaps for a message that has come since the last poll
 			k.called = k.poll()
@@ -193,10 +214,17 @@ func (k *rank) waitUntil(done func() bool) {
 	k.leave()
 }
 
-func (k *rank) lead(done func() bool) {
+func (k *rank) lead(done func() bool, w *board.Word) {
+	if w != nil {
+		k.fab.Watch(w.Place(), w.Least)
+		defer k.fab.Unwatch()
+	}
 	var outside visits
 	for {
 		mark := k.fab.Mark()
+		if k.boarders > 0 {
+			k.cond.Broadcast()
+		}
 		moved := k.pollUntil(done)
 		if done() {
 			return
@@ -228,7 +256,13 @@ func (k *rank) lead(done func() bool) {
 		}
 		k.proto.Remind(k.wake)
 		k.mu.Unlock()
+		if w != nil {
+			w.Sleep()
+		}
 		doubtful := k.sleep(mark)
+		if w != nil {
+			w.Wake()
+		}
 		k.mu.Lock()
 		if doubtful {
 			k.doubter.Doubt()

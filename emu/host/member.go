@@ -29,6 +29,9 @@ type Member struct {
 	verdict    // how many share cores with this rank, see crowd.go
 	deathsSeen uint32
 	cookie     []uint64 // in memory that does not move, for the probe of others
+
+	watched *uint64 // see Watch
+	least   uint64
 }
 
 // Join takes a rank's place in the job whose segment is f. profile is a short

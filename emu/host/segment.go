@@ -15,6 +15,7 @@ import (
 //	header    one page, see header
 //	control   one block a rank, see control
 //	rings     one a pair of ranks, at computed places
+//	areas     a few a rank, see areas.go
 //
 // It is a memory file, so a ring that nobody uses costs no memory, and nothing
 // is left of it when the last process of the job is gone.
@@ -109,9 +110,12 @@ type Job struct {
 	localControl, localHead []byte
 	localRings              []atomic.Pointer[byte] // in-process form, made on first use
 	localBells              []bells
+
+	areas, areaSize, area0 int // see areas.go
+	localAreas             []atomic.Pointer[[]uint64]
 }
 
-func layout(n int, g geometry) (controlStep, ring0, ringStep, total int) {
+func layout(n int, g geometry) (controlStep, ring0, ringStep, area0 int) {
 	controlStep = controlSize + (n+511)/512*64
 	ring0 = (headerSize + n*controlStep + pageSize - 1) &^ (pageSize - 1)
 	ringStep = (g.ringSize() + pageSize - 1) &^ (pageSize - 1)
@@ -124,8 +128,9 @@ func NewJob(n int) (*Job, error) {
 	if n < 1 || n > MaxRanks {
 		return nil, &JobError{Ranks: n, Err: ErrRanks}
 	}
-	_, _, _, total := layout(n, geometryOf(sharedCells, sharedBulk))
-	f, err := sys.SharedMemory("exanet-job", total)
+	_, _, _, area0 := layout(n, geometryOf(sharedCells, sharedBulk))
+	size, each := areaSizes(n, areaShared)
+	f, err := sys.SharedMemory("exanet-job", area0+n*each*size)
 	if err != nil {
 		return nil, &JobError{Ranks: n, Err: err}
 	}
@@ -157,7 +162,8 @@ func open(f *os.File, n int) (*Job, error) {
 	}
 	var ring0 int
 	j.ranks = n
-	j.controlStep, ring0, j.ringStep, _ = layout(n, j.geo)
+	j.controlStep, ring0, j.ringStep, j.area0 = layout(n, j.geo)
+	j.areaSize, j.areas = areaSizes(n, areaShared)
 	j.control0 = unsafe.Pointer(&b[headerSize])
 	j.ring0 = unsafe.Pointer(&b[ring0])
 	return j, nil
@@ -172,6 +178,8 @@ func NewLocalJob(n int) *Job {
 	j.localHead = mem.Bytes(make([]uint64, headerSize/8))
 	j.localControl = mem.Bytes(make([]uint64, n*j.controlStep/8))
 	j.localRings = make([]atomic.Pointer[byte], n*n)
+	j.areaSize, j.areas = areaSizes(n, areaLocal)
+	j.localAreas = make([]atomic.Pointer[[]uint64], n*j.areas)
 	j.localBells = make([]bells, n)
 	for i := range j.localBells {
 		j.localBells[i] = newBells()

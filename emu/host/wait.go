@@ -156,13 +156,15 @@ func (f *Fabric) Sleep(mark uint32) {
 // at the rings, against senders that publish without a fence.
 func (f *Fabric) settle() {
 	if !f.fenced {
-		sys.Barrier()
+		settle()
 	}
 }
 
+func settle() { sys.Barrier() }
+
 // ready reports whether a poll may find something. Only the poller may call it.
 func (f *Fabric) ready(mark uint32) bool {
-	if f.self.foreground.Load() != mark || f.job.head.deaths.Load() != f.deathsSeen || f.self.opened.Load() != f.openedSeen {
+	if f.watchedHas() || f.self.foreground.Load() != mark || f.job.head.deaths.Load() != f.deathsSeen || f.self.opened.Load() != f.openedSeen {
 		return true
 	}
 	for i := range f.in {

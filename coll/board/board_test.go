@@ -1,0 +1,294 @@
+package board
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/exanet-mpi/exanet/coll"
+	"github.com/exanet-mpi/exanet/internal/mem"
+)
+
+// testMost is more ranks than the boards of the tests have.
+const testMost = 10
+
+func memory(ranks, piece int) []byte {
+	return mem.Bytes(make([]uint64, (Fixed(testMost)+ranks*slots*piece)/8))
+}
+
+func open(t require.TestingT, m []byte, ranks int) []*Board {
+	require.True(t, Clear(m, testMost))
+	var bs []*Board
+	for i := range ranks {
+		b := Open(m, testMost, i, ranks)
+		b.Fenced = true
+		b.Ring = func(int) {}
+		bs = append(bs, b)
+	}
+	return bs
+}
+
+// concat is an operator that does not commute: it is associative on elements of two
+// bytes which are affine maps modulo 251.
+func concat(in, inout []byte) {
+	for i := 0; i < len(in); i += 2 {
+		a, b := int(in[i]), int(in[i+1])
+		c, d := int(inout[i]), int(inout[i+1])
+		inout[i], inout[i+1] = byte(a*c%251), byte((a*d+b)%251)
+	}
+}
+
+// plan is one call as all ranks make it.
+type plan struct {
+	op      coll.Collective
+	root, n int
+	inPlace bool
+	own     bool
+	seed    int64
+}
+
+// data is what a rank has to give.
+func (p *plan) data(rank, n int) []byte {
+	r := rand.New(rand.NewSource(p.seed<<8 + int64(rank)))
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = byte(r.Intn(251))
+	}
+	return b
+}
+
+// part is a rank's call, and what must be in recv afterwards; nil: nothing.
+func (p *plan) part(rank, ranks int) (o *Op, want []byte) {
+	n, root := p.n, rank == p.root
+	o = &Op{Call: &coll.Call{Op: p.op, Rank: rank, Ranks: ranks, Elem: 1}, Combine: concat, Own: p.own}
+	blocks := coll.Blocks{Unit: 1, N: n}
+	all := func(n int) (b []byte) {
+		for i := range ranks {
+			b = append(b, p.data(i, n)...)
+		}
+		return b
+	}
+	switch p.op {
+	case coll.Bcast:
+		o.Root, o.Recv, want = p.root, make([]byte, n), p.data(p.root, n)
+		if root {
+			copy(o.Recv, want)
+		}
+	case coll.Gather:
+		o.Root = p.root
+		o.Send = p.data(rank, n)
+		if root {
+			want, o.Recv, o.RecvBlocks = all(n), make([]byte, n*ranks), blocks
+			if o.InPlace = p.inPlace; o.InPlace {
+				copy(o.Recv[rank*n:], o.Send)
+				o.Send = nil
+			}
+		}
+	case coll.Scatter:
+		o.Root = p.root
+		o.Recv, want = make([]byte, n), p.data(p.root, n*ranks)[rank*n:][:n]
+		if root {
+			o.Send, o.SendBlocks = p.data(rank, n*ranks), blocks
+			if o.InPlace = p.inPlace; o.InPlace {
+				o.Recv, want = nil, nil
+			}
+		}
+	case coll.Allgather:
+		o.Send, o.Recv, o.RecvBlocks, want = p.data(rank, n), make([]byte, n*ranks), blocks, all(n)
+		if o.InPlace = p.inPlace; o.InPlace {
+			copy(o.Recv[rank*n:], o.Send)
+			o.Send = nil
+		}
+	case coll.Alltoall:
+		o.Send, o.Recv = p.data(rank, n*ranks), make([]byte, n*ranks)
+		o.SendBlocks, o.RecvBlocks = blocks, blocks
+		for i := range ranks {
+			want = append(want, p.data(i, n*ranks)[rank*n:][:n]...)
+		}
+		if o.InPlace = p.inPlace; o.InPlace {
+			copy(o.Recv, o.Send)
+			o.Send = nil
+		}
+	case coll.Reduce, coll.Allreduce:
+		n *= 2
+		o.Elem, o.Send = 2, p.data(rank, n)
+		if p.op == coll.Reduce {
+			o.Root = p.root
+		}
+		if root || p.op == coll.Allreduce {
+			want = p.data(ranks-1, n)
+			for i := ranks - 2; i >= 0; i-- {
+				concat(p.data(i, n), want)
+			}
+			o.Recv = make([]byte, n)
+			if o.InPlace = p.inPlace; o.InPlace {
+				copy(o.Recv, o.Send)
+				o.Send = nil
+			}
+		}
+	}
+	return o, want
+}
+
+var served = []coll.Collective{coll.Barrier, coll.Bcast, coll.Gather, coll.Scatter, coll.Allgather, coll.Alltoall, coll.Reduce, coll.Allreduce}
+
+// Any sequence of calls, with the ranks in any order, gives what a serial program
+// would, and nobody waits for what does not come.
+func TestBoardAgainstSerial(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		ranks := rapid.IntRange(1, 9).Draw(t, "ranks")
+		piece := rapid.SampledFrom([]int{1024, 4096, pieceMost}).Draw(t, "piece")
+		m := memory(ranks, piece)
+		plans := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) *plan {
+			return &plan{
+				op: rapid.SampledFrom(served).Draw(t, "op"), root: rapid.IntRange(0, ranks-1).Draw(t, "root"),
+				n:       rapid.SampledFrom([]int{0, 1, 8, 56, 57, 112, 113, 500, 1024, 4100, 9000, 33000}).Draw(t, "n"),
+				inPlace: rapid.Bool().Draw(t, "in place"), own: rapid.Bool().Draw(t, "own"), seed: rapid.Int64Range(0, 1<<20).Draw(t, "seed"),
+			}
+		}), 1, 20).Draw(t, "plans")
+		random := rand.New(rand.NewSource(rapid.Int64().Draw(t, "order")))
+		bs := open(t, m, ranks)
+		runs := make([]*run, ranks)
+		for i, b := range bs {
+			runs[i] = &run{b: b, plans: plans}
+		}
+		for left := ranks; left > 0; {
+			moved := false
+			for _, i := range random.Perm(ranks) {
+				r := runs[i]
+				for n := random.Intn(3); n >= 0 && r.at < len(plans); n-- {
+					if r.step(t) {
+						moved = true
+					}
+				}
+			}
+			left = 0
+			for _, r := range runs {
+				if r.at < len(plans) {
+					left++
+				}
+			}
+			if left > 0 && !moved && stuck(runs) {
+				t.Fatalf("everybody waits")
+			}
+		}
+		for _, b := range bs {
+			require.False(t, b.Broken())
+			b.Close()
+		}
+		require.True(t, Clear(m, testMost))
+	})
+}
+
+type run struct {
+	b     *Board
+	plans []*plan
+	at    int
+	op    *Op
+	want  []byte
+}
+
+// step carries a rank on and reports whether a call has ended.
+func (r *run) step(t *rapid.T) bool {
+	if r.op == nil {
+		r.op, r.want = r.plans[r.at].part(r.b.Me, r.b.Ranks)
+		if !r.b.Serves(r.op.Call) {
+			r.op = nil
+			r.at++
+			return true
+		}
+		r.op.Begin(r.b)
+	}
+	if !r.op.Step() {
+		return false
+	}
+	require.NoError(t, r.op.Err())
+	if r.want != nil && !bytes.Equal(r.want, r.op.Recv) {
+		t.Fatalf("call %d, rank %d: %+v", r.at, r.b.Me, r.plans[r.at])
+	}
+	r.op = nil
+	r.at++
+	return true
+}
+
+// stuck reports whether all who have not ended wait for what has not come.
+func stuck(runs []*run) bool {
+	for _, r := range runs {
+		if r.at < len(r.plans) && (r.op == nil || r.op.Awaits().There()) {
+			return false
+		}
+	}
+	return true
+}
+
+// A rank that passes another size learns so, and the ranks stay in step where they
+// can.
+func TestBoardMismatches(t *testing.T) {
+	const ranks = 4
+	for _, op := range served[1:] {
+		for _, odd := range []int{0, 8, 24, 5000, 100_000} {
+			t.Run(fmt.Sprintf("%v, %d", op, odd), func(t *testing.T) {
+				bs := open(t, memory(ranks, 4096), ranks)
+				ops := make([]*Op, ranks)
+				ended := make([]bool, ranks)
+				for i := range ops {
+					p := &plan{op: op, n: 16}
+					if i == 2 {
+						p.n = odd
+					}
+					ops[i], _ = p.part(i, ranks)
+					ops[i].Begin(bs[i])
+				}
+				for range 1000 {
+					for i, o := range ops {
+						ended[i] = ended[i] || o.Step()
+					}
+				}
+				wrong := 0
+				for i, o := range ops {
+					if !ended[i] {
+						require.True(t, bs[i].Broken())
+						continue
+					}
+					if o.Err() != nil {
+						wrong++
+						require.IsType(t, (*Mismatch)(nil), o.Err())
+					}
+				}
+				require.True(t, wrong > 0 || bs[0].Broken())
+			})
+		}
+	}
+}
+
+// What sleeps is told of the word that it sleeps for, and of no other.
+func TestBoardWakes(t *testing.T) {
+	bs := open(t, memory(3, 1024), 3)
+	var rung []int
+	for _, b := range bs {
+		b.Ring = func(rank int) { rung = append(rung, rank) }
+	}
+	barrier := func(i int) *Op {
+		o := &Op{Call: &coll.Call{Op: coll.Barrier, Rank: i, Ranks: 3}}
+		o.Begin(bs[i])
+		return o
+	}
+	first := barrier(0)
+	require.False(t, first.Step())
+	first.Awaits().Sleep()
+	third := barrier(2)
+	require.False(t, third.Step())
+	require.Empty(t, rung, "it waits for rank 1")
+	second := barrier(1)
+	require.True(t, second.Step())
+	require.Equal(t, []int{0}, rung)
+	require.True(t, first.Awaits().There())
+	first.Awaits().Wake()
+	require.True(t, first.Step())
+	require.True(t, third.Step())
+	require.Equal(t, []int{0}, rung)
+}

@@ -1,0 +1,240 @@
+package board
+
+import (
+	"fmt"
+
+	"github.com/exanet-mpi/exanet/coll"
+)
+
+// Op is one rank's part in a collective. Begin makes it, and Step carries it on.
+// Its memory can be used for the next one.
+type Op struct {
+	*coll.Call
+	Combine func(in, inout []byte) // inout = in op inout, where in is of lower ranks
+	Own     bool                   // Combine is the program's, which gets to see no memory of others
+
+	b       *Board
+	what    uint64
+	size    int // of the vector or of a block, in bytes
+	step    int // of which a turn has so many
+	split   bool
+	first   uint64 // turn
+	total   int    // turns
+	put     int    // turns that this rank has posted its part of
+	got     int    // turns that it has taken its part of
+	seen    int    // cells of the turn to be taken that have been seen
+	posts   bool   // this rank posts something in each turn
+	takes   bool   // this rank takes something in each turn
+	scratch []byte
+	awaits  Word
+	err     error
+}
+
+// Mismatch says that another rank has made another call than this one, or with
+// another size.
+type Mismatch struct {
+	Rank       int
+	Op         coll.Collective
+	Root, Size int
+	Mine       int // the size that this rank has passed
+	Lost       bool
+}
+
+func (m *Mismatch) Error() string {
+	if m.Lost {
+		return "an earlier call did not match on all ranks"
+	}
+	return fmt.Sprintf("that rank called %v with %d bytes, root %d", m.Op, m.Size, m.Root)
+}
+
+// call is the word in a cell that says what is called.
+func call(c *coll.Call, size int) uint64 {
+	return uint64(c.Op) | uint64(c.Root)<<8 | uint64(size)<<24
+}
+
+func uncall(w uint64) (op coll.Collective, root, size int) {
+	return coll.Collective(w), int(w >> 8 & 0xffff), int(w >> 24)
+}
+
+// Serves reports whether a board can do a call at all: not if what one rank posts
+// in a turn does not fit in a place.
+func (b *Board) Serves(c *coll.Call) bool {
+	switch c.Op {
+	case coll.Barrier, coll.Bcast, coll.Gather, coll.Scatter, coll.Allgather:
+		return true
+	case coll.Reduce, coll.Allreduce:
+		return c.Elem <= b.piece
+	case coll.Alltoall:
+		return c.Bytes()*c.Ranks <= b.piece || leastStep*c.Ranks <= b.piece
+	}
+	return false
+}
+
+// splitFrom is the size in bytes from which each rank combines a part of the
+// vector.
+const splitFrom = 8 << 10
+
+// Begin begins the call that is in the Op.
+func (o *Op) Begin(b *Board) {
+	o.b = b
+	o.size = o.Bytes()
+	o.what = call(o.Call, o.size)
+	o.step = b.piece
+	root := o.Rank == o.Root
+	o.posts, o.takes, o.split = true, true, false
+	switch o.Op {
+	case coll.Bcast, coll.Scatter:
+		o.posts, o.takes = root, !root
+	case coll.Gather:
+		o.posts, o.takes = !root, root
+	case coll.Reduce:
+		o.step -= o.step % o.Elem
+		o.posts, o.takes = !root || o.InPlace, root
+	case coll.Allreduce:
+		o.step -= o.step % o.Elem
+		o.split = o.size >= splitFrom
+	case coll.Alltoall:
+		if o.step /= o.Ranks; o.step > leastStep {
+			o.step &^= leastStep - 1
+		}
+	}
+	o.first = b.own.turns.Load()
+	o.put, o.got, o.seen, o.err = 0, 0, 0, nil
+	o.measure(o.size)
+}
+
+// measure sets the number of turns for a size.
+func (o *Op) measure(size int) {
+	o.total = max(1, (size+o.step-1)/o.step)
+	if o.split {
+		o.total *= 2
+	}
+}
+
+// Err is what was wrong with the call.
+func (o *Op) Err() error { return o.err }
+
+// Awaits is what the Op waits for, if Step has said that it can not go on.
+func (o *Op) Awaits() *Word { return &o.awaits }
+
+// Broken reports whether the ranks of the board have lost count of each other, so
+// that nothing may be waited for.
+func (b *Board) Broken() bool { return b.head.broken.Load() != 0 }
+
+// Lost ends an Op on a board that is broken.
+func (o *Op) Lost() error { return &Mismatch{Rank: o.awaits.Rank, Mine: o.size, Lost: true} }
+
+// Step carries the call on as far as it goes without waiting, and reports whether
+// it has ended.
+//
+// Of those who both post and take, a rank that can take nothing waits for the
+// first cell that is missing; if it has nothing to take since it may not post yet,
+// for the rank that holds it up. The rank that is behind all others may always
+// post, so it is never held up, and what it waits for comes.
+func (o *Op) Step() bool {
+	b := o.b
+	for {
+		for o.posts && o.put < o.total && o.mayPost() {
+			if !b.free(o.first+uint64(o.put), &o.awaits) {
+				break
+			}
+			o.post(o.put)
+			o.put++
+			if !o.takes {
+				o.got = o.put
+				b.done(o.first + uint64(o.got))
+			}
+		}
+		if o.got == o.total {
+			return true
+		}
+		if o.posts && o.got == o.put {
+			return false // awaits the rank that holds it up
+		}
+		if !o.complete() {
+			return false
+		}
+		turn := o.first + uint64(o.got)
+		o.take(o.got)
+		o.seen = 0
+		o.got++
+		if o.all() {
+			b.learn(turn + 1 - min(ahead, turn+1))
+		}
+		b.done(turn + 1)
+	}
+}
+
+// all reports whether this rank sees the cells of all others.
+func (o *Op) all() bool { return o.takes && o.Op != coll.Bcast && o.Op != coll.Scatter }
+
+// mayPost reports whether the next turn may be posted before more has been taken.
+func (o *Op) mayPost() bool {
+	switch {
+	case !o.takes:
+		return true
+	case o.isResult(o.put) && o.got <= contribution(o.stepOf(o.put)):
+		return false
+	}
+	return o.put-o.got < ahead
+}
+
+// complete looks whether what this rank takes in the turn has been posted.
+func (o *Op) complete() bool {
+	b, turn := o.b, o.first+uint64(o.got)
+	switch o.Op {
+	case coll.Bcast:
+		return o.look(b, turn, o.Root, o.Root)
+	case coll.Scatter:
+		return o.look(b, turn, o.Rank, o.Root)
+	}
+	for ; o.seen < o.Ranks; o.seen++ {
+		if o.seen != o.Rank && !o.look(b, turn, o.seen, o.seen) {
+			return false
+		}
+	}
+	return true
+}
+
+// look looks for the cell of a rank that another may have written.
+func (o *Op) look(b *Board, turn uint64, rank, writer int) bool {
+	w := b.posted(turn, rank)
+	if !w.There() {
+		w.Rank = writer
+		o.awaits = w
+		return false
+	}
+	if c := b.cell(turn, rank); c.call != o.what {
+		o.differs(c.call, writer)
+	}
+	return true
+}
+
+// differs notes that another rank has made another call. Those that see all cells
+// go on for as many turns as the largest of them needs, and those that see the
+// root's for as many as that, so all stay in step. Where that can not be the board
+// is broken.
+func (o *Op) differs(what uint64, rank int) {
+	op, root, size := uncall(what)
+	if o.err == nil {
+		o.err = &Mismatch{Rank: rank, Op: op, Root: root, Size: size, Mine: o.size}
+	}
+	before := o.total
+	switch {
+	case op != o.Op || root != o.Root:
+	case o.Op == coll.Bcast || o.Op == coll.Scatter:
+		o.measure(size)
+		return
+	case o.Op == coll.Reduce || o.Op == coll.Gather:
+		if o.measure(size); o.total == before {
+			return
+		}
+	case o.split == (o.Op == coll.Allreduce && size >= splitFrom):
+		if o.measure(size); o.total < before {
+			o.total = before
+		}
+		return
+	}
+	o.total = before
+	o.b.head.broken.Store(1)
+}

@@ -1,0 +1,198 @@
+package board
+
+import "github.com/exanet-mpi/exanet/coll"
+
+// piece is the part of the vector, or of a block, that belongs to a step.
+func (o *Op) piece(i int) (lo, hi int) {
+	lo = min(i*o.step, o.size)
+	return lo, min(lo+o.step, o.size)
+}
+
+// The turns of an Allreduce of which every rank combines a part: contributions are
+// posted one step ahead of the results, so that nobody waits for both at once.
+//
+//	turn   0  1  2  3  4  ...  2m-2  2m-1
+//	step   0  1  0  2  1  ...  m-2   m-1
+//	       contribution 0, 1, then result, contribution, result, ...
+
+// isResult reports whether results are posted in a turn.
+func (o *Op) isResult(turn int) bool {
+	return o.split && (turn == o.total-1 || turn > 0 && turn%2 == 0)
+}
+
+// contribution is the turn in which the contributions of a step are posted.
+func contribution(step int) int { return max(0, 2*step-1) }
+
+// stepOf is the step that a turn belongs to.
+func (o *Op) stepOf(turn int) int {
+	switch {
+	case !o.split:
+		return turn
+	case turn == o.total-1:
+		return o.total/2 - 1
+	case o.isResult(turn):
+		return turn/2 - 1
+	}
+	return (turn + 1) / 2
+}
+
+// share is the part of n bytes that a rank combines.
+func (o *Op) share(n, rank int) (lo, hi int) {
+	each := (n/o.Elem + o.Ranks - 1) / o.Ranks * o.Elem
+	return min(each*rank, n), min(each*rank+each, n)
+}
+
+// input is this rank's contribution to a reduction.
+func (o *Op) input() []byte {
+	if o.InPlace {
+		return o.Recv
+	}
+	return o.Send
+}
+
+// block returns a piece of the block of a rank in a buffer.
+func (o *Op) block(buf []byte, rank, lo, hi int) []byte {
+	return buf[rank*o.size+lo : rank*o.size+hi]
+}
+
+// post puts this rank's part of a turn into its place.
+func (o *Op) post(turn int) {
+	b, at := o.b, o.first+uint64(turn)
+	lo, hi := o.piece(o.stepOf(turn))
+	n := hi - lo
+	switch o.Op {
+	case coll.Bcast:
+		copy(b.place(at, o.Rank, n), o.Recv[lo:hi])
+	case coll.Scatter:
+		for i := range o.Ranks {
+			if i == o.Rank {
+				if !o.InPlace {
+					copy(o.Recv[lo:hi], o.block(o.Send, i, lo, hi))
+				}
+				continue
+			}
+			copy(b.place(at, i, n), o.block(o.Send, i, lo, hi))
+			b.post(at, i, o.what)
+		}
+		return
+	case coll.Gather:
+		copy(b.place(at, o.Rank, n), o.Send[lo:hi])
+	case coll.Allgather:
+		in := o.Send
+		if o.InPlace {
+			in = o.block(o.Recv, o.Rank, 0, o.size)
+		}
+		copy(b.place(at, o.Rank, n), in[lo:hi])
+	case coll.Alltoall:
+		in := o.Send
+		if o.InPlace {
+			in = o.Recv
+		}
+		to := b.place(at, o.Rank, n*o.Ranks)
+		for i := range o.Ranks {
+			if i != o.Rank {
+				copy(to[i*n:(i+1)*n], o.block(in, i, lo, hi))
+			}
+		}
+	case coll.Reduce:
+		copy(b.place(at, o.Rank, n), o.input()[lo:hi])
+	case coll.Allreduce:
+		to := b.place(at, o.Rank, n)
+		from, end := o.share(n, o.Rank)
+		switch {
+		case !o.split || o.InPlace && !o.isResult(turn):
+			copy(to, o.input()[lo:hi])
+		case o.isResult(turn):
+			copy(to[from:end], o.Recv[lo+from:lo+end])
+		default:
+			in := o.Send[lo:hi]
+			copy(to[:from], in[:from])
+			copy(to[end:], in[end:])
+		}
+	}
+	b.post(at, o.Rank, o.what)
+}
+
+// take takes this rank's part of a turn out of the places of others. A call with an
+// error takes nothing.
+func (o *Op) take(turn int) {
+	if o.err != nil {
+		return
+	}
+	b, at := o.b, o.first+uint64(turn)
+	lo, hi := o.piece(o.stepOf(turn))
+	n := hi - lo
+	switch o.Op {
+	case coll.Bcast:
+		copy(o.Recv[lo:hi], b.place(at, o.Root, n))
+	case coll.Scatter:
+		copy(o.Recv[lo:hi], b.place(at, o.Rank, n))
+	case coll.Gather, coll.Allgather:
+		for i := range o.Ranks {
+			if i != o.Rank {
+				copy(o.block(o.Recv, i, lo, hi), b.place(at, i, n))
+			} else if !o.InPlace {
+				copy(o.block(o.Recv, i, lo, hi), o.Send[lo:hi])
+			}
+		}
+	case coll.Alltoall:
+		for i := range o.Ranks {
+			if i != o.Rank {
+				copy(o.block(o.Recv, i, lo, hi), b.place(at, i, n*o.Ranks)[o.Rank*n:])
+			} else if !o.InPlace {
+				copy(o.block(o.Recv, i, lo, hi), o.block(o.Send, i, lo, hi))
+			}
+		}
+	case coll.Reduce:
+		o.fold(at, lo, n, 0, n)
+	case coll.Allreduce:
+		switch {
+		case !o.split:
+			o.fold(at, lo, n, 0, n)
+		case !o.isResult(turn):
+			from, end := o.share(n, o.Rank)
+			o.fold(at, lo, n, from, end)
+		default:
+			for i := range o.Ranks {
+				if i != o.Rank {
+					from, end := o.share(n, i)
+					copy(o.Recv[lo+from:lo+end], b.place(at, i, n)[from:end])
+				}
+			}
+		}
+	}
+}
+
+// fold combines [from,end) of the n bytes that the ranks have posted in a turn, in
+// the order of the ranks, and so in the same way at every rank: the last with the
+// one before it, and so on.
+func (o *Op) fold(at uint64, lo, n, from, end int) {
+	if from == end {
+		return
+	}
+	out := o.Recv[lo+from : lo+end]
+	last := o.Ranks - 1
+	if in := o.part(at, last, lo, n, from, end); &in[0] != &out[0] {
+		copy(out, in)
+	}
+	for i := last - 1; i >= 0; i-- {
+		in := o.part(at, i, lo, n, from, end)
+		if o.Own && i != o.Rank {
+			if cap(o.scratch) < len(in) {
+				o.scratch = make([]byte, len(in))
+			}
+			in = append(o.scratch[:0], in...)
+		}
+		o.Combine(in, out)
+	}
+}
+
+// part is what a rank contributes to [from,end) of a turn.
+func (o *Op) part(at uint64, rank, lo, n, from, end int) []byte {
+	switch {
+	case rank != o.Rank || o.InPlace && rank < o.Ranks-1:
+		return o.b.place(at, rank, n)[from:end]
+	default:
+		return o.input()[lo+from : lo+end]
+	}
+}

@@ -1,0 +1,89 @@
+package host
+
+import (
+	"sync/atomic"
+
+	"github.com/exanet-mpi/exanet/internal/mem"
+)
+
+// Areas are memory of the segment that all ranks share and that the fabric itself
+// has no use for: communicators keep what their collectives need there. Each rank
+// has a few to give to the communicators that it leads. Like a ring, one that nobody
+// uses costs no memory.
+const (
+	areaFixed    = 8 << 10
+	areaRank     = 2 << 10   // and so much a rank
+	areaShared   = 128 << 10 // and so much of pieces a rank
+	areaLocal    = 16 << 10  // in jobs of one process
+	areasMost    = 16        // a rank
+	areasAltoget = 4096      // all ranks together, but at least one each
+)
+
+// areaSizes returns the size of an area in a job of n ranks, and how many there
+// are for a rank.
+func areaSizes(n, pieces int) (size, each int) {
+	return areaFixed + n*(areaRank+pieces), max(1, min(areasMost, areasAltoget/n))
+}
+
+// Areas is how many areas a rank has.
+func (m *Member) Areas() int { return m.job.areas }
+
+// Area returns area i of a rank: the same memory at all ranks, zero at first.
+func (m *Member) Area(rank, i int) []byte {
+	j := m.job
+	i += rank * j.areas
+	if j.localAreas == nil {
+		at := j.area0 + i*j.areaSize
+		return j.mapped[at : at+j.areaSize : at+j.areaSize]
+	}
+	p := j.localAreas[i].Load()
+	if p == nil {
+		b := make([]uint64, j.areaSize/8)
+		if p = &b; !j.localAreas[i].CompareAndSwap(nil, p) {
+			p = j.localAreas[i].Load()
+		}
+	}
+	return mem.Bytes(*p)
+}
+
+// Fenced reports whether who stores a word that others sleep for must do so with a
+// full fence. It may be called once all ranks have joined.
+func (m *Member) Fenced() bool { return m.job.head.fence.Load() != 0 }
+
+// Watch makes Glance, Spin and Sleep of this rank also return when a word is at
+// least so much, until Unwatch. Only the poller may call it. A word that is stored
+// while the poller sleeps does not wake it: who stores it calls Rouse.
+func (m *Member) Watch(word *uint64, least uint64) { m.watched, m.least = word, least }
+
+// Unwatch is the end of Watch.
+func (m *Member) Unwatch() { m.watched = nil }
+
+// Look looks at a word for about a microsecond, where that does not keep the awaited
+// rank from running, and reports whether it is at least so much.
+func (m *Member) Look(word *uint64, least uint64) bool {
+	if m.crowded || m.job.localBells != nil {
+		return atomic.LoadUint64(word) >= least
+	}
+	for range glances {
+		if atomic.LoadUint64(word) >= least {
+			return true
+		}
+	}
+	return false
+}
+
+// watchedHas reports whether the word of Watch has come.
+func (m *Member) watchedHas() bool {
+	return m.watched != nil && atomic.LoadUint64(m.watched) >= m.least
+}
+
+// Settle orders what the caller has stored before what it loads next, against ranks
+// that store without a fence and look for sleepers then.
+func (m *Member) Settle() {
+	if !m.Fenced() {
+		settle()
+	}
+}
+
+// Rouse makes the current or next Spin or Sleep of a rank return.
+func (m *Member) Rouse(rank int) { m.job.wake(rank, bellForeground) }

@@ -1,0 +1,189 @@
+package mpi
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/exanet-mpi/exanet/coll/board"
+	"github.com/exanet-mpi/exanet/group"
+	"github.com/exanet-mpi/exanet/variants"
+)
+
+// Blocking collectives through memory that all ranks share (package board). Each
+// communicator has a board in one of the areas of its leader, which its number
+// tells: that of its slot. A leader gives a slot with an area only to a
+// communicator whose predecessor all ranks have closed; when its areas are all in
+// use, those that it leads go without, and their collectives are messages.
+//
+// A call first goes on without the rank's lock, and looks a moment for what is not
+// there yet. Then it waits as others do, and makes progress meanwhile. A death is
+// seen by all who wait for something on a board of the dead rank: they fail, and
+// with them all their later calls there, since they do not take part in them.
+
+// openBoard makes the board of a communicator that has one, in which this process
+// is rank me.
+func (k *rank) openBoard(d ident, members *group.Group, me int) *board.Board {
+	n := k.fab.Size()
+	if !k.boards || members.Size() == 1 || d.slot() >= k.fab.Areas() {
+		return nil
+	}
+	b := board.Open(k.fab.Area(d.leader(), d.slot()), n, me, members.Size())
+	b.Fenced = k.fab.Fenced()
+	b.Ring = func(rank int) { k.fab.Rouse(int(members.World(int32(rank)))) }
+	return b
+}
+
+// closeBoard leaves the board of a communicator that is freed.
+func (c *Comm) closeBoard() {
+	if c.board != nil {
+		c.board.Close()
+		c.board = nil
+	}
+}
+
+// vacant reports whether a slot of this rank may be used: if it has an area, that
+// nobody has it open still.
+func (k *rank) vacant(slot int) bool {
+	return !k.boards || slot >= k.fab.Areas() || board.Clear(k.fab.Area(k.fab.Rank(), slot), k.fab.Size())
+}
+
+// onBoard reports whether a blocking call goes through its communicator's board.
+func (x *collective) onBoard() bool {
+	b := x.c.board
+	return b != nil && x.c.rank.algorithms.Shared(&x.Call) && b.Serves(&x.Call)
+}
+
+// share performs a call on the board.
+func (x *collective) share() error {
+	c := x.c
+	if c.severed {
+		return x.cut()
+	}
+	x.enter()
+	o := &x.op
+	o.Call, o.Own = &x.Call, x.own
+	if o.Combine == nil {
+		o.Combine = x.combine
+	}
+	// Unless it ends as it should, also if an operator of the program panics, this
+	// rank has lost count.
+	c.severed = true
+	o.Begin(c.board)
+	for !o.Step() {
+		if !x.await(o.Awaits()) {
+			return x.cut()
+		}
+	}
+	if c.board.Broken() {
+		return x.cut()
+	}
+	c.severed = false
+	if err := o.Err(); err != nil {
+		return x.mismatched(err)
+	}
+	x.leave()
+	return nil
+}
+
+// await waits for a word of the board and reports whether it has come: it does not
+// if a rank has died or the ranks have lost count of each other.
+func (x *collective) await(w *board.Word) bool {
+	k := x.c.rank
+	if k.fab.Look(w.Place(), w.Least) {
+		return true
+	}
+	k.mu.Lock()
+	x.next, k.sharing = k.sharing, x
+	k.waitFor(func() bool { return w.There() || x.c.board.Broken() || x.c.mourns() }, w)
+	for at := &k.sharing; ; at = &(*at).next {
+		if *at == x {
+			*at, x.next = x.next, nil
+			break
+		}
+	}
+	k.mu.Unlock()
+	return w.There()
+}
+
+// mourns reports whether a rank of the communicator has died. The rank's lock is
+// held.
+func (c *Comm) mourns() bool { return c.rank.deaths > 0 && c.deceased() >= 0 }
+
+// deceased is a rank of the communicator that has died, -1 if there is none.
+func (c *Comm) deceased() int {
+	for i := range c.size {
+		if c.rank.fab.Dead(int(c.members.World(int32(i)))) {
+			return i
+		}
+	}
+	return -1
+}
+
+// cut is the error of a call that can not be performed on the board.
+func (x *collective) cut() error {
+	if x.c.board.Broken() {
+		return x.mismatched(x.op.Lost())
+	}
+	if i := x.c.deceased(); i >= 0 {
+		return x.c.fail(x.name, i, noValue, x.bytes(), ErrProcFailed, "see how that rank has ended")
+	}
+	return x.c.fail(x.name, noValue, noValue, x.bytes(), fmt.Errorf("%w: an operator panicked in an earlier call", ErrOp), "make no more collective calls on this communicator")
+}
+
+// mismatched is the error of a call that others have made differently.
+func (x *collective) mismatched(err error) error {
+	var m *board.Mismatch
+	errors.As(err, &m)
+	kind := ErrCount
+	if m.Size > m.Mine && !m.Lost {
+		kind = ErrTruncate
+	}
+	return x.c.fail(x.name, m.Rank, noValue, m.Mine, fmt.Errorf("%w: %w", kind, err), "all ranks must make the same calls, with matching counts")
+}
+
+// waits says what a call on a board waits for.
+func (x *collective) waits() string {
+	return fmt.Sprintf("%s: %d bytes, waits for rank %d", x.name, x.bytes(), x.op.Awaits().Rank)
+}
+
+// aside is a call on a board that is begun as a request: it waits in a goroutine of
+// its own.
+type aside struct {
+	x     *collective
+	batch variants.Batch
+	over  bool
+	err   error
+}
+
+func (x *collective) aside() (*Request, error) {
+	k := x.c.rank
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	q := k.request(x.c, x.name)
+	q.s = &aside{x: x}
+	k.run(q)
+	return q, nil
+}
+
+func (a *aside) begin() {
+	a.x.c.turns.underWay++
+	go func() {
+		k := a.x.c.rank
+		err := a.x.share()
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		a.x.c.turns.underWay--
+		a.over, a.err = true, err
+		k.ready.Push(&a.batch)
+		k.leave()
+	}()
+}
+
+func (a *aside) advance() bool { return a.over }
+
+func (a *aside) requests() *variants.Batch { return &a.batch }
+
+func (a *aside) outcome() (Status, error) {
+	a.x.c.rank.putCollective(a.x)
+	return emptyStatus, a.err
+}
