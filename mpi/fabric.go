@@ -58,6 +58,7 @@ type fabric interface {
 	Areas() int
 	Area(rank, i int) []byte
 	Fenced() bool
+	Crowded() bool
 	Watch(word *uint64, least uint64)
 	Unwatch()
 	Look(word *uint64, least uint64) bool

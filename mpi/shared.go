@@ -20,6 +20,10 @@ import (
 // seen by all who wait for something on a board of the dead rank: they fail, and
 // with them all their later calls there, since they do not take part in them.
 
+// mostPlain is the number of ranks up to which each looks at what all others post,
+// with a core for each.
+const mostPlain = 8
+
 // openBoard makes the board of a communicator that has one, in which this process
 // is rank me.
 func (k *rank) openBoard(d ident, members *group.Group, me int) *board.Board {
@@ -29,6 +33,7 @@ func (k *rank) openBoard(d ident, members *group.Group, me int) *board.Board {
 	}
 	b := board.Open(k.fab.Area(d.leader(), d.slot()), n, me, members.Size())
 	b.Fenced = k.fab.Fenced()
+	b.Central = b.Ranks > mostPlain || k.fab.Crowded() && b.Ranks > 2
 	b.Ring = func(rank int) { k.fab.Rouse(int(members.World(int32(rank)))) }
 	return b
 }

@@ -71,6 +71,7 @@ type cell struct {
 type Board struct {
 	Me, Ranks int
 	Fenced    bool           // post with a full fence, see emu/host
+	Central   bool           // what all ranks take goes through rank 0, see form
 	Ring      func(rank int) // wakes a rank of the board that sleeps
 
 	head   *header

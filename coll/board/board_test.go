@@ -152,8 +152,10 @@ func TestBoardAgainstSerial(t *testing.T) {
 		}), 1, 20).Draw(t, "plans")
 		random := rand.New(rand.NewSource(rapid.Int64().Draw(t, "order")))
 		bs := open(t, m, ranks)
+		central := rapid.Bool().Draw(t, "central")
 		runs := make([]*run, ranks)
 		for i, b := range bs {
+			b.Central = central
 			runs[i] = &run{b: b, plans: plans}
 		}
 		for left := ranks; left > 0; {
@@ -229,10 +231,13 @@ func stuck(runs []*run) bool {
 // can.
 func TestBoardMismatches(t *testing.T) {
 	const ranks = 4
-	for _, op := range served[1:] {
+	for i, op := range append(served[1:], coll.Allreduce) {
 		for _, odd := range []int{0, 8, 24, 5000, 100_000} {
 			t.Run(fmt.Sprintf("%v, %d", op, odd), func(t *testing.T) {
 				bs := open(t, memory(ranks, 4096), ranks)
+				for _, b := range bs {
+					b.Central = i == len(served)-1
+				}
 				ops := make([]*Op, ranks)
 				ended := make([]bool, ranks)
 				for i := range ops {
@@ -260,6 +265,9 @@ func TestBoardMismatches(t *testing.T) {
 					}
 				}
 				require.True(t, wrong > 0 || bs[0].Broken())
+				if op == coll.Allreduce && !bs[0].Broken() {
+					require.Equal(t, ranks, wrong)
+				}
 			})
 		}
 	}

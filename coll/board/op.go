@@ -17,14 +17,12 @@ type Op struct {
 	what    uint64
 	size    int // of the vector or of a block, in bytes
 	step    int // of which a turn has so many
-	split   bool
+	form    form
 	first   uint64 // turn
 	total   int    // turns
 	put     int    // turns that this rank has posted its part of
 	got     int    // turns that it has taken its part of
 	seen    int    // cells of the turn to be taken that have been seen
-	posts   bool   // this rank posts something in each turn
-	takes   bool   // this rank takes something in each turn
 	scratch []byte
 	awaits  Word
 	err     error
@@ -38,11 +36,15 @@ type Mismatch struct {
 	Root, Size int
 	Mine       int // the size that this rank has passed
 	Lost       bool
+	Heard      bool // that rank has found out that another one has
 }
 
 func (m *Mismatch) Error() string {
-	if m.Lost {
+	switch {
+	case m.Lost:
 		return "an earlier call did not match on all ranks"
+	case m.Heard:
+		return "that rank could not go on, since calls did not match"
 	}
 	return fmt.Sprintf("that rank called %v with %d bytes, root %d", m.Op, m.Size, m.Root)
 }
@@ -51,6 +53,9 @@ func (m *Mismatch) Error() string {
 func call(c *coll.Call, size int) uint64 {
 	return uint64(c.Op) | uint64(c.Root)<<8 | uint64(size)<<24
 }
+
+// spoilt, instead of it, says that there is no result.
+const spoilt = ^uint64(0)
 
 func uncall(w uint64) (op coll.Collective, root, size int) {
 	return coll.Collective(w), int(w >> 8 & 0xffff), int(w >> 24)
@@ -74,25 +79,32 @@ func (b *Board) Serves(c *coll.Call) bool {
 // vector.
 const splitFrom = 8 << 10
 
+// form is how the work of a call is divided.
+type form uint8
+
+const (
+	plain   form = iota // one turn a piece: everybody takes what he wants
+	split               // every rank combines a share, and posts it in a second turn
+	central             // rank 0 takes all, and posts the result in a second turn
+)
+
 // Begin begins the call that is in the Op.
 func (o *Op) Begin(b *Board) {
 	o.b = b
 	o.size = o.Bytes()
 	o.what = call(o.Call, o.size)
 	o.step = b.piece
-	root := o.Rank == o.Root
-	o.posts, o.takes, o.split = true, true, false
+	o.form = plain
 	switch o.Op {
-	case coll.Bcast, coll.Scatter:
-		o.posts, o.takes = root, !root
-	case coll.Gather:
-		o.posts, o.takes = !root, root
+	case coll.Barrier:
+		if b.Central {
+			o.form = central
+		}
 	case coll.Reduce:
 		o.step -= o.step % o.Elem
-		o.posts, o.takes = !root || o.InPlace, root
 	case coll.Allreduce:
 		o.step -= o.step % o.Elem
-		o.split = o.size >= splitFrom
+		o.form = b.formOf(o.size)
 	case coll.Alltoall:
 		if o.step /= o.Ranks; o.step > leastStep {
 			o.step &^= leastStep - 1
@@ -103,10 +115,21 @@ func (o *Op) Begin(b *Board) {
 	o.measure(o.size)
 }
 
+// formOf is the form of an Allreduce.
+func (b *Board) formOf(size int) form {
+	switch {
+	case size >= splitFrom:
+		return split
+	case b.Central:
+		return central
+	}
+	return plain
+}
+
 // measure sets the number of turns for a size.
 func (o *Op) measure(size int) {
 	o.total = max(1, (size+o.step-1)/o.step)
-	if o.split {
+	if o.form != plain {
 		o.total *= 2
 	}
 }
@@ -127,53 +150,72 @@ func (o *Op) Lost() error { return &Mismatch{Rank: o.awaits.Rank, Mine: o.size, 
 // Step carries the call on as far as it goes without waiting, and reports whether
 // it has ended.
 //
-// Of those who both post and take, a rank that can take nothing waits for the
-// first cell that is missing; if it has nothing to take since it may not post yet,
-// for the rank that holds it up. The rank that is behind all others may always
-// post, so it is never held up, and what it waits for comes.
+// A rank that can take nothing waits for the first cell that is missing; if it has
+// nothing to take since it may not post yet, for the rank that holds it up. The rank
+// that is behind all others may always post, so it is never held up, and what it
+// waits for comes.
 func (o *Op) Step() bool {
 	b := o.b
 	for {
-		for o.posts && o.put < o.total && o.mayPost() {
-			if !b.free(o.first+uint64(o.put), &o.awaits) {
-				break
+		for o.put < o.total && o.mayPost() {
+			if o.posts(o.put) {
+				if !b.free(o.first+uint64(o.put), &o.awaits) {
+					break
+				}
+				o.post(o.put)
 			}
-			o.post(o.put)
 			o.put++
-			if !o.takes {
-				o.got = o.put
-				b.done(o.first + uint64(o.got))
-			}
 		}
+		if o.got == o.put {
+			return false // awaits the rank that holds it up
+		}
+		if o.takes(o.got) {
+			if !o.complete() {
+				return false
+			}
+			o.take(o.got)
+			o.seen = 0
+		}
+		o.got++
+		b.done(o.first + uint64(o.got))
 		if o.got == o.total {
 			return true
 		}
-		if o.posts && o.got == o.put {
-			return false // awaits the rank that holds it up
-		}
-		if !o.complete() {
-			return false
-		}
-		turn := o.first + uint64(o.got)
-		o.take(o.got)
-		o.seen = 0
-		o.got++
-		if o.all() {
-			b.learn(turn + 1 - min(ahead, turn+1))
-		}
-		b.done(turn + 1)
 	}
 }
 
-// all reports whether this rank sees the cells of all others.
-func (o *Op) all() bool { return o.takes && o.Op != coll.Bcast && o.Op != coll.Scatter }
+// posts and takes report whether this rank posts or takes something in a turn.
+func (o *Op) posts(turn int) bool {
+	root := o.Rank == o.Root
+	switch {
+	case o.form == central:
+		return o.isResult(turn) == (o.Rank == 0)
+	case o.Op == coll.Bcast || o.Op == coll.Scatter:
+		return root
+	case o.Op == coll.Gather:
+		return !root
+	case o.Op == coll.Reduce:
+		return !root || o.InPlace
+	}
+	return true
+}
+
+func (o *Op) takes(turn int) bool {
+	root := o.Rank == o.Root
+	switch {
+	case o.form == central:
+		return o.isResult(turn) != (o.Rank == 0)
+	case o.Op == coll.Bcast || o.Op == coll.Scatter:
+		return !root
+	case o.Op == coll.Gather || o.Op == coll.Reduce:
+		return root
+	}
+	return true
+}
 
 // mayPost reports whether the next turn may be posted before more has been taken.
 func (o *Op) mayPost() bool {
-	switch {
-	case !o.takes:
-		return true
-	case o.isResult(o.put) && o.got <= contribution(o.stepOf(o.put)):
+	if o.isResult(o.put) && o.got <= o.contribution(o.put) {
 		return false
 	}
 	return o.put-o.got < ahead
@@ -182,16 +224,25 @@ func (o *Op) mayPost() bool {
 // complete looks whether what this rank takes in the turn has been posted.
 func (o *Op) complete() bool {
 	b, turn := o.b, o.first+uint64(o.got)
-	switch o.Op {
-	case coll.Bcast:
+	switch {
+	case o.Op == coll.Bcast:
 		return o.look(b, turn, o.Root, o.Root)
-	case coll.Scatter:
+	case o.Op == coll.Scatter:
 		return o.look(b, turn, o.Rank, o.Root)
-	}
-	for ; o.seen < o.Ranks; o.seen++ {
-		if o.seen != o.Rank && !o.look(b, turn, o.seen, o.seen) {
+	case o.form == central && o.Rank != 0:
+		if !o.look(b, turn, 0, 0) {
 			return false
 		}
+	default:
+		for ; o.seen < o.Ranks; o.seen++ {
+			if o.seen != o.Rank && !o.look(b, turn, o.seen, o.seen) {
+				return false
+			}
+		}
+	}
+	// All ranks have posted this turn, or the one before it.
+	if turn > ahead {
+		b.learn(turn - ahead)
 	}
 	return true
 }
@@ -204,7 +255,13 @@ func (o *Op) look(b *Board, turn uint64, rank, writer int) bool {
 		o.awaits = w
 		return false
 	}
-	if c := b.cell(turn, rank); c.call != o.what {
+	switch c := b.cell(turn, rank); {
+	case c.call == o.what:
+	case c.call == spoilt:
+		if o.err == nil {
+			o.err = &Mismatch{Rank: writer, Mine: o.size, Heard: true}
+		}
+	default:
 		o.differs(c.call, writer)
 	}
 	return true
@@ -229,7 +286,11 @@ func (o *Op) differs(what uint64, rank int) {
 		if o.measure(size); o.total == before {
 			return
 		}
-	case o.split == (o.Op == coll.Allreduce && size >= splitFrom):
+	case o.form == central: // rank 0 passes it on
+		if o.measure(size); o.total == before {
+			return
+		}
+	case o.Op != coll.Allreduce || o.form == o.b.formOf(size):
 		if o.measure(size); o.total < before {
 			o.total = before
 		}

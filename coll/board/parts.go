@@ -8,8 +8,8 @@ func (o *Op) piece(i int) (lo, hi int) {
 	return lo, min(lo+o.step, o.size)
 }
 
-// The turns of an Allreduce of which every rank combines a part: contributions are
-// posted one step ahead of the results, so that nobody waits for both at once.
+// The turns of calls with results. Where every rank combines a share, contributions
+// are posted one step ahead of the results, so that nobody waits for both at once:
 //
 //	turn   0  1  2  3  4  ...  2m-2  2m-1
 //	step   0  1  0  2  1  ...  m-2   m-1
@@ -17,17 +17,30 @@ func (o *Op) piece(i int) (lo, hi int) {
 
 // isResult reports whether results are posted in a turn.
 func (o *Op) isResult(turn int) bool {
-	return o.split && (turn == o.total-1 || turn > 0 && turn%2 == 0)
+	switch o.form {
+	case central:
+		return turn%2 == 1
+	case split:
+		return turn == o.total-1 || turn > 0 && turn%2 == 0
+	}
+	return false
 }
 
-// contribution is the turn in which the contributions of a step are posted.
-func contribution(step int) int { return max(0, 2*step-1) }
+// contribution is the turn of what a result is made of.
+func (o *Op) contribution(turn int) int {
+	if o.form == central {
+		return turn - 1
+	}
+	return max(0, 2*o.stepOf(turn)-1)
+}
 
 // stepOf is the step that a turn belongs to.
 func (o *Op) stepOf(turn int) int {
 	switch {
-	case !o.split:
+	case o.form == plain:
 		return turn
+	case o.form == central:
+		return turn / 2
 	case turn == o.total-1:
 		return o.total/2 - 1
 	case o.isResult(turn):
@@ -100,7 +113,10 @@ func (o *Op) post(turn int) {
 		to := b.place(at, o.Rank, n)
 		from, end := o.share(n, o.Rank)
 		switch {
-		case !o.split || o.InPlace && !o.isResult(turn):
+		case o.form == central && o.isResult(turn):
+			o.fold(to, at-1, lo, n, 0, n)
+			copy(o.Recv[lo:hi], to)
+		case o.form != split || o.InPlace && !o.isResult(turn):
 			copy(to, o.input()[lo:hi])
 		case o.isResult(turn):
 			copy(to[from:end], o.Recv[lo+from:lo+end])
@@ -110,7 +126,11 @@ func (o *Op) post(turn int) {
 			copy(to[end:], in[end:])
 		}
 	}
-	b.post(at, o.Rank, o.what)
+	what := o.what
+	if o.isResult(turn) && o.err != nil {
+		what = spoilt
+	}
+	b.post(at, o.Rank, what)
 }
 
 // take takes this rank's part of a turn out of the places of others. A call with an
@@ -144,14 +164,18 @@ func (o *Op) take(turn int) {
 			}
 		}
 	case coll.Reduce:
-		o.fold(at, lo, n, 0, n)
+		o.fold(o.Recv[lo:hi], at, lo, n, 0, n)
 	case coll.Allreduce:
 		switch {
-		case !o.split:
-			o.fold(at, lo, n, 0, n)
+		case o.form == plain:
+			o.fold(o.Recv[lo:hi], at, lo, n, 0, n)
+		case o.form == central:
+			if o.Rank != 0 {
+				copy(o.Recv[lo:hi], b.place(at, 0, n))
+			} // else it combines when it posts the result
 		case !o.isResult(turn):
 			from, end := o.share(n, o.Rank)
-			o.fold(at, lo, n, from, end)
+			o.fold(o.Recv[lo+from:lo+end], at, lo, n, from, end)
 		default:
 			for i := range o.Ranks {
 				if i != o.Rank {
@@ -166,11 +190,10 @@ func (o *Op) take(turn int) {
 // fold combines [from,end) of the n bytes that the ranks have posted in a turn, in
 // the order of the ranks, and so in the same way at every rank: the last with the
 // one before it, and so on.
-func (o *Op) fold(at uint64, lo, n, from, end int) {
-	if from == end {
+func (o *Op) fold(out []byte, at uint64, lo, n, from, end int) {
+	if from == end || o.err != nil {
 		return
 	}
-	out := o.Recv[lo+from : lo+end]
 	last := o.Ranks - 1
 	if in := o.part(at, last, lo, n, from, end); &in[0] != &out[0] {
 		copy(out, in)
@@ -190,7 +213,7 @@ func (o *Op) fold(at uint64, lo, n, from, end int) {
 // part is what a rank contributes to [from,end) of a turn.
 func (o *Op) part(at uint64, rank, lo, n, from, end int) []byte {
 	switch {
-	case rank != o.Rank || o.InPlace && rank < o.Ranks-1:
+	case rank != o.Rank || o.InPlace && rank < o.Ranks-1 && o.form != central:
 		return o.b.place(at, rank, n)[from:end]
 	default:
 		return o.input()[lo+from : lo+end]

@@ -61,7 +61,7 @@ func (m *Member) Unwatch() { m.watched = nil }
 // Look looks at a word for about a microsecond, where that does not keep the awaited
 // rank from running, and reports whether it is at least so much.
 func (m *Member) Look(word *uint64, least uint64) bool {
-	if m.crowded || m.job.localBells != nil {
+	if m.crowding != roomy || m.job.localBells != nil {
 		return atomic.LoadUint64(word) >= least
 	}
 	for range glances {
