@@ -296,8 +296,10 @@ func TestARankThatRecyclesAllocatesNothing(t *testing.T) {
 					if err := form(x); err != nil {
 						return err
 					}
-					return c.Barrier() // so that no rank runs ahead and fills the device
-				}), mpi.WithRecycling()))
+					// So that no rank runs ahead and fills the device. Messages arrive
+					// before those of the barrier.
+					return c.Barrier()
+				}), mpi.WithRecycling(), mpi.WithCollectives("barrier:dissemination")))
 			})
 		}
 	}

@@ -58,13 +58,17 @@ func (m *Member) Watch(word *uint64, least uint64) { m.watched, m.least = word, 
 // Unwatch is the end of Watch.
 func (m *Member) Unwatch() { m.watched = nil }
 
-// Look looks at a word for about a microsecond, where that does not keep the awaited
-// rank from running, and reports whether it is at least so much.
+// watches is how often Look looks: for about 10 us, in which a rank copies a piece of
+// a long vector.
+const watches = 10 * glances
+
+// Look looks at a word for a moment, where that does not keep the awaited rank from
+// running, and reports whether it is at least so much.
 func (m *Member) Look(word *uint64, least uint64) bool {
 	if m.crowding != roomy || m.job.localBells != nil {
 		return atomic.LoadUint64(word) >= least
 	}
-	for range glances {
+	for range watches {
 		if atomic.LoadUint64(word) >= least {
 			return true
 		}
