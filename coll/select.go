@@ -2,6 +2,7 @@ package coll
 
 import (
 	"fmt"
+	"math"
 	"strings"
 )
 
@@ -89,6 +90,25 @@ func (s *Selection) Shared(c *Call) bool {
 		a = s.row(c, true)
 	}
 	return a.shared
+}
+
+// SharedUpTo is the size up to which calls of a collective are for shared memory, -1 if
+// none is.
+func (s *Selection) SharedUpTo(op Collective, ranks int) int {
+	if a := s.forced[op]; a != nil {
+		if a.shared {
+			return math.MaxInt
+		}
+		return -1
+	}
+	switch r := s.table[op][0]; {
+	case !r.algorithm.shared || r.ranks != 0 && ranks > r.ranks:
+		return -1
+	case r.bytes == 0:
+		return math.MaxInt
+	default:
+		return r.bytes
+	}
 }
 
 // row returns the algorithm of the first row that fits a call; those that need

@@ -53,8 +53,7 @@ type Comm struct {
 	barriers *collective // the schedule of Barrier, unless one is under way
 	handle   uint64      // by which the express lane knows it, 0 if not at all
 
-	board   *board.Board // of blocking collectives, see shared.go; nil: they are messages
-	severed bool         // this rank does not take part in them any more
+	board *board.Board // of blocking collectives, see shared.go; nil: they are messages
 
 	mu      sync.Mutex // of what follows
 	name    string

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/exanet-mpi/exanet/coll"
 	"github.com/exanet-mpi/exanet/coll/board"
 	"github.com/exanet-mpi/exanet/group"
 	"github.com/exanet-mpi/exanet/variants"
@@ -52,6 +53,29 @@ func (k *rank) vacant(slot int) bool {
 	return !k.boards || slot >= k.fab.Areas() || board.Clear(k.fab.Area(k.fab.Rank(), slot), k.fab.Size())
 }
 
+// Board tells the twin in C of package board (internal/boardc) of the communicator's
+// board, if it has one, and returns what wakes those who sleep for a word.
+func (c *Comm) Board(v *board.View) (wake func(word uint64)) {
+	b := c.board
+	if b == nil || c.rank.stats != nil {
+		return nil
+	}
+	b.View(v)
+	for op := range v.Limit {
+		if n := c.rank.algorithms.SharedUpTo(coll.Collective(op), c.size); n >= 0 {
+			v.Limit[op] = uint64(n) + 1
+		}
+	}
+	if !c.rank.fab.Crowded() {
+		v.Spins = boardSpins
+	}
+	return b.Wake
+}
+
+// boardSpins is how often the twin looks for what it takes before it leaves the call
+// to Go: for about 2 us.
+const boardSpins = 4000
+
 // onBoard reports whether a blocking call goes through its communicator's board.
 func (x *collective) onBoard() bool {
 	b := x.c.board
@@ -61,7 +85,7 @@ func (x *collective) onBoard() bool {
 // share performs a call on the board.
 func (x *collective) share() error {
 	c := x.c
-	if c.severed {
+	if c.board.IsCut() {
 		return x.cut()
 	}
 	x.enter()
@@ -72,7 +96,7 @@ func (x *collective) share() error {
 	}
 	// Unless it ends as it should, also if an operator of the program panics, this
 	// rank has lost count.
-	c.severed = true
+	c.board.Cut(true)
 	o.Begin(c.board)
 	for !o.Step() {
 		if !x.await(o.Awaits()) {
@@ -82,7 +106,7 @@ func (x *collective) share() error {
 	if c.board.Broken() {
 		return x.cut()
 	}
-	c.severed = false
+	c.board.Cut(false)
 	if err := o.Err(); err != nil {
 		return x.mismatched(err)
 	}

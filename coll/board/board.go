@@ -58,7 +58,9 @@ type line struct {
 	turns   atomic.Uint64 // this rank has done with the turns below
 	waiting atomic.Uint64 // the word that it sleeps for, as its offset in the memory
 	known   uint64        // all ranks have done with the turns below, as far as this one knows
-	_       [cellSize - 24]byte
+	posted  uint64        // 1 + the turn that the twin in C has posted and not ended, see View
+	cut     uint64        // this rank does not take part any more
+	_       [cellSize - 40]byte
 }
 
 type cell struct {

@@ -112,6 +112,10 @@ func (o *Op) Begin(b *Board) {
 	}
 	o.first = b.own.turns.Load()
 	o.put, o.got, o.seen, o.err = 0, 0, 0, nil
+	if b.own.posted == o.first+1 {
+		o.put = 1
+	}
+	b.own.posted = 0
 	o.measure(o.size)
 }
 

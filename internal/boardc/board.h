@@ -1,0 +1,39 @@
+/*
+ * The twin of package coll/board for calls of one turn in the plain form: what it
+ * leaves out goes on in Go, where the layout of the memory and the order of things
+ * are explained. The same words are in the same places, and a call that has to wait
+ * for long is handed over with its part posted.
+ */
+#ifndef EXANET_BOARD_H
+#define EXANET_BOARD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* As package coll numbers them. */
+enum board_op { BOARD_BARRIER = 0, BOARD_BCAST = 1, BOARD_GATHER = 2, BOARD_SCATTER = 4, BOARD_ALLGATHER = 6, BOARD_ALLTOALL = 8, BOARD_REDUCE = 11, BOARD_ALLREDUCE = 12, BOARD_OPS = 22 };
+
+/* One rank's view of a board: boardc.View in Go. */
+struct board {
+	uint64_t id; /* 0: none */
+	uint64_t head, own, lines, cells, pieces;
+	uint32_t piece, me, ranks, fenced, central, spins;
+	uint64_t limit[BOARD_OPS]; /* a call of fewer bytes is one of the board's */
+};
+
+/* inout = in op inout, for n bytes. */
+typedef void (*board_fold)(const void *in, void *inout, size_t n);
+
+/* Wakes who sleeps for a word. */
+extern void (*board_rouse)(uint64_t id, uint64_t word);
+
+/* Performs a call with vectors or blocks of n bytes; elem is the size of an element that
+   fold combines. Returns 1, or 0 if it goes on in Go. */
+int board_perform(struct board *b, enum board_op op, int root, const void *send, void *recv, size_t n, size_t elem, board_fold fold);
+
+/* The functions for predefined operators on kinds of elements, 0 if there is none. */
+enum board_kind { BOARD_NONE, BOARD_I8, BOARD_I16, BOARD_I32, BOARD_I64, BOARD_U8, BOARD_U16, BOARD_U32, BOARD_U64, BOARD_F32, BOARD_F64, BOARD_KINDS };
+enum board_operator { BOARD_SUM, BOARD_PROD, BOARD_MAX, BOARD_MIN, BOARD_BAND, BOARD_BOR, BOARD_BXOR, BOARD_OPERATORS };
+board_fold board_fold_of(enum board_operator op, enum board_kind kind);
+
+#endif

@@ -1,0 +1,148 @@
+package boardc_test
+
+import (
+	"bytes"
+	"math"
+	"math/rand"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/exanet-mpi/exanet/coll"
+	"github.com/exanet-mpi/exanet/coll/board"
+	"github.com/exanet-mpi/exanet/internal/boardc"
+	"github.com/exanet-mpi/exanet/internal/mem"
+)
+
+const most = 6
+
+// call is a call as all ranks make it.
+type call struct {
+	op      coll.Collective
+	root, n int
+	seed    int64
+	twin    []bool // by rank: it tries the twin first
+}
+
+func (c *call) data(rank, n int) []byte {
+	b := make([]byte, n)
+	rand.New(rand.NewSource(c.seed<<8 + int64(rank))).Read(b)
+	return b
+}
+
+// part is the arguments of a rank, and what must be in recv afterwards; nil: nothing.
+func (c *call) part(rank, ranks int) (x *coll.Call, want []byte) {
+	n, root := c.n, rank == c.root
+	x = &coll.Call{Op: c.op, Rank: rank, Ranks: ranks, Elem: 1}
+	blocks := coll.Blocks{Unit: 1, N: n}
+	var all, sum []byte
+	for i := range ranks {
+		all = append(all, c.data(i, n)...)
+	}
+	sum = make([]byte, n)
+	for i := range all {
+		sum[i%n] += all[i]
+	}
+	switch c.op {
+	case coll.Barrier, coll.Allgather, coll.Alltoall, coll.Allreduce:
+	default:
+		x.Root = c.root
+	}
+	x.Send, x.Recv = c.data(rank, n), make([]byte, n*ranks)
+	switch c.op {
+	case coll.Barrier:
+		x.Send, x.Recv = nil, nil
+	case coll.Bcast:
+		x.Recv, want = x.Recv[:n], c.data(c.root, n)
+		if root {
+			copy(x.Recv, want)
+		}
+	case coll.Gather, coll.Allgather:
+		if c.op == coll.Allgather || root {
+			want, x.RecvBlocks = all, blocks
+		}
+	case coll.Scatter:
+		x.Recv, want = x.Recv[:n], c.data(c.root, n*ranks)[rank*n:][:n]
+		if root {
+			x.Send, x.SendBlocks = c.data(rank, n*ranks), blocks
+		}
+	case coll.Alltoall:
+		x.Send, x.SendBlocks, x.RecvBlocks = c.data(rank, n*ranks), blocks, blocks
+		for i := range ranks {
+			want = append(want, c.data(i, n*ranks)[rank*n:][:n]...)
+		}
+	case coll.Reduce, coll.Allreduce:
+		x.Recv = x.Recv[:n]
+		if c.op == coll.Allreduce || root {
+			want = sum
+		}
+	}
+	return x, want
+}
+
+// Ranks that try the twin and ranks that do not make the same calls, in any order: a
+// twin that has to wait leaves the call to Go, with its part posted.
+func TestTheTwinAndThePackageAreOne(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		ranks := rapid.IntRange(2, most).Draw(t, "ranks")
+		memory := mem.Bytes(make([]uint64, (board.Fixed(most)+ranks*8*2048)/8))
+		central := rapid.Bool().Draw(t, "central")
+		boards, views := make([]*board.Board, ranks), make([]*board.View, ranks)
+		for i := range boards {
+			b := board.Open(memory, most, i, ranks)
+			b.Fenced, b.Central, b.Ring = true, central, func(int) {}
+			boards[i], views[i] = b, new(board.View)
+			b.View(views[i])
+			for op := range views[i].Limit {
+				views[i].Limit[op] = math.MaxInt64
+			}
+		}
+		calls := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) *call {
+			return &call{
+				op:   rapid.SampledFrom([]coll.Collective{coll.Barrier, coll.Bcast, coll.Gather, coll.Scatter, coll.Allgather, coll.Alltoall, coll.Reduce, coll.Allreduce}).Draw(t, "op"),
+				root: rapid.IntRange(0, ranks-1).Draw(t, "root"), n: rapid.SampledFrom([]int{1, 8, 56, 112, 113, 300, 2048, 3000, 9000}).Draw(t, "n"),
+				seed: rapid.Int64Range(0, 1<<20).Draw(t, "seed"), twin: rapid.SliceOfN(rapid.Bool(), ranks, ranks).Draw(t, "twins"),
+			}
+		}), 1, 30).Draw(t, "calls")
+		random := rand.New(rand.NewSource(rapid.Int64().Draw(t, "order")))
+		at, ops, wants := make([]int, ranks), make([]*board.Op, ranks), make([][]byte, ranks)
+		for steps, left := 0, ranks*len(calls); left > 0; steps++ {
+			require.Less(t, steps, 1000*ranks*len(calls), "everybody waits")
+			i := random.Intn(ranks)
+			if at[i] == len(calls) {
+				continue
+			}
+			c := calls[at[i]]
+			done := false
+			var recv []byte
+			if ops[i] == nil {
+				var x *coll.Call
+				x, wants[i] = c.part(i, ranks)
+				recv = x.Recv
+				if c.twin[i] {
+					done = boardc.Perform(views[i], c.op, x.Root, x.Send, x.Recv, map[bool]int{true: 0, false: c.n}[c.op == coll.Barrier])
+				}
+				if !done {
+					ops[i] = &board.Op{Call: x, Combine: func(in, inout []byte) {
+						for j, v := range in {
+							inout[j] += v
+						}
+					}}
+					ops[i].Begin(boards[i])
+				}
+			} else if done = ops[i].Step(); done {
+				require.NoError(t, ops[i].Err())
+				recv = ops[i].Recv
+			}
+			if done {
+				if wants[i] != nil && !bytes.Equal(wants[i], recv) {
+					t.Fatalf("call %d, rank %d: %+v", at[i], i, c)
+				}
+				ops[i] = nil
+				at[i]++
+				left--
+			}
+		}
+	})
+}
