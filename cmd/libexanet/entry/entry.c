@@ -36,6 +36,7 @@ static int32_t (*start)(void *cards);
 static int64_t (*finalize)(void);
 static void (*counted)(const char *, uint64_t);
 static exanet_handle (*whose)(int32_t number);
+static void (*share)(void *shared, uint64_t size);
 static uint64_t (*lane)(void *types, int32_t *n, exanet_handle *none, uint64_t size);
 
 /* symbol finds what the host MPI defines. */
@@ -194,6 +195,8 @@ static void forked(void)
 	for (const struct exanet_slot *s = exanet_slots; s->name; s++)
 		*s->slot = (void *)refuse;
 	exanet_table = 0;
+	for (int i = 0; i < SHARED_BOARDS; i++)
+		exanet_shared.boards[i].id = 0;
 	exanet_met = 1;
 	exanet_adopt = (int64_t (*)(exanet_handle, void *, int32_t))refuse;
 	finalize = 0; /* the host's is called, if the child comes to its end in the same way */
@@ -237,8 +240,10 @@ static int load(void)
 	exanet_windows = (void (*)(int32_t))dlsym(lib, "exanet_windows");
 	exanet_hello = (void (*)(void))dlsym(lib, "exanet_hello");
 	lane = (uint64_t (*)(void *, int32_t *, exanet_handle *, uint64_t))dlsym(lib, "exanet_lane");
+	share = (void (*)(void *, uint64_t))dlsym(lib, "exanet_share");
+	board_rouse = (void (*)(uint64_t, uint64_t))dlsym(lib, "exanet_rouse");
 	exanet_rang = (void (*)(int32_t, int32_t))dlsym(lib, "exanet_rang");
-	if (!(lane && exanet_rang && show && start && finalize && counted && whose && exanet_adopt && exanet_made_comm && exanet_made_request && exanet_windows && exanet_hello)) {
+	if (!(lane && share && board_rouse && exanet_rang && show && start && finalize && counted && whose && exanet_adopt && exanet_made_comm && exanet_made_request && exanet_windows && exanet_hello)) {
 		complain("functions are missing", "in the Go part, which is of another version");
 		return 0;
 	}
@@ -307,6 +312,7 @@ static void express(void)
 	exanet_handle none;
 	int32_t n = 128;
 	uint64_t table = lane(known, &n, &none, sizeof(struct express_table));
+	share(&exanet_shared, sizeof exanet_shared);
 	if (table)
 		exanet_lane_open((struct express_table *)(uintptr_t)table, known, n, none);
 }
@@ -362,6 +368,8 @@ int MPI_Finalize(void)
 	if (exanet_on && finalize) {
 		exanet_counting = 0;
 		exanet_table = 0;
+		for (int i = 0; i < SHARED_BOARDS; i++)
+			exanet_shared.boards[i].id = 0;
 		for (int i = 0; exanet_names[i]; i++)
 			if (exanet_passed[i])
 				counted(exanet_names[i], exanet_passed[i]);

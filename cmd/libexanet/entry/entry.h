@@ -4,6 +4,7 @@
 
 #include "handles.h"
 #include "lane.h"
+#include "shared.h"
 #include <signal.h>
 #ifdef OPEN_MPI
 #include <mpi-ext.h>

@@ -280,6 +280,9 @@ func (g *generator) entry(e entry, fn function) {
 		// Where there is none the host says what is wrong, but of requests that it does
 		// not know.
 		requests, results := e.places()
+		if e.isShared() {
+			fmt.Fprintf(g.w, "\tif (exanet_shared_%s(%s))\n\t\treturn MPI_SUCCESS;\n", e.name, strings.Join(e.laneArgs(), ", "))
+		}
 		if lane := e.lane(); lane != "" {
 			fmt.Fprintf(g.w, "\tif (exanet_table%s%s && exanet_lane_%s(exanet_table, %s))\n\t\treturn MPI_SUCCESS;\n", requests, results, lane, strings.Join(e.laneArgs(), ", "))
 		}
@@ -387,11 +390,20 @@ var lanes = map[string]string{
 // lane is what the function is called there, empty if it is not there.
 func (e *entry) lane() string { return lanes[e.name] }
 
+// isShared reports whether the function is tried on a board first (entry/shared.c).
+func (e *entry) isShared() bool {
+	switch e.name {
+	case "Barrier", "Bcast", "Gather", "Scatter", "Allgather", "Alltoall", "Reduce", "Allreduce":
+		return e.made == ""
+	}
+	return false
+}
+
 // laneArgs are its arguments there, which are those of the function, handles as
 // numbers.
 func (e *entry) laneArgs() (args []string) {
 	for _, p := range e.params {
-		if p.typ == "MPI_Datatype" || p.typ == "MPI_Comm" {
+		if p.typ == "MPI_Datatype" || p.typ == "MPI_Comm" || p.typ == "MPI_Op" {
 			args = append(args, "(exanet_handle)"+p.name)
 		} else {
 			args = append(args, p.name)

@@ -1,0 +1,41 @@
+/* Collectives on boards, see shared.c. Each returns 1 if it has been done, 0 if it is
+   to be made in Go. */
+#ifndef EXANET_SHARED_H
+#define EXANET_SHARED_H
+
+#include "board.h"
+#include "handles.h"
+
+/* Predefined types whose elements lie in one piece, and operators: what the Go part
+   tells of them. */
+struct shared_type {
+	exanet_handle type;
+	uint32_t size;
+	uint32_t kind;      /* enum board_kind */
+	uint32_t operators; /* a bit for each that the host takes for the type */
+};
+struct shared_op {
+	exanet_handle op;
+	uint32_t operator; /* enum board_operator */
+};
+
+/* What the Go part fills in: boards by the handles of their communicators, which are
+   their IDs. */
+enum { SHARED_BOARDS = 64, SHARED_TYPES = 256, SHARED_OPS = 16 };
+struct shared {
+	struct board boards[SHARED_BOARDS];
+	struct shared_type types[SHARED_TYPES];
+	struct shared_op ops[SHARED_OPS];
+};
+extern struct shared exanet_shared;
+
+int exanet_shared_Barrier(exanet_handle comm);
+int exanet_shared_Bcast(void *buf, int64_t count, exanet_handle type, int root, exanet_handle comm);
+int exanet_shared_Gather(const void *out, int64_t outcount, exanet_handle outtype, void *in, int64_t incount, exanet_handle intype, int root, exanet_handle comm);
+int exanet_shared_Scatter(const void *out, int64_t outcount, exanet_handle outtype, void *in, int64_t incount, exanet_handle intype, int root, exanet_handle comm);
+int exanet_shared_Allgather(const void *out, int64_t outcount, exanet_handle outtype, void *in, int64_t incount, exanet_handle intype, exanet_handle comm);
+int exanet_shared_Alltoall(const void *out, int64_t outcount, exanet_handle outtype, void *in, int64_t incount, exanet_handle intype, exanet_handle comm);
+int exanet_shared_Reduce(const void *out, void *in, int64_t count, exanet_handle type, exanet_handle op, int root, exanet_handle comm);
+int exanet_shared_Allreduce(const void *out, void *in, int64_t count, exanet_handle type, exanet_handle op, exanet_handle comm);
+
+#endif
