@@ -79,11 +79,18 @@ func block(x *collective, err error) error {
 		k.mu.Unlock()
 		return err
 	}
+	return x.exchange()
+}
+
+// exchange performs a call by messages.
+func (x *collective) exchange() error {
+	k := x.c.rank
 	x.prepare(int32(x.Op))
 	x.enter()
 	k.mu.Lock()
 	x.wholly()
-	if err = x.err; err == nil {
+	err := x.err
+	if err == nil {
 		x.leave()
 	}
 	k.putCollective(x)

@@ -318,7 +318,13 @@ func (k *rank) finalize(world *Comm) error {
 	k.mu.Lock()
 	k.waitUntil(k.drained)
 	k.mu.Unlock()
-	if err := block(world.invoke("Finalize", coll.Barrier)); err != nil {
+	// Messages, which arrive after all that has been sent before: nobody leaves while
+	// others have something for it.
+	x, err := world.invoke("Finalize", coll.Barrier)
+	if err == nil {
+		err = x.exchange()
+	}
+	if err != nil {
 		return err
 	}
 	k.mu.Lock()
