@@ -6,6 +6,7 @@ import (
 	"os"
 	"strconv"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -320,9 +321,13 @@ func (k *rank) finalize(world *Comm) error {
 	k.mu.Unlock()
 	// Messages, which arrive after all that has been sent before: nobody leaves while
 	// others have something for it.
+	began := time.Now()
 	x, err := world.invoke("Finalize", coll.Barrier)
 	if err == nil {
 		err = x.exchange()
+	}
+	if k.stats != nil {
+		k.stats.record("Finalize", 0, began)
 	}
 	if err != nil {
 		return err
