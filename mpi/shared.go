@@ -56,10 +56,10 @@ func (k *rank) vacant(slot int) bool {
 // Board tells the twin in C of package board (internal/boardc) of the communicator's
 // board, if it has one, and returns what wakes those who sleep for a word.
 func (c *Comm) Board(v *board.View) (wake func(word uint64)) {
-	b := c.board
-	if b == nil || c.rank.stats != nil {
+	if c == nil || c.board == nil || v == nil || c.rank.stats != nil {
 		return nil
 	}
+	b := c.board
 	b.View(v)
 	for op := range v.Limit {
 		if n := c.rank.algorithms.SharedUpTo(coll.Collective(op), c.size); n >= 0 {
