@@ -102,7 +102,7 @@ func (m *Member) WakeBackground(rank int) { m.job.wake(rank, bellBackground) }
 func (m *Member) Yield() {
 	if m.job.localBells != nil {
 		runtime.Gosched()
-	} else if m.crowding == crowded {
+	} else if m.crowding != roomy {
 		sys.Yield()
 	}
 }
