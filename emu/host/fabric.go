@@ -142,6 +142,9 @@ func (f *Fabric) Next() (h packetizer.Header, payload []byte, ok bool) {
 	if len(f.fetches) > 0 {
 		f.runAgent()
 	}
+	if f.borrowings.Load() != f.borrowSeen {
+		f.takeOver()
+	}
 	g := &f.job.geo
 	for tried := 0; tried < len(f.in); {
 		if f.cursor >= len(f.in) {

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/exanet-mpi/exanet/packetizer"
@@ -40,7 +41,13 @@ type engine struct {
 	fetches []*rdmaeng.Transfer // that the agent carries out
 
 	offers int     // shared copies of this rank that are not over
-	shares []share // copies that others have offered
+	shares []share // copies that others have offered; the polling side's, as what is below of them
+
+	// Copies that Borrow has been told of and the next poll takes over: whoever spins
+	// looks at the count of them, without the rank's lock.
+	borrowed   []share
+	borrowings atomic.Uint32
+	borrowSeen uint32 // of the polling side
 }
 
 // depositRecord and notifyRecord are the records between fabrics. Word 0 keeps

@@ -69,7 +69,7 @@ func (f *Fabric) unhurried() bool { return f.cores <= f.mates }
 // portion is how many units to take at a time: half, if this is the only copy; with
 // others to turn to all, which saves system calls.
 func (f *Fabric) portion(unit, units int) int {
-	if f.offers+len(f.shares) == 1 {
+	if f.offers+len(f.shares)+len(f.borrowed) == 1 {
 		units = (units + 1) / 2
 	}
 	return min(units, max(1, shareMost/unit))
@@ -209,7 +209,13 @@ func (f *Fabric) storeAll(t *rdmaeng.Transfer, at, end int) bool {
 func (f *Fabric) offered(in *inbox, c *cell) {
 	body := (*offerBody)(unsafe.Pointer(&c.payload))
 	src := rdmaeng.Window{Addr: body.addr, Notify: c.header[2]}
-	if _, s := f.exposed(c.header[1]); s != nil && !f.join(s, in.from, src, c.header[1], int(body.size), body.notify) {
+	_, s := f.exposed(c.header[1])
+	if s == nil {
+		return
+	}
+	if x, ok := f.join(s, in.from, src, c.header[1], int(body.size), body.notify); ok {
+		f.shares = append(f.shares, x)
+	} else {
 		f.job.wake(in.from, bellBackground) // all is left to the writer, which may be computing
 	}
 }
@@ -217,20 +223,36 @@ func (f *Fabric) offered(in *inbox, c *cell) {
 // Borrow implements rdmaeng.Lender.
 func (f *Fabric) Borrow(slot, from int, src rdmaeng.Window, size int, n rdmaeng.Notification) bool {
 	s := &f.slots[slot]
-	return f.join(s, from, src, uint64(slot)|uint64(s.gen)<<32, size, n)
-}
-
-// join makes this rank take part in a copy to a slot of its own, and reports whether
-// it can.
-func (f *Fabric) join(s *slot, from int, src rdmaeng.Window, target uint64, size int, n rdmaeng.Notification) bool {
-	if size > len(s.landing()) || !f.reaches(from) {
+	x, ok := f.join(s, from, src, uint64(slot)|uint64(s.gen)<<32, size, n)
+	if !ok {
 		return false
 	}
-	f.shares = append(f.shares, share{
+	f.borrowed = append(f.borrowed, x)
+	f.borrowings.Add(1)
+	if f.self.flags.Load()&bellForeground != 0 { // a goroutine sleeps that could copy
+		f.WakeForeground()
+	}
+	return true
+}
+
+// takeOver makes what has been borrowed a part of what the polling side carries on.
+func (f *Fabric) takeOver() {
+	f.borrowSeen = f.borrowings.Load()
+	f.shares = append(f.shares, f.borrowed...)
+	clear(f.borrowed)
+	f.borrowed = f.borrowed[:0]
+}
+
+// join is this rank's part in a copy to a slot of its own, and reports whether it can
+// have one.
+func (f *Fabric) join(s *slot, from int, src rdmaeng.Window, target uint64, size int, n rdmaeng.Notification) (share, bool) {
+	if size > len(s.landing()) || !f.reaches(from) {
+		return share{}, false
+	}
+	return share{
 		from: from, claim: f.job.ringOf(from, f.me).head.claim(int(src.Notify & (shareSlots - 1))), gen: uint32(src.Notify >> 32),
 		addr: src.Addr, size: size, target: target, notify: n,
-	})
-	return true
+	}, true
 }
 
 // readShares carries one of the copies that this rank has been offered on by one
