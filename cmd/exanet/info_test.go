@@ -25,18 +25,18 @@ func TestInfoCollectives(t *testing.T) {
 	out, errs, code := exanet(t, "", "info", "--collectives")
 	require.Equal(t, 0, code, errs)
 	for _, line := range []string{
-		`collective +bytes +ranks +algorithm +others`, `barrier +any +any +dissemination +tree`,
-		`allreduce +to 2048 +any +recursive_doubling +ring, tree`, ` +any +any +rabenseifner`, `neighbor_alltoallw `,
+		`collective +bytes +ranks +algorithm +others`, `barrier +any +any +shared +tree`, ` +any +any +dissemination`,
+		`allreduce +any +any +shared +ring, tree`, ` +to 2048 +any +recursive_doubling`, ` +any +any +rabenseifner`, `neighbor_alltoallw `,
 	} {
 		require.Regexp(t, `(?m)^`+line, out)
 	}
 	t.Setenv("EXANET_COLL", "allreduce:ring")
 	out, _, _ = exanet(t, "", "info", "--collectives")
-	require.Regexp(t, `(?m)^allreduce +any +any +ring \(forced\) +recursive_doubling, rabenseifner, tree`, out)
+	require.Regexp(t, `(?m)^allreduce +any +any +ring \(forced\) +recursive_doubling, rabenseifner, tree, shared`, out)
 	t.Setenv("EXANET_COLL", "allreduce:rung")
 	_, errs, code = exanet(t, "", "info", "--collectives")
 	require.Equal(t, exitUsage, code)
-	require.Equal(t, "exanet: EXANET_COLL: allreduce has no algorithm \"rung\": it has recursive_doubling, rabenseifner, ring, tree\n", errs)
+	require.Equal(t, "exanet: EXANET_COLL: allreduce has no algorithm \"rung\": it has recursive_doubling, rabenseifner, ring, tree, shared\n", errs)
 }
 
 // Without /proc and /sys the memory is what the kernel says, and no figure is
