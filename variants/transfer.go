@@ -1,7 +1,6 @@
 package variants
 
 import (
-	"github.com/exanet-mpi/exanet/datatype"
 	"github.com/exanet-mpi/exanet/rdmaeng"
 )
 
@@ -89,16 +88,13 @@ func (c *Core) Write(p *Peer, r *Request, to Room, rtsSent bool) {
 	t := &r.Transfer
 	if to.Capacity < r.Len() {
 		c.reclaim(r)
-	}
-	if r.lent {
+		*t = rdmaeng.Transfer{To: int(p.World)}
+	} else if r.lent {
 		r.lent = false
 	} else {
 		*t = rdmaeng.Transfer{To: int(p.World), Src: r.Buf, View: r.View}
 	}
 	t.Dst, t.Notify = to.Window, Notice(r.Len(), r.Tag, rtsSent)
-	if to.Capacity < r.Len() {
-		t.Src, t.View = nil, datatype.View{}
-	}
 	c.Count.Writes++
 	r.Writing = true
 	c.recount(r)
