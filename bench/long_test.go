@@ -2,5 +2,5 @@
 
 package bench
 
-// long is a size that both ends of a transfer copy.
-const long = 100_000
+// longInWindow is a size that both ends of a transfer copy.
+const longInWindow = 100_000

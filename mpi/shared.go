@@ -54,10 +54,10 @@ func (k *rank) vacant(slot int) bool {
 }
 
 // Board tells the twin in C of package board (internal/boardc) of the communicator's
-// board, if it has one, and returns what wakes those who sleep for a word.
-func (c *Comm) Board(v *board.View) (wake func(word uint64)) {
+// board, and reports whether it has one.
+func (c *Comm) Board(v *board.View) bool {
 	if c == nil || c.board == nil || v == nil || c.rank.stats != nil {
-		return nil
+		return false
 	}
 	b := c.board
 	b.View(v)
@@ -69,7 +69,15 @@ func (c *Comm) Board(v *board.View) (wake func(word uint64)) {
 	if !c.rank.fab.Crowded() {
 		v.Spins = boardSpins
 	}
-	return b.Wake
+	return true
+}
+
+// Rouse wakes who sleeps for a word of the communicator's board that the twin has
+// stored, at the address word.
+func (c *Comm) Rouse(word uint64) {
+	if c != nil && c.board != nil {
+		c.board.Wake(word)
+	}
 }
 
 // boardSpins is how often the twin looks for what it takes before it leaves the call

@@ -25,20 +25,11 @@ var lane struct {
 // sentAll is the number of every send that has left on the express lane.
 const sentAll = handleLimit - 1
 
-// dense is a datatype whose elements lie in one piece, one behind the other: struct
-// express_type.
-type dense struct {
-	h    handle
-	size uint32
-}
-
 // exanet_lane opens the express lane and returns the address of its table, 0 if there
-// is none. It writes which datatypes lie in one piece, at
-// most *n, how many, and the handle of no request. size is that of the table as C has
-// it.
+// is none, and the handle of no request. size is that of the table as C has it.
 //
 //export exanet_lane
-func exanet_lane(types unsafe.Pointer, n *int32, none *handle, size uint64) uint64 {
+func exanet_lane(none *handle, size uint64) uint64 {
 	if size != uint64(unsafe.Sizeof(lane.table)) {
 		return 0 // the other part of the library is of another version
 	}
@@ -50,17 +41,7 @@ func exanet_lane(types unsafe.Pointer, n *int32, none *handle, size uint64) uint
 	lane.express = x
 	lendLanes(worldHandle, world())
 	lendLanes(selfHandle, world().Self())
-	out := unsafe.Slice((*dense)(types), *n)
-	*n, *none = 0, noRequest
-	for _, s := range basicTypes.slots {
-		if s.to == nil || int(*n) == len(out) {
-			continue
-		}
-		if _, extent := s.to.Extent(); extent == s.to.Size() && extent > 0 {
-			out[*n] = dense{s.h, uint32(s.to.Size())}
-			*n++
-		}
-	}
+	*none = noRequest
 	return x.Address()
 }
 

@@ -23,6 +23,7 @@ type shared struct {
 	boards [sharedBoards]board.View
 	types  [sharedTypes]sharedType
 	ops    [sharedOps]sharedOp
+	known  uint64 // of them
 }
 
 const (
@@ -70,6 +71,7 @@ func exanet_share(p unsafe.Pointer, size uint64) {
 			n++
 		}
 	}
+	s.known = uint64(n)
 	for _, b := range basicTypes.slots {
 		if b.to == nil {
 			continue
@@ -109,7 +111,7 @@ func shareBoard(h handle, c *mpi.Comm) {
 	switch id := atomic.LoadUint64(&v.ID); {
 	case c == nil && id == uint64(h):
 		atomic.StoreUint64(&v.ID, 0)
-	case c != nil && id == 0 && c.Board(v) != nil:
+	case c != nil && id == 0 && c.Board(v):
 		atomic.StoreUint64(&v.ID, uint64(h))
 	}
 }
@@ -119,6 +121,6 @@ func shareBoard(h handle, c *mpi.Comm) {
 //export exanet_rouse
 func exanet_rouse(id, word uint64) {
 	if c := communicators.index.Load().get(handle(id)); c != nil {
-		c.Board(new(board.View))(word)
+		c.Rouse(word)
 	}
 }

@@ -37,7 +37,7 @@ static int64_t (*finalize)(void);
 static void (*counted)(const char *, uint64_t);
 static exanet_handle (*whose)(int32_t number);
 static void (*share)(void *shared, uint64_t size);
-static uint64_t (*lane)(void *types, int32_t *n, exanet_handle *none, uint64_t size);
+static uint64_t (*lane)(exanet_handle *none, uint64_t size);
 
 /* symbol finds what the host MPI defines. */
 static void *symbol(const char *name)
@@ -239,7 +239,7 @@ static int load(void)
 	exanet_made_request = (void (*)(void *))dlsym(lib, "exanet_made_request");
 	exanet_windows = (void (*)(int32_t))dlsym(lib, "exanet_windows");
 	exanet_hello = (void (*)(void))dlsym(lib, "exanet_hello");
-	lane = (uint64_t (*)(void *, int32_t *, exanet_handle *, uint64_t))dlsym(lib, "exanet_lane");
+	lane = (uint64_t (*)(exanet_handle *, uint64_t))dlsym(lib, "exanet_lane");
 	share = (void (*)(void *, uint64_t))dlsym(lib, "exanet_share");
 	board_rouse = (void (*)(uint64_t, uint64_t))dlsym(lib, "exanet_rouse");
 	exanet_rang = (void (*)(int32_t, int32_t))dlsym(lib, "exanet_rang");
@@ -308,13 +308,11 @@ static void prepare(void)
 /* Opens the express lane, if there is one. */
 static void express(void)
 {
-	struct express_type known[128];
 	exanet_handle none;
-	int32_t n = 128;
-	uint64_t table = lane(known, &n, &none, sizeof(struct express_table));
+	uint64_t table = lane(&none, sizeof(struct express_table));
 	share(&exanet_shared, sizeof exanet_shared);
 	if (table)
-		exanet_lane_open((struct express_table *)(uintptr_t)table, known, n, none);
+		exanet_lane_open((struct express_table *)(uintptr_t)table, none);
 }
 
 static void initialised(int level)

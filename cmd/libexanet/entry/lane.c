@@ -7,39 +7,20 @@
  * is that of every send, which has completed when the call returns.
  */
 #include "lane.h"
+#include "shared.h"
 
 #include <sched.h>
 
 struct express_table *exanet_table;
 void (*exanet_rang)(int32_t world, int32_t starved);
 
-/* Basic datatypes by their handles; the size of none is 0. */
-enum { TYPES = 256 };
-static struct express_type types[TYPES];
 static exanet_handle no_request;
 
-static inline uint32_t place_of(exanet_handle type) { return (uint64_t)type * 0x9e3779b97f4a7c15u >> 56; }
-
-static inline uint32_t size_of(exanet_handle type)
+void exanet_lane_open(struct express_table *t, exanet_handle none)
 {
-	uint32_t at = place_of(type);
-	while (types[at].type != type && types[at].size)
-		at = (at + 1) % TYPES;
-	return types[at].size;
-}
-
-void exanet_lane_open(struct express_table *t, const struct express_type *known, int n, exanet_handle none)
-{
-	for (int i = 0; i < n && i < TYPES / 2; i++) {
-		uint32_t at = place_of(known[i].type);
-		while (types[at].size)
-			at = (at + 1) % TYPES;
-		types[at] = known[i];
-	}
 	no_request = none;
 	exanet_table = t;
 }
-
 
 #ifdef OPEN_MPI
 static exanet_handle handle_of(uint32_t n) { return (exanet_handle)n << EXANET_SHIFT | EXANET_REQUEST; }
@@ -78,7 +59,7 @@ static inline void leave(struct express_table *t) { __atomic_store_n(&t->gate, 0
    they do not fit an eager message. */
 static inline int64_t bytes(const struct express_table *t, const void *buf, int64_t count, exanet_handle type)
 {
-	uint32_t size = size_of(type);
+	uint32_t size = exanet_type_of(type)->size;
 	if (!size || count < 0 || count > t->limit || (uintptr_t)buf < 4096)
 		return -1;
 	int64_t n = count * size;

@@ -9,17 +9,11 @@
 /* Numbers of requests that are not those of table.go. */
 enum { EXPRESS_BASE = 1 << 25, EXPRESS_SENT_ALL = (1 << 26) - 1 };
 
-/* A datatype whose elements lie in one piece, one behind the other. */
-struct express_type {
-	exanet_handle type;
-	uint32_t size;
-};
-
 /* 0: there is none. */
 extern struct express_table *exanet_table;
 extern void (*exanet_rang)(int32_t world, int32_t starved);
 
-void exanet_lane_open(struct express_table *t, const struct express_type *known, int n, exanet_handle none);
+void exanet_lane_open(struct express_table *t, exanet_handle none);
 
 int exanet_lane_send(struct express_table *, const void *buf, int64_t count, exanet_handle type, int dest, int tag, exanet_handle comm);
 int exanet_lane_recv(struct express_table *, void *buf, int64_t count, exanet_handle type, int source, int tag, exanet_handle comm, MPI_Status *status);

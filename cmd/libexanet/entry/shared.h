@@ -26,8 +26,20 @@ struct shared {
 	struct board boards[SHARED_BOARDS];
 	struct shared_type types[SHARED_TYPES];
 	struct shared_op ops[SHARED_OPS];
+	uint64_t known; /* of them */
 };
 extern struct shared exanet_shared;
+
+static inline uint32_t exanet_spread(uint64_t handle) { return handle * 0x9e3779b97f4a7c15u >> 56; }
+
+/* A type, or the place where it would be, whose size is 0. */
+static inline const struct shared_type *exanet_type_of(exanet_handle type)
+{
+	uint32_t at = exanet_spread((uint64_t)type);
+	while (exanet_shared.types[at].size && exanet_shared.types[at].type != type)
+		at = (at + 1) % SHARED_TYPES;
+	return &exanet_shared.types[at];
+}
 
 int exanet_shared_Barrier(exanet_handle comm);
 int exanet_shared_Bcast(void *buf, int64_t count, exanet_handle type, int root, exanet_handle comm);

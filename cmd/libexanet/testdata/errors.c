@@ -67,6 +67,23 @@ static void collectives(MPI_Comm c)
 	MPI_Type_free(&pair);
 }
 
+/* Handles that nobody has ever given out. */
+static void nothing(void)
+{
+	int out = 1, in = 5;
+	MPI_Comm c = 0;
+	class("barrier on nothing", MPI_Barrier(c));
+	class("bcast on nothing", MPI_Bcast(&out, 1, MPI_INT, 0, c));
+	class("allreduce on nothing", MPI_Allreduce(&out, &in, 1, MPI_INT, MPI_SUM, c));
+	class("send on nothing", MPI_Send(&out, 1, MPI_INT, 0, 0, c));
+	class("recv on nothing", MPI_Recv(&in, 1, MPI_INT, 0, 0, c, MPI_STATUS_IGNORE));
+#ifndef OPEN_MPI /* which crashes */
+	class("allreduce with nothing", MPI_Allreduce(&out, &in, 1, MPI_INT, (MPI_Op)0, MPI_COMM_WORLD));
+	class("bcast of nothing", MPI_Bcast(&out, 1, (MPI_Datatype)0, 0, MPI_COMM_WORLD));
+#endif
+	say("in is %d\n", in);
+}
+
 static MPI_Request request;
 
 #define BEGUN(name)                                                                                          \
@@ -226,5 +243,6 @@ int main(int argc, char **argv)
 	MPI_Type_free(&raw);
 	say("untouched %d\n", untouched.MPI_SOURCE);
 	buffers(right, left);
+	nothing();
 	end();
 }
