@@ -1,0 +1,32 @@
+package ticket
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A receive that would be posted now does not overtake one that has been posted and
+// has no ticket yet, since the sender is being asked to forget the lane.
+func TestTakeDoesNotOvertake(t *testing.T) {
+	p := newPair(t)
+	p.in().forgetting = true
+	first, second := make([]byte, 4), make([]byte, 4)
+	r := p.Recv(1, 3, first)
+	require.True(t, p.Rank[0].TrySend(p.World[0], 1, 3, []byte("one")))
+	h, payload, ok := p.Fabric[1].NextFrom(0)
+	require.True(t, ok)
+	require.False(t, p.Rank[1].Take(p.World[1], 0, 3, second, h, payload))
+	p.Rank[1].Deliver(h, payload)
+	p.Fabric[1].Release()
+	require.True(t, r.Done)
+	require.Equal(t, "one\x00", string(first))
+
+	p.in().forgetting = false
+	p.Rank[1].lift(p.Rank[1].comms.Of(p.World[1]))
+	require.True(t, p.Rank[0].TrySend(p.World[0], 1, 3, []byte("two")))
+	h, payload, ok = p.Fabric[1].NextFrom(0)
+	require.True(t, ok)
+	require.True(t, p.Rank[1].Take(p.World[1], 0, 3, second, h, payload))
+	require.Equal(t, "two\x00", string(second))
+}
