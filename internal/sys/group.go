@@ -1,7 +1,6 @@
 package sys
 
 import (
-	"bytes"
 	"hash/fnv"
 	"os"
 	"path"
@@ -16,22 +15,21 @@ import (
 // without such the autogroups, of which every session has its own. 0 is the group
 // of all.
 func SchedGroup() uint64 {
-	own, err := os.ReadFile("/proc/self/cgroup")
-	if err == nil {
-		if name := cpuGroup(string(own), isFile); name != "" {
+	if own, err := Text("/proc/self/cgroup"); err == nil {
+		if name := cpuGroup(own, isFile); name != "" {
 			h := fnv.New64a()
 			h.Write([]byte(name))
 			return h.Sum64() | 1<<63
 		}
 	}
-	if on, err := os.ReadFile("/proc/sys/kernel/sched_autogroup_enabled"); err != nil || string(bytes.TrimSpace(on)) != "1" {
+	if on, err := Text("/proc/sys/kernel/sched_autogroup_enabled"); err != nil || strings.TrimSpace(on) != "1" {
 		return 0
 	}
-	text, err := os.ReadFile("/proc/self/autogroup")
+	text, err := Text("/proc/self/autogroup")
 	if err != nil {
 		return 0
 	}
-	return autogroup(string(text))
+	return autogroup(text)
 }
 
 // cpuGroup is the control group that divides the processor for a process with this

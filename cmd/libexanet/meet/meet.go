@@ -15,6 +15,8 @@ import (
 	"hash/fnv"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/exanet-mpi/exanet/internal/sys"
 )
 
 // Card is what a rank tells the others. It is plain memory of CardSize bytes.
@@ -78,15 +80,10 @@ func Refusal(all []Card) (why error, speaker int) {
 
 // Node tells hosts apart, and containers whose sockets do not reach each other.
 func Node() [32]byte {
-	boot := make([]byte, 64)
-	if fd, err := unix.Open("/proc/sys/kernel/random/boot_id", unix.O_RDONLY|unix.O_CLOEXEC, 0); err == nil {
-		n, _ := unix.Read(fd, boot)
-		boot = boot[:max(n, 0)]
-		_ = unix.Close(fd)
-	}
+	boot, _ := sys.Text("/proc/sys/kernel/random/boot_id")
 	net := make([]byte, 64)
 	n, _ := unix.Readlink("/proc/self/ns/net", net)
-	return Digest(boot, net[:max(n, 0)])
+	return Digest([]byte(boot), net[:max(n, 0)])
 }
 
 // Digest turns texts into what fits on a card. Nobody gains by texts of one digest:
