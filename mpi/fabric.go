@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/exanet-mpi/exanet/emu/host"
+	"github.com/exanet-mpi/exanet/internal/mem"
 	"github.com/exanet-mpi/exanet/mbox"
 	"github.com/exanet-mpi/exanet/packetizer"
 	"github.com/exanet-mpi/exanet/rdmaeng"
@@ -52,16 +53,16 @@ type fabric interface {
 	WakeBackground(rank int) // whether or not it is armed
 
 	// Area is memory that all ranks share, of which each rank has so many.
-	// Watch makes Glance, Spin and Sleep also look at a word of it, Look looks
-	// at one without the rank's lock, Settle is the fence that precedes the last
+	// Watch makes Glance, Spin and Sleep also look at words of it, Look looks
+	// at some without the rank's lock, Settle is the fence that precedes the last
 	// look before a sleep, and Rouse wakes who sleeps.
 	Areas() int
 	Area(rank, i int) []byte
 	Fenced() bool
 	Crowded() bool
-	Watch(word *uint64, least uint64)
+	Watch(w mem.Words)
 	Unwatch()
-	Look(word *uint64, least uint64) bool
+	Look(w *mem.Words) bool
 	Settle()
 	Rouse(rank int)
 

@@ -29,7 +29,7 @@ type rank struct {
 
 	leader    bool      // somebody waits and polls
 	followers int       // others that wait
-	boarders  int       // of them, those that wait for a word of a board
+	boarders  int       // of them, those that wait for words of a board
 	cond      sync.Cond // on mu, for followers
 	armed     bool      // the background bell is up
 	called    bool      // the background was woken while somebody led
@@ -173,10 +173,10 @@ func (k *rank) bury(deaths uint32) {
 // of waitUntil is.
 func (k *rank) waitUntil(done func() bool) { k.waitFor(done, nil) }
 
-// waitFor is waitUntil for something that a word of a board tells, unless w is nil.
-// The leader looks at its own word. Those of followers ring at the leader, who wakes
+// waitFor is waitUntil for something that words of a board tell, unless w is nil.
+// The leader looks at its own words. Those of followers ring at the leader, who wakes
 // the followers.
-func (k *rank) waitFor(done func() bool, w *board.Word) {
+func (k *rank) waitFor(done func() bool, w *board.Words) {
 	for !done() {
 		if k.leader {
 			k.leave() // the leader may sleep
@@ -214,9 +214,9 @@ func (k *rank) waitFor(done func() bool, w *board.Word) {
 	k.leave()
 }
 
-func (k *rank) lead(done func() bool, w *board.Word) {
+func (k *rank) lead(done func() bool, w *board.Words) {
 	if w != nil {
-		k.fab.Watch(w.Place(), w.Least)
+		k.fab.Watch(w.Words)
 		defer k.fab.Unwatch()
 	}
 	var outside visits

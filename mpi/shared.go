@@ -21,8 +21,7 @@ import (
 // seen by all who wait for something on a board of the dead rank: they fail, and
 // with them all their later calls there, since they do not take part in them.
 
-// mostPlain is the number of ranks up to which each looks at what all others post,
-// with a core for each.
+// mostPlain is the number of ranks up to which each looks at what all others post.
 const mostPlain = 8
 
 // openBoard makes the board of a communicator that has one, in which this process
@@ -34,7 +33,7 @@ func (k *rank) openBoard(d ident, members *group.Group, me int) *board.Board {
 	}
 	b := board.Open(k.fab.Area(d.leader(), d.slot()), n, me, members.Size())
 	b.Fenced = k.fab.Fenced()
-	b.Central = b.Ranks > mostPlain || k.fab.Crowded() && b.Ranks > 2
+	b.Central = b.Ranks > mostPlain
 	b.Ring = func(rank int) { k.fab.Rouse(int(members.World(int32(rank)))) }
 	return b
 }
@@ -122,11 +121,11 @@ func (x *collective) share() error {
 	return nil
 }
 
-// await waits for a word of the board and reports whether it has come: it does not
+// await waits for words of the board and reports whether they have come: they do not
 // if a rank has died or the ranks have lost count of each other.
-func (x *collective) await(w *board.Word) bool {
+func (x *collective) await(w *board.Words) bool {
 	k := x.c.rank
-	if k.fab.Look(w.Place(), w.Least) {
+	if k.fab.Look(&w.Words) {
 		return true
 	}
 	k.mu.Lock()
@@ -180,7 +179,7 @@ func (x *collective) mismatched(err error) error {
 
 // waits says what a call on a board waits for.
 func (x *collective) waits() string {
-	return fmt.Sprintf("%s: %d bytes, waits for rank %d", x.name, x.bytes(), x.op.Awaits().Rank)
+	return fmt.Sprintf("%s: %d bytes, waits for rank %d", x.name, x.bytes(), x.op.Awaits().Rank())
 }
 
 // aside is a call on a board that is begun as a request: it waits in a goroutine of

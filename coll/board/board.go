@@ -56,7 +56,7 @@ type header struct {
 // line is what a rank writes beside its cells.
 type line struct {
 	turns   atomic.Uint64 // this rank has done with the turns below
-	waiting atomic.Uint64 // the word that it sleeps for, as its offset in the memory
+	waiting atomic.Uint64 // what it sleeps for, see wholeTurn
 	known   uint64        // all ranks have done with the turns below, as far as this one knows
 	posted  uint64        // 1 + the turn that the twin in C has posted and not ended, see View
 	cut     uint64        // this rank does not take part any more
@@ -134,32 +134,44 @@ func (b *Board) place(turn uint64, rank, n int) []byte {
 	return unsafe.Slice((*byte)(unsafe.Add(b.pieces, (int(turn%slots)*b.Ranks+rank)*b.piece)), n)
 }
 
-// Word is a word of the board that a rank waits for: until it is at least Least.
-type Word struct {
-	b     *Board
-	word  *uint64
-	Least uint64
-	Rank  int // whose word it is
+// Words are the words of the board that a rank waits for.
+type Words struct {
+	mem.Words
+
+	b      *Board
+	rank   int    // whose word it is, if it is one
+	signal uint64 // what the rank's line tells while it sleeps
 }
 
-// Place is where the word is.
-func (w *Word) Place() *uint64 { return w.word }
+// Rank is a rank that is waited for.
+func (w *Words) Rank() int {
+	if w.signal&wholeTurn != 0 {
+		return min(w.b.Ranks-w.N, w.b.Ranks-1)
+	}
+	return w.rank
+}
 
-// There reports whether the word has come.
-func (w *Word) There() bool { return atomic.LoadUint64(w.word) >= w.Least }
+// A line tells what its rank sleeps for as a word, by its offset, or as all cells of a
+// turn that others post: so that who posts one need not wake it for each.
+const wholeTurn = 1 << 63
 
-// Sleep announces that this rank is about to sleep until the word comes, and Wake
-// that it does not any more. Between Sleep and the last look at the word there must
+// Sleep announces that this rank is about to sleep until the words come, and Wake
+// that it does not any more. Between Sleep and the last look at the words there must
 // be a fence for all ranks, unless they post with one.
-func (w *Word) Sleep() {
-	w.b.own.waiting.Store(w.b.offset(w.word))
+func (w *Words) Sleep() {
+	w.b.own.waiting.Store(w.signal)
 	w.b.head.sleepers.Add(1)
 }
 
 // Wake is the end of Sleep.
-func (w *Word) Wake() {
+func (w *Words) Wake() {
 	w.b.head.sleepers.Add(^uint32(0))
 	w.b.own.waiting.Store(0)
+}
+
+// word is one word as Words.
+func (b *Board) word(word *uint64, least uint64, rank int) Words {
+	return Words{Words: mem.Words{First: word, N: 1, Skip: -1, Least: least}, b: b, rank: rank, signal: b.offset(word)}
 }
 
 func (b *Board) offset(word *uint64) uint64 {
@@ -174,15 +186,27 @@ func (b *Board) store(word *uint64, v uint64) {
 		mem.Publish(word, v)
 	}
 	if b.head.sleepers.Load() > 0 {
-		b.wake(word)
+		b.wake(word, v)
 	}
 }
 
-func (b *Board) wake(word *uint64) {
+// wake wakes who sleeps for a word that this rank has set to v, unless more is
+// missing: then the last who posts wakes him.
+func (b *Board) wake(word *uint64, v uint64) {
+	b.head.sleepers.Add(0) // a fence: of two who post the last cells at once, one sees both
 	at := b.offset(word)
+	posted := at >= uint64(uintptr(b.cells)-uintptr(b.base))
 	for i := range b.Ranks {
-		if i != b.Me && b.line(i).waiting.Load() == at {
+		if i == b.Me {
+			continue
+		}
+		switch waiting := b.line(i).waiting.Load(); {
+		case waiting == at:
 			b.Ring(i)
+		case posted && waiting == wholeTurn|v:
+			if w := b.others(v-1, 0, i); w.There() {
+				b.Ring(i)
+			}
 		}
 	}
 }
@@ -195,9 +219,17 @@ func (b *Board) post(turn uint64, rank int, call uint64) {
 	b.store(&c.turn, turn+1)
 }
 
-// posted is the word that tells so.
-func (b *Board) posted(turn uint64, rank int) Word {
-	return Word{b: b, word: &b.cell(turn, rank).turn, Least: turn + 1, Rank: rank}
+// posted is the word that tells so, and others those of all ranks but one, from a
+// rank on.
+func (b *Board) posted(turn uint64, rank int) Words {
+	return b.word(&b.cell(turn, rank).turn, turn+1, rank)
+}
+
+func (b *Board) others(turn uint64, from, but int) Words {
+	return Words{
+		Words: mem.Words{First: &b.cell(turn, from).turn, Stride: cellSize, N: b.Ranks - from, Skip: but - from, Least: turn + 1},
+		b:     b, signal: wholeTurn | (turn + 1),
+	}
 }
 
 // done tells that this rank has done with all turns below.
@@ -207,7 +239,7 @@ func (b *Board) done(below uint64) {
 
 // free reports whether the cells of a turn may be written, and which word to wait
 // for otherwise.
-func (b *Board) free(turn uint64, w *Word) bool {
+func (b *Board) free(turn uint64, w *Words) bool {
 	if turn < b.own.known+slots {
 		return true
 	}
@@ -216,7 +248,7 @@ func (b *Board) free(turn uint64, w *Word) bool {
 		l := b.line(i)
 		if n := l.turns.Load(); n < known {
 			known = n
-			*w = Word{b: b, word: (*uint64)(unsafe.Pointer(&l.turns)), Least: turn + 1 - slots, Rank: i}
+			*w = b.word((*uint64)(unsafe.Pointer(&l.turns)), turn+1-slots, i)
 		}
 	}
 	b.own.known = known

@@ -24,7 +24,7 @@ type Op struct {
 	got     int    // turns that it has taken its part of
 	seen    int    // cells of the turn to be taken that have been seen
 	scratch []byte
-	awaits  Word
+	awaits  Words
 	err     error
 }
 
@@ -142,19 +142,29 @@ func (o *Op) measure(size int) {
 func (o *Op) Err() error { return o.err }
 
 // Awaits is what the Op waits for, if Step has said that it can not go on.
-func (o *Op) Awaits() *Word { return &o.awaits }
+func (o *Op) Awaits() *Words { return &o.awaits }
 
 // Broken reports whether the ranks of the board have lost count of each other, so
 // that nothing may be waited for.
 func (b *Board) Broken() bool { return b.head.broken.Load() != 0 }
 
+// breaks tells all ranks so.
+func (b *Board) breaks() {
+	b.head.broken.Store(1)
+	for i := range b.Ranks {
+		if i != b.Me {
+			b.Ring(i)
+		}
+	}
+}
+
 // Lost ends an Op on a board that is broken.
-func (o *Op) Lost() error { return &Mismatch{Rank: o.awaits.Rank, Mine: o.size, Lost: true} }
+func (o *Op) Lost() error { return &Mismatch{Rank: o.awaits.Rank(), Mine: o.size, Lost: true} }
 
 // Step carries the call on as far as it goes without waiting, and reports whether
 // it has ended.
 //
-// A rank that can take nothing waits for the first cell that is missing; if it has
+// A rank that can take nothing waits for all cells that are missing; if it has
 // nothing to take since it may not post yet, for the rank that holds it up. The rank
 // that is behind all others may always post, so it is never held up, and what it
 // waits for comes.
@@ -240,6 +250,7 @@ func (o *Op) complete() bool {
 	default:
 		for ; o.seen < o.Ranks; o.seen++ {
 			if o.seen != o.Rank && !o.look(b, turn, o.seen, o.seen) {
+				o.awaits = b.others(turn, o.seen, o.Rank)
 				return false
 			}
 		}
@@ -255,7 +266,7 @@ func (o *Op) complete() bool {
 func (o *Op) look(b *Board, turn uint64, rank, writer int) bool {
 	w := b.posted(turn, rank)
 	if !w.There() {
-		w.Rank = writer
+		w.rank = writer
 		o.awaits = w
 		return false
 	}
@@ -301,5 +312,5 @@ func (o *Op) differs(what uint64, rank int) {
 		return
 	}
 	o.total = before
-	o.b.head.broken.Store(1)
+	o.b.breaks()
 }

@@ -1,8 +1,6 @@
 package board
 
 import (
-	"unsafe"
-
 	"github.com/exanet-mpi/exanet/coll"
 	"github.com/exanet-mpi/exanet/internal/mem"
 )
@@ -35,7 +33,10 @@ func flag(b bool) uint32 {
 }
 
 // Wake wakes who sleeps for the word at an address that the twin has stored.
-func (b *Board) Wake(word uint64) { b.wake((*uint64)(unsafe.Pointer(mem.Deref[uint64](word)))) }
+func (b *Board) Wake(word uint64) {
+	w := mem.Deref[uint64](word)
+	b.wake(w, *w)
+}
 
 // Cut notes that this rank does not take part any more, or does again.
 func (b *Board) Cut(cut bool) { b.own.cut = uint64(flag(cut)) }

@@ -1,8 +1,6 @@
 package host
 
 import (
-	"sync/atomic"
-
 	"github.com/exanet-mpi/exanet/internal/mem"
 )
 
@@ -50,36 +48,34 @@ func (m *Member) Area(rank, i int) []byte {
 // full fence. It may be called once all ranks have joined.
 func (m *Member) Fenced() bool { return m.job.head.fence.Load() != 0 }
 
-// Watch makes Glance, Spin and Sleep of this rank also return when a word is at
-// least so much, until Unwatch. Only the poller may call it. A word that is stored
-// while the poller sleeps does not wake it: who stores it calls Rouse.
-func (m *Member) Watch(word *uint64, least uint64) { m.watched, m.least = word, least }
+// Watch makes Glance, Spin and Sleep of this rank also return when words have come,
+// until Unwatch. Only the poller may call it. A word that is stored while the poller
+// sleeps does not wake it: who stores it calls Rouse.
+func (m *Member) Watch(w mem.Words) { m.watched, m.watching = w, true }
 
 // Unwatch is the end of Watch.
-func (m *Member) Unwatch() { m.watched = nil }
+func (m *Member) Unwatch() { m.watching = false }
 
 // watches is how often Look looks: for about 10 us, in which a rank copies a piece of
 // a long vector.
 const watches = 10 * glances
 
-// Look looks at a word for a moment, where that does not keep the awaited rank from
-// running, and reports whether it is at least so much.
-func (m *Member) Look(word *uint64, least uint64) bool {
+// Look looks at words for a moment, where that does not keep the awaited ranks from
+// running, and reports whether they have come.
+func (m *Member) Look(w *mem.Words) bool {
 	if m.crowding != roomy || m.job.localBells != nil {
-		return atomic.LoadUint64(word) >= least
+		return w.There()
 	}
 	for range watches {
-		if atomic.LoadUint64(word) >= least {
+		if w.There() {
 			return true
 		}
 	}
 	return false
 }
 
-// watchedHas reports whether the word of Watch has come.
-func (m *Member) watchedHas() bool {
-	return m.watched != nil && atomic.LoadUint64(m.watched) >= m.least
-}
+// watchedHave reports whether the words of Watch have come.
+func (m *Member) watchedHave() bool { return m.watching && m.watched.There() }
 
 // Settle orders what the caller has stored before what it loads next, against ranks
 // that store without a fence and look for sleepers then.

@@ -30,8 +30,8 @@ type Member struct {
 	deathsSeen uint32
 	cookie     []uint64 // in memory that does not move, for the probe of others
 
-	watched *uint64 // see Watch
-	least   uint64
+	watched  mem.Words // see Watch
+	watching bool
 }
 
 // Join takes a rank's place in the job whose segment is f. profile is a short

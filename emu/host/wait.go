@@ -164,7 +164,7 @@ func settle() { sys.Barrier() }
 
 // ready reports whether a poll may find something. Only the poller may call it.
 func (f *Fabric) ready(mark uint32) bool {
-	if f.watchedHas() || f.self.foreground.Load() != mark || f.job.head.deaths.Load() != f.deathsSeen || f.self.opened.Load() != f.openedSeen || f.borrowings.Load() != f.borrowSeen {
+	if f.watchedHave() || f.self.foreground.Load() != mark || f.job.head.deaths.Load() != f.deathsSeen || f.self.opened.Load() != f.openedSeen || f.borrowings.Load() != f.borrowSeen {
 		return true
 	}
 	for i := range f.in {
