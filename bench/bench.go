@@ -9,6 +9,7 @@
 //	MessageRate  osu_mbw_mr: bandwidth and message rate of pairs
 //	Barrier      osu_barrier: mean time of a barrier
 //	Collective   osu_allreduce and its like
+//	InTurn       a collective in several ways
 //	Overlap      what a non-blocking Allreduce hides behind a computation
 //	Idle         CPU time of a rank that is blocked in a call
 //

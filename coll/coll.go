@@ -6,6 +6,7 @@
 //	schedule.go   schedules and their steps
 //	select.go     which algorithm serves a call, and how to force another
 //	table.go      the algorithms, and the table of sizes and ranks
+//	file.go       rows of the table in a file
 //	*.go          the algorithms: bcast.go, allreduce.go, ...
 //
 // A schedule knows nothing of protocols, locks or time. Whoever owns it performs
@@ -175,6 +176,15 @@ func (c *Call) Bytes() int {
 		return total
 	}
 	return 0
+}
+
+// Sized reports whether all ranks know a size of the operation's calls, see Call.Bytes.
+func (c Collective) Sized() bool {
+	switch c {
+	case Bcast, Reduce, Allreduce, Scan, Exscan, Gather, Scatter, Allgather, Alltoall, Allgatherv, ReduceScatter, ReduceScatterBlock:
+		return true
+	}
+	return false
 }
 
 // input is where the caller's contribution to a reduction is.

@@ -2,6 +2,7 @@ package coll
 
 import (
 	"fmt"
+	"hash/fnv"
 	"math"
 	"strings"
 )
@@ -11,28 +12,34 @@ import (
 type Selection struct {
 	forced [Collectives]*Algorithm
 	table  [Collectives][]choice
+	file   string // that rows of the table come from
+	digest uint32 // of those
 }
 
 // choice is a Rule whose algorithm has been looked up.
 type choice struct {
-	bytes, ranks int
-	algorithm    *Algorithm
+	Rule
+	algorithm *Algorithm
 }
 
 // NewSelection makes the selection for an override: a comma-separated list of
-// collective:algorithm, as "allreduce:ring,bcast:binomial", in which spaces do not matter; empty is none.
+// collective:algorithm, as "allreduce:ring,bcast:binomial", in which spaces do not matter; empty is none. An
+// item @FILE has the rows of a table file (see ReadTable) come before those built in.
 func NewSelection(override string) (*Selection, error) {
 	s := new(Selection)
-	for c := range Collectives {
-		for _, r := range Rules(c) {
-			s.table[c] = append(s.table[c], choice{r.Bytes, r.Ranks, find(c, r.Algorithm)})
+	var items []string
+	if strings.TrimSpace(override) != "" {
+		items = strings.Split(override, ",")
+	}
+	for _, item := range items {
+		item = strings.TrimSpace(item)
+		if file, ok := strings.CutPrefix(item, "@"); ok {
+			if err := s.load(file); err != nil {
+				return nil, err
+			}
+			continue
 		}
-	}
-	if strings.TrimSpace(override) == "" {
-		return s, nil
-	}
-	for item := range strings.SplitSeq(override, ",") {
-		c, a, err := parse(strings.TrimSpace(item))
+		c, a, err := parse(item)
 		if err != nil {
 			return nil, err
 		}
@@ -41,7 +48,69 @@ func NewSelection(override string) (*Selection, error) {
 		}
 		s.forced[c] = a
 	}
+	for c := range Collectives {
+		for _, r := range Rules(c) {
+			s.add(c, r)
+		}
+	}
 	return s, nil
+}
+
+// load takes over the rows of a table file.
+func (s *Selection) load(file string) error {
+	if s.file != "" {
+		return fmt.Errorf("there can be one table: %s or %s", s.file, file)
+	}
+	rows, err := ReadTable(file)
+	if err != nil {
+		return err
+	}
+	s.file = file
+	h := fnv.New32a()
+	for _, r := range rows {
+		s.add(r.Op, r.Rule)
+		fmt.Fprintln(h, r)
+	}
+	s.digest = h.Sum32()
+	return nil
+}
+
+// add appends a row, unless no call would come to it.
+func (s *Selection) add(c Collective, r Rule) {
+	for i := range s.table[c] {
+		if s.table[c][i].covers(&r) {
+			return
+		}
+	}
+	s.table[c] = append(s.table[c], choice{r, find(c, r.Algorithm)})
+}
+
+// Rules returns the rows of a collective that are in force, without regard to what is
+// forced. The last fits every call.
+func (s *Selection) Rules(c Collective) []Rule {
+	var rules []Rule
+	for _, r := range s.table[c] {
+		rules = append(rules, r.Rule)
+	}
+	return rules
+}
+
+// File is the name of the table file, "" if there is none.
+func (s *Selection) File() string { return s.file }
+
+// String tells selections apart in a few words: the digest of the table file and what is
+// forced. It is empty if there is neither.
+func (s *Selection) String() string {
+	var words []string
+	if s.file != "" {
+		words = append(words, fmt.Sprintf("table %08x", s.digest))
+	}
+	for c, a := range s.forced {
+		if a != nil {
+			words = append(words, Collective(c).String()+":"+a.Name)
+		}
+	}
+	return strings.Join(words, ",")
 }
 
 func parse(item string) (Collective, *Algorithm, error) {
@@ -49,7 +118,11 @@ func parse(item string) (Collective, *Algorithm, error) {
 	if !ok {
 		return 0, nil, fmt.Errorf("%q is not collective:algorithm", item)
 	}
-	name, algorithm = strings.TrimSpace(name), strings.TrimSpace(algorithm)
+	return named(strings.TrimSpace(name), strings.TrimSpace(algorithm))
+}
+
+// named returns the collective of a name and its algorithm of a name.
+func named(name, algorithm string) (Collective, *Algorithm, error) {
 	for c := range Collectives {
 		if c.String() != name {
 			continue
@@ -61,9 +134,9 @@ func parse(item string) (Collective, *Algorithm, error) {
 		for _, a := range algorithms[c] {
 			have = append(have, a.Name)
 		}
-		return 0, nil, fmt.Errorf("%s has no algorithm %q: it has %s", name, algorithm, strings.Join(have, ", "))
+		return 0, nil, fmt.Errorf("%s has no algorithm %.40q: it has %s", name, algorithm, strings.Join(have, ", "))
 	}
-	return 0, nil, fmt.Errorf("there is no collective %q: there are %s", name, strings.Join(names[:], ", "))
+	return 0, nil, fmt.Errorf("there is no collective %.40q: there are %s", name, strings.Join(names[:], ", "))
 }
 
 func find(c Collective, name string) *Algorithm {
@@ -101,14 +174,21 @@ func (s *Selection) SharedUpTo(op Collective, ranks int) int {
 		}
 		return -1
 	}
-	switch r := s.table[op][0]; {
-	case !r.algorithm.shared || r.ranks != 0 && ranks > r.ranks:
-		return -1
-	case r.bytes == 0:
-		return math.MaxInt
-	default:
-		return r.bytes
+	limit := -1
+	for _, r := range s.table[op] {
+		upTo := r.Bytes
+		if upTo == 0 {
+			upTo = math.MaxInt
+		}
+		if r.Ranks != 0 && ranks > r.Ranks || upTo <= limit {
+			continue
+		}
+		if !r.algorithm.shared {
+			break
+		}
+		limit = upTo
 	}
+	return limit
 }
 
 // row returns the algorithm of the first row that fits a call; those that need
@@ -117,7 +197,7 @@ func (s *Selection) row(c *Call, shared bool) *Algorithm {
 	rows := s.table[c.Op]
 	if len(rows) > 1 {
 		n := c.Bytes()
-		for rows[0].bytes != 0 && n > rows[0].bytes || rows[0].ranks != 0 && c.Ranks > rows[0].ranks || rows[0].algorithm.shared && !shared {
+		for rows[0].Bytes != 0 && n > rows[0].Bytes || rows[0].Ranks != 0 && c.Ranks > rows[0].Ranks || rows[0].algorithm.shared && !shared {
 			rows = rows[1:]
 		}
 	}

@@ -56,6 +56,13 @@ func Algorithms(c Collective) []Algorithm { return algorithms[c] }
 type Rule struct {
 	Bytes, Ranks int
 	Algorithm    string
+	Line         int // of the table file that it comes from; 0: it is built in
+}
+
+// covers reports whether no call comes to a row behind this one.
+func (r *Rule) covers(later *Rule) bool {
+	within := func(n, limit int) bool { return limit == 0 || n != 0 && n <= limit }
+	return within(later.Bytes, r.Bytes) && within(later.Ranks, r.Ranks) && (r.Algorithm != Shared || later.Algorithm == Shared)
 }
 
 // The switch points of Reduce and Allreduce are those of the thesis (chapter 4).
@@ -83,11 +90,28 @@ var rules = [Collectives][]Rule{
 	ReduceScatterBlock: {{Bytes: 512 << 10, Algorithm: "halving"}, {Algorithm: "pairwise"}},
 }
 
-// Rules returns the rows of a collective. The last fits every call.
+// Rules returns the rows of a collective that are built in. The last fits every call.
 func Rules(c Collective) []Rule {
 	r := rules[c]
 	if n := len(r); n > 0 && r[n-1].Bytes == 0 && r[n-1].Ranks == 0 && r[n-1].Algorithm != Shared {
 		return r
 	}
 	return append(r[:len(r):len(r)], Rule{Algorithm: algorithms[c][0].Name})
+}
+
+// BuiltIn returns the algorithms that the built-in table has for calls of so many bytes
+// and ranks: where there is shared memory, and elsewhere.
+func BuiltIn(c Collective, bytes, ranks int) (board, other string) {
+	for _, r := range Rules(c) {
+		if r.Bytes != 0 && bytes > r.Bytes || r.Ranks != 0 && ranks > r.Ranks {
+			continue
+		}
+		if board == "" {
+			board = r.Algorithm
+		}
+		if r.Algorithm != Shared {
+			return board, r.Algorithm
+		}
+	}
+	return board, other // not reached: the last row is for all calls
 }

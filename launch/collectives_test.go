@@ -3,6 +3,7 @@ package launch_test
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -98,4 +99,34 @@ func TestRanksMustForceTheSameAlgorithms(t *testing.T) {
 	o := runJob(t, cfg)
 	require.Error(t, o.err)
 	require.Contains(t, o.errs, "allreduce:ring")
+}
+
+// Also if what differs is far behind.
+func TestRanksMustForceTheSameOfMany(t *testing.T) {
+	const many = "barrier:tree,bcast:binomial,gather:linear,scatter:linear,"
+	t.Setenv("EXANET_COLL", many+"allreduce:tree")
+	cfg := self(2, "collectives")
+	cfg.Args = []string{many + "allreduce:ring"}
+	o := runJob(t, cfg)
+	require.Error(t, o.err)
+	require.Contains(t, o.errs, "ranks disagree")
+}
+
+// Tables count by what they say, not by their names.
+func TestRanksMustHaveTheSameTable(t *testing.T) {
+	dir := t.TempDir()
+	table := func(name, text string) string {
+		name = filepath.Join(dir, name)
+		require.NoError(t, os.WriteFile(name, []byte(text), 0o600))
+		return "@" + name
+	}
+	t.Setenv("EXANET_COLL", table("a", "allreduce any 4 tree\n"))
+	cfg := self(2, "collectives")
+	cfg.Args = []string{table("b", "# the same\nallreduce any 4 tree\n")}
+	o := runJob(t, cfg)
+	require.NoError(t, o.err, o.errs)
+	cfg.Args = []string{table("c", "allreduce any 3 tree\n")}
+	o = runJob(t, cfg)
+	require.Error(t, o.err)
+	require.Regexp(t, `rank 0 uses ticket on host, table [0-9a-f]{8} and rank 1 uses ticket on host, table |rank 1 uses ticket on host, table [0-9a-f]{8} and rank 0`, o.errs)
 }

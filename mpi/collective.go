@@ -82,7 +82,7 @@ func (k *rank) putCollective(s *collective) {
 // prepare makes the schedule of a call whose description is complete.
 func (s *collective) prepare(tag int32) {
 	s.tag = tag
-	s.Build(s.c.rank.algorithms.Pick(&s.Call))
+	s.Build(s.c.algorithms.Pick(&s.Call))
 	s.rewind()
 }
 

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/exanet-mpi/exanet/coll"
 	"github.com/exanet-mpi/exanet/coll/board"
 	"github.com/exanet-mpi/exanet/group"
 	"github.com/exanet-mpi/exanet/internal/mem"
@@ -32,6 +33,7 @@ const (
 //	agree.go    how the members of a communicator to be agree
 //	meeting.go  how two groups do
 //	dup.go, idup.go  Dup and Free
+//	tuned.go    a Dup with other algorithms of collectives
 //	split.go    Split, Create
 //	inter.go    intercommunicators
 //	cart.go, graph.go  topologies
@@ -52,6 +54,8 @@ type Comm struct {
 	turns    turns
 	barriers *collective // the schedule of Barrier, unless one is under way
 	handle   uint64      // by which the express lane knows it, 0 if not at all
+
+	algorithms *coll.Selection // of collectives
 
 	board *board.Board // of blocking collectives, see shared.go; nil: they are messages
 
@@ -111,7 +115,7 @@ func newWorld(k *rank) *Comm {
 }
 
 func (k *rank) predefine(name string, d ident, members *group.Group, me int) *Comm {
-	c := &Comm{rank: k, id: d, members: members, size: members.Size(), name: name}
+	c := &Comm{rank: k, id: d, members: members, size: members.Size(), name: name, algorithms: k.algorithms}
 	c.p2p, c.coll = k.open(d, members, me)
 	c.board = k.openBoard(d, members, me)
 	return c

@@ -24,7 +24,7 @@ func (t *team) found(d ident, members *group.Group, me int) (*Comm, error) {
 
 // derive makes and opens a communicator that inherits from c.
 func (c *Comm) derive(d ident, members *group.Group, me int) *Comm {
-	n := &Comm{rank: c.rank, id: d, members: members, size: members.Size(), handler: c.Errhandler()}
+	n := &Comm{rank: c.rank, id: d, members: members, size: members.Size(), handler: c.Errhandler(), algorithms: c.algorithms}
 	n.p2p, n.coll = c.rank.open(d, members, me)
 	n.board = c.rank.openBoard(d, members, me)
 	return n
@@ -67,14 +67,18 @@ func (c *Comm) Dup() (*Comm, error) {
 	if err := c.usable(op); err != nil {
 		return nil, err
 	}
+	if c.local != nil {
+		return c.duplicate(op, c.dupInter)
+	}
+	return c.duplicate(op, c.dupIntra)
+}
+
+// duplicate makes a communicator by dup, and gives it what a duplicate has of c.
+func (c *Comm) duplicate(op string, dup func(op string, bad error) (*Comm, error)) (*Comm, error) {
 	if s := c.rank.stats; s != nil {
 		defer s.record(op, 0, time.Now())
 	}
 	copied, bad := c.copyAttrs(op)
-	dup := c.dupIntra
-	if c.local != nil {
-		dup = c.dupInter
-	}
 	d, err := dup(op, bad)
 	if err != nil {
 		for _, a := range copied {

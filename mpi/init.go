@@ -50,7 +50,7 @@ type settings struct {
 	outside   outside
 	passed    map[string]uint64
 
-	collectives string // algorithms that are forced
+	collectives string // algorithms that are forced, and the file of a table
 	algorithms  *coll.Selection
 
 	segment *os.File // of a job that no launcher of ours has made
@@ -99,8 +99,9 @@ func WithDevice(name string) Option {
 
 // WithCollectives forces algorithms on collectives: a comma-separated list of
 // collective:algorithm, as "allreduce:ring,bcast:binomial"; "exanet info
-// --collectives" shows what there is. All ranks must give the same. The default is
-// EXANET_COLL.
+// --collectives" shows what there is. With @FILE in the list, the rows of that table
+// come before those built in; "exanet tune" writes one. All ranks must give the same.
+// The default is EXANET_COLL.
 func WithCollectives(list string) Option {
 	return func(s *settings) error {
 		s.collectives = list
@@ -204,8 +205,8 @@ func (s *settings) profile() string {
 	if s.variant == "envless" && s.level == ThreadMultiple {
 		p += ", multiple"
 	}
-	if s.collectives != "" {
-		p += ", " + s.collectives
+	if a := s.algorithms.String(); a != "" {
+		p += ", " + a
 	}
 	return p
 }

@@ -111,7 +111,7 @@ func (c *Comm) greet(op string, bridge *Comm, remote, tag int, head []int64, bad
 // face makes the intercommunicator of c, the communicator of one group, which it
 // takes over, and the ranks of the other. The teams of both groups call it.
 func (c *Comm) face(t *team, d ident, remote *group.Group, remoteLeader int) (*Comm, error) {
-	n := &Comm{rank: c.rank, id: d, members: c.members, local: c, size: remote.Size(), handler: c.Errhandler()}
+	n := &Comm{rank: c.rank, id: d, members: c.members, local: c, size: remote.Size(), handler: c.Errhandler(), algorithms: c.algorithms}
 	n.p2p, n.coll = c.rank.open(d, remote, c.Rank())
 	if err := n.concur(t, d, remoteLeader); err != nil {
 		n.abandon()

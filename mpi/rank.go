@@ -48,7 +48,7 @@ type rank struct {
 	found       *Message
 	underWay    int             // schedules that have not ended, see schedule.go
 	ready       variants.Ready  // those of them that have something to do
-	algorithms  *coll.Selection // of collectives
+	algorithms  *coll.Selection // of collectives, see Comm.algorithms
 	boards      bool            // communicators may have boards, see shared.go
 	sharing     *collective     // calls that wait for something on one
 	idle        *collective     // for reuse

@@ -61,7 +61,7 @@ func (c *Comm) Board(v *board.View) bool {
 	b := c.board
 	b.View(v)
 	for op := range v.Limit {
-		if n := c.rank.algorithms.SharedUpTo(coll.Collective(op), c.size); n >= 0 {
+		if n := c.algorithms.SharedUpTo(coll.Collective(op), c.size); n >= 0 {
 			v.Limit[op] = uint64(n) + 1
 		}
 	}
@@ -86,7 +86,7 @@ const boardSpins = 4000
 // onBoard reports whether a blocking call goes through its communicator's board.
 func (x *collective) onBoard() bool {
 	b := x.c.board
-	return b != nil && x.c.rank.algorithms.Shared(&x.Call) && b.Serves(&x.Call)
+	return b != nil && x.c.algorithms.Shared(&x.Call) && b.Serves(&x.Call)
 }
 
 // share performs a call on the board.

@@ -33,9 +33,12 @@ without membarrier short ones cost a fence each.
 
 With --collectives it shows instead which algorithm serves which calls of a
 collective, by the bytes of the vector or of a rank's block, and the number of
-ranks. EXANET_COLL=collective:algorithm,... forces others.`,
+ranks. EXANET_COLL=collective:algorithm,... forces others. EXANET_COLL=@FILE has
+the rows of a file come first: one that exanet tune has written, or what --collectives
+has printed, edited.`,
 		Example: `  exanet info
-  EXANET_COLL=allreduce:ring exanet info --collectives`,
+  EXANET_COLL=allreduce:ring exanet info --collectives
+  EXANET_COLL=@tuned.txt exanet info --collectives`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if collectives {

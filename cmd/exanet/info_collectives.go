@@ -4,44 +4,49 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/exanet-mpi/exanet/coll"
 )
 
 // printCollectives writes which algorithm serves which calls, with an override
-// as in EXANET_COLL.
+// as in EXANET_COLL, as a table file that can be edited and used in its turn.
 func printCollectives(w io.Writer, override string) error {
 	s, err := coll.NewSelection(override)
 	if err != nil {
 		return usageErrorf("EXANET_COLL: %w", err)
 	}
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "collective\tbytes\tranks\talgorithm\tothers")
+	var b strings.Builder
+	fmt.Fprintln(&b, "# The first row that fits a call counts: of at most so many bytes and ranks. The rows shared")
+	fmt.Fprintln(&b, "# are for blocking calls where ranks share memory.")
+	if s.File() != "" {
+		fmt.Fprintf(&b, "# Rows with a line number come from %s.\n", s.File())
+	}
+	fmt.Fprintln(&b, coll.TableHead)
 	for op := range coll.Collectives {
-		rules := coll.Rules(op)
+		rules := s.Rules(op)
 		if forced := s.Forced(op); forced != "" {
 			rules = []coll.Rule{{Algorithm: forced}}
 		}
 		for i, r := range rules {
-			name, mark := op.String(), ""
-			if i > 0 {
-				name = ""
-			}
+			var notes []string
 			if s.Forced(op) != "" {
-				mark = " (forced)"
+				notes = append(notes, "forced")
 			}
-			fmt.Fprintf(t, "%s\t%s\t%s\t%s%s\t%s\n", name, upTo(r.Bytes), upTo(r.Ranks), r.Algorithm, mark, strings.Join(others(op, rules, i), ", "))
+			if r.Line > 0 {
+				notes = append(notes, fmt.Sprintf("line %d", r.Line))
+			}
+			if left := others(op, rules, i); len(left) > 0 {
+				notes = append(notes, "others: "+strings.Join(left, ", "))
+			}
+			line := coll.Row{Op: op, Rule: r}.String()
+			if len(notes) > 0 {
+				line = fmt.Sprintf("%-58s# %s", line, strings.Join(notes, "; "))
+			}
+			fmt.Fprintln(&b, line)
 		}
 	}
-	return t.Flush()
-}
-
-func upTo(n int) string {
-	if n == 0 {
-		return "any"
-	}
-	return fmt.Sprintf("to %d", n)
+	_, err = io.WriteString(w, b.String())
+	return err
 }
 
 // others lists, beside the first rule, the algorithms that no rule has.

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"hash/fnv"
+	"io"
 	"os"
 	"runtime"
 
@@ -137,14 +139,21 @@ type ProfileError struct {
 }
 
 func (e *ProfileError) Error() string {
-	return fmt.Sprintf("rank %d uses %s and rank %d uses %s: give all ranks the same protocol and device", e.Rank, e.Mine, e.Peer, e.Theirs)
+	return fmt.Sprintf("rank %d uses %s and rank %d uses %s: give all ranks the same protocol, device and algorithms", e.Rank, e.Mine, e.Peer, e.Theirs)
 }
 
 // Unwrap returns ErrProfile.
 func (e *ProfileError) Unwrap() error { return ErrProfile }
 
+// setProfile stores the text, or, if it is too long, its beginning and a digest of all.
 func (c *control) setProfile(text string) {
 	words := make([]uint64, len(c.profile))
+	if room := 8 * len(words); len(text) > room {
+		h := fnv.New32a()
+		_, _ = io.WriteString(h, text)
+		digest := fmt.Sprintf("... %08x", h.Sum32())
+		text = text[:room-len(digest)] + digest
+	}
 	copy(mem.Bytes(words), text)
 	for i, w := range words {
 		c.profile[i].Store(w)
