@@ -103,13 +103,13 @@ func TestRanksMustForceTheSameAlgorithms(t *testing.T) {
 
 // Also if what differs is far behind.
 func TestRanksMustForceTheSameOfMany(t *testing.T) {
-	const many = "barrier:tree,bcast:binomial,gather:linear,scatter:linear,"
+	const many = "barrier:tree,bcast:binomial,gather:linear,scatter:linear,allgather:ring,alltoall:pairwise,"
 	t.Setenv("EXANET_COLL", many+"allreduce:tree")
 	cfg := self(2, "collectives")
 	cfg.Args = []string{many + "allreduce:ring"}
 	o := runJob(t, cfg)
 	require.Error(t, o.err)
-	require.Contains(t, o.errs, "ranks disagree")
+	require.Contains(t, o.errs, "give all ranks the same protocol, device and algorithms")
 }
 
 // Tables count by what they say, not by their names.

@@ -84,7 +84,7 @@ func TestRowsOfWhatIsFaster(t *testing.T) {
 			return map[bool]float64{true: 1, false: 3}[(a == "pairwise") == (size <= 1024)]
 		}),
 	})
-	require.Equal(t, "allgatherv 4096 4 ring\nallgatherv 16384 4 bruck\nalltoallv any 4 pairwise\n", text(rows))
+	require.Equal(t, "allgatherv 4096 4 ring\nallgatherv 16384 4 shared\nallgatherv 16384 4 bruck\nalltoallv any 4 pairwise\n", text(rows))
 }
 
 // Of made-up figures, the table has for each size an algorithm that is as good as the

@@ -78,8 +78,8 @@ type control struct {
 	pid        atomic.Uint32
 	cookieAddr atomic.Uint64 // where the process keeps cookie, for the probe
 	cookie     atomic.Uint64
-	layouts    atomic.Uint64    // where the process keeps its table of layouts, see layouts.go
-	profile    [4]atomic.Uint64 // text; written before state
+	layouts    atomic.Uint64     // where the process keeps its table of layouts, see layouts.go
+	profile    [12]atomic.Uint64 // text; written before state
 
 	opened atomic.Uint32 // rings opened towards this rank
 	_      [60]byte
