@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/exanet-mpi/exanet/datatype"
+	"github.com/exanet-mpi/exanet/internal/vector"
 )
 
 // The predefined operators as functions on memory, by operator and kind of
@@ -46,6 +47,10 @@ func init() {
 			of[datatype.KindByte] = onBytes(integer[uint8](op))
 		}
 	}
+	sums := &basicOps[opSum]
+	sums[datatype.KindInt32], sums[datatype.KindUint32] = onBytes(vector.Uint32), onBytes(vector.Uint32)
+	sums[datatype.KindInt64], sums[datatype.KindUint64] = onBytes(vector.Uint64), onBytes(vector.Uint64)
+	sums[datatype.KindFloat32], sums[datatype.KindFloat64] = onBytes(vector.Float32), onBytes(vector.Float64)
 	located[int8](datatype.KindInt8)
 	located[int16](datatype.KindInt16)
 	located[int32](datatype.KindInt32)
