@@ -87,6 +87,18 @@ func (b *Blocks) size(i int) int {
 	return b.Counts[i] * b.Unit
 }
 
+// Of returns block i of a buffer.
+func (b *Blocks) Of(buf []byte, i int) []byte { return b.of(buf, i) }
+
+// Span returns where block i begins and ends, where blocks follow each other.
+func (b *Blocks) Span(i int) (lo, hi int) {
+	lo, n := b.at(i)
+	return lo, lo + n
+}
+
+// Size is the number of bytes of block i.
+func (b *Blocks) Size(i int) int { return b.size(i) }
+
 // of returns block i of a buffer.
 func (b *Blocks) of(buf []byte, i int) []byte {
 	if b.Each != nil {

@@ -42,7 +42,7 @@ var algorithms = [Collectives][]Algorithm{
 }
 
 func init() {
-	for _, c := range []Collective{Barrier, Bcast, Gather, Scatter, Allgather, Alltoall, Reduce, Allreduce} {
+	for _, c := range []Collective{Barrier, Bcast, Gather, Scatter, Allgather, Allgatherv, Alltoall, Reduce, Allreduce, ReduceScatter, ReduceScatterBlock, Scan, Exscan} {
 		algorithms[c] = append(algorithms[c], Algorithm{Name: Shared, shared: true})
 	}
 }
@@ -82,12 +82,14 @@ var rules = [Collectives][]Rule{
 	Allreduce:          {{Algorithm: Shared}, {Bytes: thesisAllreduce, Algorithm: "recursive_doubling"}, {Algorithm: "rabenseifner"}},
 	Gather:             {{Bytes: 64 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: "linear"}, {Bytes: 256 << 10, Algorithm: Shared}, {Ranks: 64, Algorithm: "linear"}, {Algorithm: "binomial"}},
 	Allgather:          {{Bytes: 256 << 10, Algorithm: Shared}, {Bytes: 32 << 10, Algorithm: "bruck"}, {Algorithm: "ring"}},
-	Allgatherv:         {{Bytes: 128 << 10, Algorithm: "bruck"}, {Algorithm: "ring"}},
+	Allgatherv:         {{Bytes: 512 << 10, Algorithm: Shared}, {Bytes: 128 << 10, Algorithm: "bruck"}, {Algorithm: "ring"}},
 	Alltoall:           {{Bytes: 128 << 10, Algorithm: Shared}, {Bytes: 64, Algorithm: "bruck"}, {Ranks: 32, Algorithm: "linear"}, {Algorithm: "pairwise"}},
 	Alltoallv:          {{Ranks: 32, Algorithm: "linear"}, {Algorithm: "pairwise"}},
 	Alltoallw:          {{Ranks: 32, Algorithm: "linear"}, {Algorithm: "pairwise"}},
-	ReduceScatter:      {{Bytes: 512 << 10, Algorithm: "halving"}, {Algorithm: "pairwise"}},
-	ReduceScatterBlock: {{Bytes: 512 << 10, Algorithm: "halving"}, {Algorithm: "pairwise"}},
+	ReduceScatter:      {{Bytes: 128 << 10, Algorithm: Shared}, {Bytes: 512 << 10, Algorithm: "halving"}, {Algorithm: "pairwise"}},
+	ReduceScatterBlock: {{Bytes: 128 << 10, Algorithm: Shared}, {Bytes: 512 << 10, Algorithm: "halving"}, {Algorithm: "pairwise"}},
+	Scan:               {{Bytes: 256 << 10, Algorithm: Shared}, {Algorithm: "doubling"}},
+	Exscan:             {{Bytes: 256 << 10, Algorithm: Shared}, {Algorithm: "doubling"}},
 }
 
 // Rules returns the rows of a collective that are built in. The last fits every call.

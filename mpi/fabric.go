@@ -60,6 +60,7 @@ type fabric interface {
 	Area(rank, i int) []byte
 	Fenced() bool
 	Crowded() bool
+	Yielding() bool
 	Watch(w mem.Words)
 	Unwatch()
 	Look(w *mem.Words) bool

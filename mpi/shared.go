@@ -65,8 +65,11 @@ func (c *Comm) Board(v *board.View) bool {
 			v.Limit[op] = uint64(n) + 1
 		}
 	}
-	if !c.rank.fab.Crowded() {
+	switch fab := c.rank.fab; {
+	case !fab.Crowded():
 		v.Spins = boardSpins
+	case fab.Yielding():
+		v.Yields = boardYields
 	}
 	return true
 }
@@ -79,9 +82,12 @@ func (c *Comm) Rouse(word uint64) {
 	}
 }
 
-// boardSpins is how often the twin looks for what it takes before it leaves the call
-// to Go: for about 2 us.
-const boardSpins = 4000
+// How often the twin looks for what it takes, or yields, before it leaves the call to Go,
+// which makes progress meanwhile: for about 2 us, or 20.
+const (
+	boardSpins  = 4000
+	boardYields = 50
+)
 
 // onBoard reports whether a blocking call goes through its communicator's board.
 func (x *collective) onBoard() bool {

@@ -15,8 +15,9 @@ type Op struct {
 
 	b       *Board
 	what    uint64
-	size    int // of the vector or of a block, in bytes
+	size    int // of the vector or of a block, the largest of Allgatherv, in bytes
 	step    int // of which a turn has so many
+	lo, hi  int // the part of the vector that this rank gets of a scattering reduction
 	form    form
 	first   uint64 // turn
 	total   int    // turns
@@ -65,9 +66,9 @@ func uncall(w uint64) (op coll.Collective, root, size int) {
 // in a turn does not fit in a place.
 func (b *Board) Serves(c *coll.Call) bool {
 	switch c.Op {
-	case coll.Barrier, coll.Bcast, coll.Gather, coll.Scatter, coll.Allgather:
+	case coll.Barrier, coll.Bcast, coll.Gather, coll.Scatter, coll.Allgather, coll.Allgatherv:
 		return true
-	case coll.Reduce, coll.Allreduce:
+	case coll.Reduce, coll.Allreduce, coll.Scan, coll.Exscan, coll.ReduceScatter, coll.ReduceScatterBlock:
 		return c.Elem <= b.piece
 	case coll.Alltoall:
 		return c.Bytes()*c.Ranks <= b.piece || leastStep*c.Ranks <= b.piece
@@ -100,8 +101,17 @@ func (o *Op) Begin(b *Board) {
 		if b.Central {
 			o.form = central
 		}
-	case coll.Reduce:
+	case coll.Reduce, coll.Scan, coll.Exscan:
 		o.step -= o.step % o.Elem
+	case coll.ReduceScatter, coll.ReduceScatterBlock:
+		o.step -= o.step % o.Elem
+		o.lo, o.hi = o.RecvBlocks.Span(o.Rank)
+	case coll.Allgatherv:
+		o.what = o.due(o.Rank)
+		o.size = 0
+		for i := range o.Ranks {
+			o.size = max(o.size, o.RecvBlocks.Size(i))
+		}
 	case coll.Allreduce:
 		o.step -= o.step % o.Elem
 		o.form = b.formOf(o.size)
@@ -247,6 +257,13 @@ func (o *Op) complete() bool {
 		if !o.look(b, turn, 0, 0) {
 			return false
 		}
+	case o.Op == coll.Scan || o.Op == coll.Exscan:
+		for ; o.seen < o.Rank; o.seen++ {
+			if !o.look(b, turn, o.seen, o.seen) {
+				return false
+			}
+		}
+		return true
 	default:
 		for ; o.seen < o.Ranks; o.seen++ {
 			if o.seen != o.Rank && !o.look(b, turn, o.seen, o.seen) {
@@ -271,7 +288,7 @@ func (o *Op) look(b *Board, turn uint64, rank, writer int) bool {
 		return false
 	}
 	switch c := b.cell(turn, rank); {
-	case c.call == o.what:
+	case c.call == o.due(rank):
 	case c.call == spoilt:
 		if o.err == nil {
 			o.err = &Mismatch{Rank: writer, Mine: o.size, Heard: true}
@@ -282,14 +299,24 @@ func (o *Op) look(b *Board, turn uint64, rank, writer int) bool {
 	return true
 }
 
+// due is what must stand in the cell of a rank: the same at all but of Allgatherv, whose
+// ranks tell the sizes of their own blocks.
+func (o *Op) due(rank int) uint64 {
+	if o.Op == coll.Allgatherv {
+		return call(o.Call, o.RecvBlocks.Size(rank))
+	}
+	return o.what
+}
+
 // differs notes that another rank has made another call. Those that see all cells
 // go on for as many turns as the largest of them needs, and those that see the
 // root's for as many as that, so all stay in step. Where that can not be the board
 // is broken.
 func (o *Op) differs(what uint64, rank int) {
 	op, root, size := uncall(what)
+	_, _, mine := uncall(o.due(rank))
 	if o.err == nil {
-		o.err = &Mismatch{Rank: rank, Op: op, Root: root, Size: size, Mine: o.size}
+		o.err = &Mismatch{Rank: rank, Op: op, Root: root, Size: size, Mine: mine}
 	}
 	before := o.total
 	switch {
@@ -297,7 +324,11 @@ func (o *Op) differs(what uint64, rank int) {
 	case o.Op == coll.Bcast || o.Op == coll.Scatter:
 		o.measure(size)
 		return
-	case o.Op == coll.Reduce || o.Op == coll.Gather:
+	case o.Op == coll.Allgatherv: // what another one has for the largest block is not known
+		if o.measure(max(size, o.size)); o.total == 1 {
+			return
+		}
+	case o.Op == coll.Reduce || o.Op == coll.Gather || o.Op == coll.Scan || o.Op == coll.Exscan:
 		if o.measure(size); o.total == before {
 			return
 		}

@@ -96,6 +96,13 @@ func (o *Op) post(turn int) {
 			in = o.block(o.Recv, o.Rank, 0, o.size)
 		}
 		copy(b.place(at, o.Rank, n), in[lo:hi])
+	case coll.Allgatherv:
+		in := o.Send
+		if o.InPlace {
+			in = o.RecvBlocks.Of(o.Recv, o.Rank)
+		}
+		in = o.cut(in, lo, hi)
+		copy(b.place(at, o.Rank, len(in)), in)
 	case coll.Alltoall:
 		in := o.Send
 		if o.InPlace {
@@ -107,7 +114,7 @@ func (o *Op) post(turn int) {
 				copy(to[i*n:(i+1)*n], o.block(in, i, lo, hi))
 			}
 		}
-	case coll.Reduce:
+	case coll.Reduce, coll.Scan, coll.Exscan, coll.ReduceScatter, coll.ReduceScatterBlock:
 		copy(b.place(at, o.Rank, n), o.input()[lo:hi])
 	case coll.Allreduce:
 		to := b.place(at, o.Rank, n)
@@ -163,8 +170,27 @@ func (o *Op) take(turn int) {
 				copy(o.block(o.Recv, i, lo, hi), o.block(o.Send, i, lo, hi))
 			}
 		}
+	case coll.Allgatherv:
+		for i := range o.Ranks {
+			to := o.cut(o.RecvBlocks.Of(o.Recv, i), lo, hi)
+			if i != o.Rank {
+				copy(to, b.place(at, i, len(to)))
+			} else if !o.InPlace {
+				copy(to, o.cut(o.Send, lo, hi))
+			}
+		}
 	case coll.Reduce:
 		o.fold(o.Recv[lo:hi], at, lo, n, 0, n)
+	case coll.Scan:
+		o.foldTo(o.Rank, o.Recv[lo:hi], at, lo, n, 0, n)
+	case coll.Exscan:
+		if o.Rank > 0 {
+			o.foldTo(o.Rank-1, o.Recv[lo:hi], at, lo, n, 0, n)
+		}
+	case coll.ReduceScatter, coll.ReduceScatterBlock:
+		if from, end := max(lo, o.lo), min(hi, o.hi); from < end {
+			o.fold(o.Recv[from-o.lo:end-o.lo], at, lo, n, from-lo, end-lo)
+		}
 	case coll.Allreduce:
 		switch {
 		case o.form == plain:
@@ -191,15 +217,19 @@ func (o *Op) take(turn int) {
 // the order of the ranks, and so in the same way at every rank: the last with the
 // one before it, and so on.
 func (o *Op) fold(out []byte, at uint64, lo, n, from, end int) {
+	o.foldTo(o.Ranks-1, out, at, lo, n, from, end)
+}
+
+// foldTo is fold of the ranks up to last.
+func (o *Op) foldTo(last int, out []byte, at uint64, lo, n, from, end int) {
 	if from == end || o.err != nil {
 		return
 	}
-	last := o.Ranks - 1
-	if in := o.part(at, last, lo, n, from, end); &in[0] != &out[0] {
+	if in := o.part(at, last, lo, n, from, end, last); &in[0] != &out[0] {
 		copy(out, in)
 	}
 	for i := last - 1; i >= 0; i-- {
-		in := o.part(at, i, lo, n, from, end)
+		in := o.part(at, i, lo, n, from, end, last)
 		if o.Own && i != o.Rank {
 			if cap(o.scratch) < len(in) {
 				o.scratch = make([]byte, len(in))
@@ -210,10 +240,16 @@ func (o *Op) fold(out []byte, at uint64, lo, n, from, end int) {
 	}
 }
 
-// part is what a rank contributes to [from,end) of a turn.
-func (o *Op) part(at uint64, rank, lo, n, from, end int) []byte {
+// cut is the part of a block, which may be a short one, that belongs to [lo,hi).
+func (o *Op) cut(block []byte, lo, hi int) []byte {
+	return block[min(lo, len(block)):min(hi, len(block))]
+}
+
+// part is what a rank contributes to [from,end) of a turn, of which those up to last are
+// combined.
+func (o *Op) part(at uint64, rank, lo, n, from, end, last int) []byte {
 	switch {
-	case rank != o.Rank || o.InPlace && rank < o.Ranks-1 && o.form != central:
+	case rank != o.Rank || o.InPlace && rank < last && o.form != central:
 		return o.b.place(at, rank, n)[from:end]
 	default:
 		return o.input()[lo+from : lo+end]

@@ -6,13 +6,14 @@ import (
 )
 
 // View is a board as the twin in C sees it (internal/boardc): struct board. The twin
-// makes calls of one turn in the plain form; the rest is left to Go, which takes over
-// calls that have to wait for long, with this rank's part posted.
+// makes calls of one turn in the plain form, or of two in the central one; the rest is
+// left to Go, which takes over calls that have to wait for long, with this rank's part
+// posted.
 type View struct {
 	ID                              uint64 // 0: there is none
 	head, own, lines, cells, pieces uint64
 	piece, me, ranks, fenced        uint32
-	central, Spins                  uint32
+	central, Spins, Yields, _       uint32
 	Limit                           [coll.Collectives]uint64 // a call of fewer bytes is one of the board's
 }
 

@@ -213,3 +213,7 @@ func (m *Member) Crowded() bool {
 	}
 	return m.job.head.crowded.Load() != 0
 }
+
+// Yielding reports whether this rank shares cores with others to which a yield hands them
+// over.
+func (m *Member) Yielding() bool { return m.job.localBells == nil && m.crowding == crowded }

@@ -1,6 +1,8 @@
 #include "board.h"
 
+#include <sched.h>
 #include <string.h>
+#include <time.h>
 
 enum { SLOTS = 8, AHEAD = 4, CELL = 128, IN_CELL = CELL - 16, LEAST_STEP = 64, SPLIT_FROM = 8 << 10 };
 
@@ -64,14 +66,61 @@ static inline void post(struct board *b, uint64_t turn, uint32_t rank, uint64_t 
 	store(b, &c->turn, turn + 1);
 }
 
-/* Looks for a cell of this call, a limited number of times in all. */
-static inline int seen(const struct board *b, uint64_t turn, uint32_t rank, uint64_t call, uint32_t *left)
+/* How long a call waits: for some looks, then for some yields, unless others compute
+   meanwhile. */
+struct patience {
+	uint32_t looks, yields;
+	int64_t end; /* of yielding; 0: not begun */
+};
+
+enum { YIELD_TIME = 20000 }; /* ns */
+
+static int64_t now(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static int again(struct patience *p)
+{
+	if (p->looks && --p->looks)
+		return 1;
+	if (!p->yields)
+		return 0;
+	p->yields--;
+	int64_t at = now();
+	if (!p->end)
+		p->end = at + YIELD_TIME;
+	if (at > p->end)
+		return 0;
+	sched_yield();
+	return 1;
+}
+
+/* Looks for a cell of this call. */
+static inline int seen(const struct board *b, uint64_t turn, uint32_t rank, uint64_t call, struct patience *p)
 {
 	struct cell *c = cell(b, turn, rank);
 	while (__atomic_load_n(&c->turn, __ATOMIC_ACQUIRE) != turn + 1)
-		if (!*left || !--*left)
+		if (!again(p))
 			return 0;
 	return c->call == call;
+}
+
+static inline void learn(struct line *own, uint64_t turn)
+{
+	if (turn > AHEAD && own->known < turn - AHEAD)
+		own->known = turn - AHEAD;
+}
+
+static inline int all_seen(const struct board *b, struct line *own, uint64_t turn, uint64_t call, struct patience *p)
+{
+	for (uint32_t i = 0; i < b->ranks; i++)
+		if (i != b->me && !seen(b, turn, i, call, p))
+			return 0;
+	learn(own, turn);
+	return 1;
 }
 
 /* Whether this rank has a part in every turn that others see, and takes one of theirs. */
@@ -93,18 +142,21 @@ static int takes(const struct board *b, enum board_op op, uint32_t root)
 	}
 }
 
-/* Whether a call is one turn in the plain form. */
+/* Whether a call goes through rank 0. */
+static inline int goes_central(const struct board *b, enum board_op op) { return b->central && (op == BOARD_BARRIER || op == BOARD_ALLREDUCE); }
+
+/* Whether all of a call fits in a place, and every rank takes what it wants of all. */
 static int serves(const struct board *b, enum board_op op, size_t n, size_t elem)
 {
 	size_t step = b->piece;
 	switch (op) {
 	case BOARD_BARRIER:
-		return !b->central;
+		return 1;
 	case BOARD_ALLREDUCE:
-		if (b->central || n >= SPLIT_FROM)
+		if (n >= SPLIT_FROM)
 			return 0;
 		/* fallthrough */
-	case BOARD_REDUCE:
+	case BOARD_REDUCE: case BOARD_REDUCE_SCATTER: case BOARD_REDUCE_SCATTER_BLOCK: case BOARD_SCAN: case BOARD_EXSCAN:
 		step -= step % elem;
 		break;
 	case BOARD_ALLTOALL:
@@ -148,6 +200,16 @@ static void give(struct board *b, uint64_t turn, enum board_op op, const char *s
 	post(b, turn, me, call);
 }
 
+/* The bytes from lo to hi of what the ranks up to last have posted, in the order of the
+   ranks, from the last to the first. */
+static void combine(struct board *b, uint64_t turn, uint32_t last, const char *send, char *to, size_t n, size_t lo, size_t hi, board_fold fold)
+{
+	uint32_t me = b->me;
+	memcpy(to, (last == me ? send : place(b, turn, last, n)) + lo, hi - lo);
+	for (uint32_t i = last; i-- > 0;)
+		fold((i == me ? send : place(b, turn, i, n)) + lo, to, hi - lo);
+}
+
 static void take(struct board *b, uint64_t turn, enum board_op op, uint32_t root, const char *send, char *recv, size_t n, board_fold fold)
 {
 	uint32_t me = b->me, last = b->ranks - 1;
@@ -165,9 +227,14 @@ static void take(struct board *b, uint64_t turn, enum board_op op, uint32_t root
 			memcpy(recv + i * n, (i == me ? send : place(b, turn, i, n * b->ranks)) + me * n, n);
 		return;
 	case BOARD_REDUCE: case BOARD_ALLREDUCE:
-		memcpy(recv, last == me ? send : place(b, turn, last, n), n);
-		for (uint32_t i = last; i-- > 0;)
-			fold(i == me ? send : place(b, turn, i, n), recv, n);
+		combine(b, turn, last, send, recv, n, 0, n, fold);
+		return;
+	case BOARD_SCAN:
+		combine(b, turn, me, send, recv, n, 0, n, fold);
+		return;
+	case BOARD_EXSCAN:
+		if (me > 0)
+			combine(b, turn, me - 1, send, recv, n, 0, n, fold);
 		return;
 	default:
 		for (uint32_t i = 0; i <= last; i++)
@@ -175,14 +242,101 @@ static void take(struct board *b, uint64_t turn, enum board_op op, uint32_t root
 	}
 }
 
+/* A Barrier or Allreduce by way of rank 0: the others post, and take what it posts in the
+   turn behind. */
+static int perform_central(struct board *b, struct line *own, enum board_op op, const void *send, void *recv, size_t n, uint64_t call, board_fold fold, struct patience *p)
+{
+	uint64_t turn = own->turns, result = turn + 1;
+	if (b->me == 0) {
+		if (!all_seen(b, own, turn, call, p) || !unused(b, own, result))
+			return 0;
+		if (op == BOARD_ALLREDUCE) {
+			char *to = place(b, result, 0, n);
+			combine(b, turn, b->ranks - 1, send, to, n, 0, n, fold);
+			memcpy(recv, to, n);
+		}
+		post(b, result, 0, call);
+	} else {
+		if (!unused(b, own, turn))
+			return 0;
+		if (op == BOARD_ALLREDUCE)
+			memcpy(place(b, turn, b->me, n), send, n);
+		post(b, turn, b->me, call);
+		own->posted = turn + 1;
+		if (!seen(b, result, 0, call, p))
+			return 0;
+		learn(own, result);
+		if (op == BOARD_ALLREDUCE)
+			memcpy(recv, place(b, result, 0, n), n);
+	}
+	own->posted = 0;
+	store(b, &own->turns, turn + 2);
+	return 1;
+}
+
+/* Whether a call is one for the board, and the twin. */
+static inline int may(const struct board *b, const struct line *own, enum board_op op, size_t n, size_t elem)
+{
+	return n < b->limit[op] && serves(b, op, n, elem) && !own->cut && !__atomic_load_n(&AT(struct header, b->head)->broken, __ATOMIC_RELAXED);
+}
+
+/* The end of a call of one turn. */
+static inline int over(struct board *b, struct line *own, uint64_t turn)
+{
+	own->posted = 0;
+	store(b, &own->turns, turn + 1);
+	return 1;
+}
+
+int board_reduce_scatter(struct board *b, enum board_op op, const void *send, void *recv, size_t n, size_t lo, size_t hi, size_t elem, board_fold fold)
+{
+	struct line *own = AT(struct line, b->own);
+	uint64_t turn = own->turns, call = (uint64_t)op | (uint64_t)n << 24;
+	struct patience p = {b->spins, b->yields, 0};
+	if (!may(b, own, op, n, elem) || !unused(b, own, turn))
+		return 0;
+	give(b, turn, op, send, recv, n, call);
+	own->posted = turn + 1;
+	if (!all_seen(b, own, turn, call, &p))
+		return 0;
+	if (lo < hi)
+		combine(b, turn, b->ranks - 1, send, recv, n, lo, hi, fold);
+	return over(b, own, turn);
+}
+
+int board_allgatherv(struct board *b, const void *send, void *recv, const int *counts, const int *displs, size_t elem)
+{
+	struct line *own = AT(struct line, b->own);
+	uint64_t turn = own->turns;
+	struct patience p = {b->spins, b->yields, 0};
+	size_t all = 0, largest = 0, mine = counts[b->me] * elem;
+	for (uint32_t i = 0; i < b->ranks; i++) {
+		all += counts[i] * elem;
+		largest = counts[i] * elem > largest ? counts[i] * elem : largest;
+	}
+	if (!may(b, own, BOARD_ALLGATHERV, all, 1) || largest > b->piece || !unused(b, own, turn))
+		return 0;
+	give(b, turn, BOARD_ALLGATHERV, send, recv, mine, BOARD_ALLGATHERV | (uint64_t)mine << 24);
+	own->posted = turn + 1;
+	for (uint32_t i = 0; i < b->ranks; i++)
+		if (i != b->me && !seen(b, turn, i, BOARD_ALLGATHERV | (uint64_t)(counts[i] * elem) << 24, &p))
+			return 0;
+	learn(own, turn);
+	for (uint32_t i = 0; i < b->ranks; i++)
+		memcpy((char *)recv + displs[i] * (ptrdiff_t)elem, i == b->me ? send : place(b, turn, i, counts[i] * elem), counts[i] * elem);
+	return over(b, own, turn);
+}
+
 int board_perform(struct board *b, enum board_op op, int root, const void *send, void *recv, size_t n, size_t elem, board_fold fold)
 {
 	struct line *own = AT(struct line, b->own);
 	uint64_t turn = own->turns, call = (uint64_t)op | (uint64_t)root << 8 | (uint64_t)n << 24;
 	int giver = posts(b, op, root), taker = takes(b, op, root);
-	uint32_t left = b->spins;
-	if (n >= b->limit[op] || !serves(b, op, n, elem) || own->cut || __atomic_load_n(&AT(struct header, b->head)->broken, __ATOMIC_RELAXED))
+	struct patience p = {b->spins, b->yields, 0};
+	if (!may(b, own, op, n, elem))
 		return 0;
+	if (goes_central(b, op))
+		return perform_central(b, own, op, send, recv, n, call, fold, &p);
 	if (giver) {
 		if (!unused(b, own, turn))
 			return 0;
@@ -191,31 +345,31 @@ int board_perform(struct board *b, enum board_op op, int root, const void *send,
 	}
 	if (taker) {
 		if (op == BOARD_BCAST) {
-			if (!seen(b, turn, root, call, &left))
+			if (!seen(b, turn, root, call, &p))
 				return 0;
 		} else if (op == BOARD_SCATTER) {
-			if (!seen(b, turn, b->me, call, &left))
+			if (!seen(b, turn, b->me, call, &p))
 				return 0;
-		} else {
-			for (uint32_t i = 0; i < b->ranks; i++)
-				if (i != b->me && !seen(b, turn, i, call, &left))
+		} else if (op == BOARD_SCAN || op == BOARD_EXSCAN) {
+			for (uint32_t i = 0; i < b->me; i++)
+				if (!seen(b, turn, i, call, &p))
 					return 0;
-			if (turn > AHEAD && own->known < turn - AHEAD)
-				own->known = turn - AHEAD;
+		} else if (!all_seen(b, own, turn, call, &p)) {
+			return 0;
 		}
 		take(b, turn, op, root, send, recv, n, fold);
 	}
-	own->posted = 0;
-	store(b, &own->turns, turn + 1);
-	return 1;
+	return over(b, own, turn);
 }
 
-/* The operators, as package mpi has them. */
+/* The operators, as package mpi has them: loops that the compiler turns into vector
+   instructions. The two buffers are never the same. */
+#pragma GCC optimize("O3")
 #define FOLD(name, type, expression)                                    \
 	static void name##_##type(const void *in, void *inout, size_t n) \
 	{                                                               \
-		const type *x = in;                                     \
-		type *y = inout;                                        \
+		const type *restrict x = in;                            \
+		type *restrict y = inout;                               \
 		for (size_t i = 0; i < n / sizeof(type); i++) {         \
 			type a = x[i], b = y[i];                        \
 			y[i] = expression;                              \

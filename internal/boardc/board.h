@@ -1,8 +1,8 @@
 /*
- * The twin of package coll/board for calls of one turn in the plain form: what it
- * leaves out goes on in Go, where the layout of the memory and the order of things
- * are explained. The same words are in the same places, and a call that has to wait
- * for long is handed over with its part posted.
+ * The twin of package coll/board for calls of one turn in the plain form, and of two
+ * in the central one: what it leaves out goes on in Go, where the layout of the memory
+ * and the order of things are explained. The same words are in the same places, and a
+ * call that has to wait for long is handed over with its part posted.
  */
 #ifndef EXANET_BOARD_H
 #define EXANET_BOARD_H
@@ -11,13 +11,14 @@
 #include <stdint.h>
 
 /* As package coll numbers them. */
-enum board_op { BOARD_BARRIER = 0, BOARD_BCAST = 1, BOARD_GATHER = 2, BOARD_SCATTER = 4, BOARD_ALLGATHER = 6, BOARD_ALLTOALL = 8, BOARD_REDUCE = 11, BOARD_ALLREDUCE = 12, BOARD_OPS = 22 };
+enum board_op { BOARD_BARRIER = 0, BOARD_BCAST = 1, BOARD_GATHER = 2, BOARD_SCATTER = 4, BOARD_ALLGATHER = 6, BOARD_ALLGATHERV = 7, BOARD_ALLTOALL = 8, BOARD_REDUCE = 11, BOARD_ALLREDUCE = 12,
+	BOARD_REDUCE_SCATTER = 13, BOARD_REDUCE_SCATTER_BLOCK = 14, BOARD_SCAN = 15, BOARD_EXSCAN = 16, BOARD_OPS = 22 };
 
 /* One rank's view of a board: boardc.View in Go. */
 struct board {
 	uint64_t id; /* 0: none */
 	uint64_t head, own, lines, cells, pieces;
-	uint32_t piece, me, ranks, fenced, central, spins;
+	uint32_t piece, me, ranks, fenced, central, spins, yields, unused;
 	uint64_t limit[BOARD_OPS]; /* a call of fewer bytes is one of the board's */
 };
 
@@ -30,6 +31,14 @@ extern void (*board_rouse)(uint64_t id, uint64_t word);
 /* Performs a call with vectors or blocks of n bytes; elem is the size of an element that
    fold combines. Returns 1, or 0 if it goes on in Go. */
 int board_perform(struct board *b, enum board_op op, int root, const void *send, void *recv, size_t n, size_t elem, board_fold fold);
+
+/* The same for a Reduce_scatter or Reduce_scatter_block of vectors of n bytes, of which this
+   rank gets those from lo to hi. */
+int board_reduce_scatter(struct board *b, enum board_op op, const void *send, void *recv, size_t n, size_t lo, size_t hi, size_t elem, board_fold fold);
+
+/* The same for an Allgatherv: block i has counts[i] elements of elem bytes, and lies displs[i]
+   of them behind recv. */
+int board_allgatherv(struct board *b, const void *send, void *recv, const int *counts, const int *displs, size_t elem);
 
 /* The functions for predefined operators on kinds of elements, 0 if there is none. */
 enum board_kind { BOARD_NONE, BOARD_I8, BOARD_I16, BOARD_I32, BOARD_I64, BOARD_U8, BOARD_U16, BOARD_U32, BOARD_U64, BOARD_F32, BOARD_F64, BOARD_KINDS };

@@ -11,13 +11,25 @@ import (
 	"github.com/exanet-mpi/exanet/coll/board"
 )
 
-// Perform makes a call on a board, with sums of bytes as its reductions, and reports
-// whether it has ended; else it is to be made in Go.
-func Perform(v *board.View, op coll.Collective, root int, send, recv []byte, n int) bool {
+// Perform makes a call of n bytes on a board, with sums of bytes as its reductions, and
+// reports whether it has ended; else it is to be made in Go.
+func Perform(v *board.View, x *coll.Call, n int) bool {
 	if unsafe.Sizeof(*v) != C.sizeof_struct_board {
 		panic("boardc: the views differ in Go and in C")
 	}
-	sum := C.board_fold_of(C.BOARD_SUM, C.BOARD_U8)
-	return C.board_perform((*C.struct_board)(unsafe.Pointer(v)), C.enum_board_op(op), C.int(root),
-		unsafe.Pointer(unsafe.SliceData(send)), unsafe.Pointer(unsafe.SliceData(recv)), C.size_t(n), 1, sum) != 0
+	b, op, sum := (*C.struct_board)(unsafe.Pointer(v)), C.enum_board_op(x.Op), C.board_fold_of(C.BOARD_SUM, C.BOARD_U8)
+	send, recv := unsafe.Pointer(unsafe.SliceData(x.Send)), unsafe.Pointer(unsafe.SliceData(x.Recv))
+	switch x.Op {
+	case coll.ReduceScatter, coll.ReduceScatterBlock:
+		lo, hi := x.RecvBlocks.Span(x.Rank)
+		return C.board_reduce_scatter(b, op, send, recv, C.size_t(n), C.size_t(lo), C.size_t(hi), 1, sum) != 0
+	case coll.Allgatherv:
+		var counts, displs []C.int
+		for i := range x.Ranks {
+			lo, hi := x.RecvBlocks.Span(i)
+			counts, displs = append(counts, C.int(hi-lo)), append(displs, C.int(lo))
+		}
+		return C.board_allgatherv(b, send, recv, &counts[0], &displs[0], 1) != 0
+	}
+	return C.board_perform(b, op, C.int(x.Root), send, recv, C.size_t(n), 1, sum) != 0
 }

@@ -47,8 +47,7 @@ func (c *call) part(rank, ranks int) (x *coll.Call, want []byte) {
 		sum[i%n] += all[i]
 	}
 	switch c.op {
-	case coll.Barrier, coll.Allgather, coll.Alltoall, coll.Allreduce:
-	default:
+	case coll.Bcast, coll.Gather, coll.Scatter, coll.Reduce:
 		x.Root = c.root
 	}
 	x.Send, x.Recv = c.data(rank, n), make([]byte, n*ranks)
@@ -73,6 +72,43 @@ func (c *call) part(rank, ranks int) (x *coll.Call, want []byte) {
 		x.Send, x.SendBlocks, x.RecvBlocks = c.data(rank, n*ranks), blocks, blocks
 		for i := range ranks {
 			want = append(want, c.data(i, n*ranks)[rank*n:][:n]...)
+		}
+	case coll.Allgatherv:
+		x.RecvBlocks = coll.Blocks{Unit: 1}
+		x.Recv = nil
+		for i := range ranks {
+			x.RecvBlocks.Counts = append(x.RecvBlocks.Counts, (i*7+n)%(n+1))
+			want = append(want, c.data(i, x.RecvBlocks.Counts[i])...)
+		}
+		x.Send, x.Recv = c.data(rank, x.RecvBlocks.Counts[rank]), make([]byte, len(want))
+	case coll.Scan, coll.Exscan:
+		x.Recv = x.Recv[:n]
+		last := rank
+		if c.op == coll.Exscan {
+			last--
+		}
+		if last >= 0 {
+			want = make([]byte, n)
+			for i := range n * (last + 1) {
+				want[i%n] += all[i]
+			}
+		}
+	case coll.ReduceScatter, coll.ReduceScatterBlock:
+		x.RecvBlocks = blocks
+		total := n * ranks
+		if c.op == coll.ReduceScatter {
+			x.RecvBlocks, total = coll.Blocks{Unit: 1}, 0
+			for i := range ranks {
+				x.RecvBlocks.Counts = append(x.RecvBlocks.Counts, (i*7+n)%(n+1))
+				total += x.RecvBlocks.Counts[i]
+			}
+		}
+		lo, hi := x.RecvBlocks.Span(rank)
+		x.Send, x.Recv, want = c.data(rank, total), make([]byte, hi-lo), make([]byte, hi-lo)
+		for i := range ranks {
+			for j, v := range c.data(i, total)[lo:hi] {
+				want[j] += v
+			}
 		}
 	case coll.Reduce, coll.Allreduce:
 		x.Recv = x.Recv[:n]
@@ -102,7 +138,7 @@ func TestTheTwinAndThePackageAreOne(t *testing.T) {
 		}
 		calls := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) *call {
 			return &call{
-				op:   rapid.SampledFrom([]coll.Collective{coll.Barrier, coll.Bcast, coll.Gather, coll.Scatter, coll.Allgather, coll.Alltoall, coll.Reduce, coll.Allreduce}).Draw(t, "op"),
+				op:   rapid.SampledFrom([]coll.Collective{coll.Barrier, coll.Bcast, coll.Gather, coll.Scatter, coll.Allgather, coll.Allgatherv, coll.Alltoall, coll.Reduce, coll.Allreduce, coll.ReduceScatter, coll.ReduceScatterBlock, coll.Scan, coll.Exscan}).Draw(t, "op"),
 				root: rapid.IntRange(0, ranks-1).Draw(t, "root"), n: rapid.SampledFrom([]int{1, 8, 56, 112, 113, 300, 2048, 3000, 9000}).Draw(t, "n"),
 				seed: rapid.Int64Range(0, 1<<20).Draw(t, "seed"), twin: rapid.SliceOfN(rapid.Bool(), ranks, ranks).Draw(t, "twins"),
 			}
@@ -123,7 +159,7 @@ func TestTheTwinAndThePackageAreOne(t *testing.T) {
 				x, wants[i] = c.part(i, ranks)
 				recv = x.Recv
 				if c.twin[i] {
-					done = boardc.Perform(views[i], c.op, x.Root, x.Send, x.Recv, map[bool]int{true: 0, false: c.n}[c.op == coll.Barrier])
+					done = boardc.Perform(views[i], x, x.Bytes())
 				}
 				if !done {
 					ops[i] = &board.Op{Call: x, Combine: func(in, inout []byte) {

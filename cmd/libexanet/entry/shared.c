@@ -77,21 +77,26 @@ int exanet_shared_Alltoall(const void *out, int64_t outcount, exanet_handle outt
 	return move(BOARD_ALLTOALL, out, outcount, outtype, in, incount, intype, 0, comm, 1, 1, 1, 1);
 }
 
+/* The function of an operator for a type, 0 if there is none here. */
+static board_fold fold_of(exanet_handle operator, const struct shared_type *t)
+{
+	const struct shared_op *o = exanet_shared.ops, *end = o + exanet_shared.known;
+	while (o < end && o->op != operator)
+		o++;
+	return o < end && t->operators >> o->operator & 1 ? board_fold_of(o->operator, t->kind) : 0;
+}
+
 static int reduce(enum board_op op, const void *out, void *in, int64_t count, exanet_handle type, exanet_handle operator, int root, exanet_handle comm, int receives)
 {
 	struct board *b = board_of(comm);
 	const struct shared_type *t = exanet_type_of(type);
-	const struct shared_op *o = exanet_shared.ops, *end = o + exanet_shared.known;
+	board_fold fold;
 	int64_t n;
 	if (!b || !within(b, root) || (n = bytes(out, count, type)) <= 0)
 		return 0;
 	if ((receives || b->me == (uint32_t)root) && (bytes(in, count, type) < 0 || !apart(out, n, in, n)))
 		return 0;
-	while (o < end && o->op != operator)
-		o++;
-	if (o == end || !(t->operators >> o->operator & 1))
-		return 0;
-	return board_perform(b, op, root, out, in, n, t->size, board_fold_of(o->operator, t->kind));
+	return (fold = fold_of(operator, t)) && board_perform(b, op, root, out, in, n, t->size, fold);
 }
 
 int exanet_shared_Reduce(const void *out, void *in, int64_t count, exanet_handle type, exanet_handle op, int root, exanet_handle comm)
@@ -102,4 +107,60 @@ int exanet_shared_Reduce(const void *out, void *in, int64_t count, exanet_handle
 int exanet_shared_Allreduce(const void *out, void *in, int64_t count, exanet_handle type, exanet_handle op, exanet_handle comm)
 {
 	return reduce(BOARD_ALLREDUCE, out, in, count, type, op, 0, comm, 1);
+}
+
+int exanet_shared_Scan(const void *out, void *in, int64_t count, exanet_handle type, exanet_handle op, exanet_handle comm)
+{
+	return reduce(BOARD_SCAN, out, in, count, type, op, 0, comm, 1);
+}
+
+int exanet_shared_Exscan(const void *out, void *in, int64_t count, exanet_handle type, exanet_handle op, exanet_handle comm)
+{
+	return reduce(BOARD_EXSCAN, out, in, count, type, op, 0, comm, 1);
+}
+
+static int reduce_scatter(struct board *b, enum board_op op, const void *out, void *in, int64_t n, int64_t lo, int64_t hi, const struct shared_type *t, exanet_handle operator)
+{
+	board_fold fold = fold_of(operator, t);
+	return fold && apart(out, n, in, hi - lo) && board_reduce_scatter(b, op, out, in, n, lo, hi, t->size, fold);
+}
+
+int exanet_shared_Reduce_scatter(const void *out, void *in, const int *counts, exanet_handle type, exanet_handle op, exanet_handle comm)
+{
+	struct board *b = board_of(comm);
+	const struct shared_type *t = exanet_type_of(type);
+	int64_t all = 0, before = 0;
+	if (!b || !counts)
+		return 0;
+	for (uint32_t i = 0; i < b->ranks; i++) {
+		if (counts[i] < 0)
+			return 0;
+		before += i < b->me ? counts[i] : 0;
+		all += counts[i];
+	}
+	int64_t n = bytes(out, all, type), mine = counts[b->me];
+	if (n <= 0 || (mine > 0 && bytes(in, mine, type) < 0))
+		return 0;
+	return reduce_scatter(b, BOARD_REDUCE_SCATTER, out, in, n, before * t->size, (before + mine) * t->size, t, op);
+}
+
+int exanet_shared_Reduce_scatter_block(const void *out, void *in, int64_t count, exanet_handle type, exanet_handle op, exanet_handle comm)
+{
+	struct board *b = board_of(comm);
+	int64_t n = bytes(in, count, type);
+	if (!b || n <= 0 || bytes(out, count * b->ranks, type) < 0)
+		return 0;
+	return reduce_scatter(b, BOARD_REDUCE_SCATTER_BLOCK, out, in, n * b->ranks, n * b->me, n * b->me + n, exanet_type_of(type), op);
+}
+
+int exanet_shared_Allgatherv(const void *out, int64_t outcount, exanet_handle outtype, void *in, const int *counts, const int *displs, exanet_handle intype, exanet_handle comm)
+{
+	struct board *b = board_of(comm);
+	int64_t n = bytes(out, outcount, outtype), size = exanet_type_of(intype)->size;
+	if (!b || !counts || !displs || n <= 0 || !size || bytes(in, counts[b->me], intype) != n)
+		return 0;
+	for (uint32_t i = 0; i < b->ranks; i++)
+		if (counts[i] < 0 || counts[i] >= 1 << 20 || !apart(out, n, (char *)in + displs[i] * size, counts[i] * size))
+			return 0;
+	return board_allgatherv(b, out, in, counts, displs, size);
 }

@@ -49,5 +49,10 @@ int exanet_shared_Allgather(const void *out, int64_t outcount, exanet_handle out
 int exanet_shared_Alltoall(const void *out, int64_t outcount, exanet_handle outtype, void *in, int64_t incount, exanet_handle intype, exanet_handle comm);
 int exanet_shared_Reduce(const void *out, void *in, int64_t count, exanet_handle type, exanet_handle op, int root, exanet_handle comm);
 int exanet_shared_Allreduce(const void *out, void *in, int64_t count, exanet_handle type, exanet_handle op, exanet_handle comm);
+int exanet_shared_Scan(const void *out, void *in, int64_t count, exanet_handle type, exanet_handle op, exanet_handle comm);
+int exanet_shared_Exscan(const void *out, void *in, int64_t count, exanet_handle type, exanet_handle op, exanet_handle comm);
+int exanet_shared_Reduce_scatter(const void *out, void *in, const int *counts, exanet_handle type, exanet_handle op, exanet_handle comm);
+int exanet_shared_Reduce_scatter_block(const void *out, void *in, int64_t count, exanet_handle type, exanet_handle op, exanet_handle comm);
+int exanet_shared_Allgatherv(const void *out, int64_t outcount, exanet_handle outtype, void *in, const int *counts, const int *displs, exanet_handle intype, exanet_handle comm);
 
 #endif

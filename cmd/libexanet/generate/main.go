@@ -393,8 +393,10 @@ func (e *entry) lane() string { return lanes[e.name] }
 // isShared reports whether the function is tried on a board first (entry/shared.c).
 func (e *entry) isShared() bool {
 	switch e.name {
-	case "Barrier", "Bcast", "Gather", "Scatter", "Allgather", "Alltoall", "Reduce", "Allreduce":
+	case "Barrier", "Bcast", "Gather", "Scatter", "Allgather", "Alltoall", "Reduce", "Allreduce", "Scan", "Exscan", "Reduce_scatter_block":
 		return e.made == ""
+	case "Reduce_scatter", "Allgatherv": // with arrays of int
+		return e.made == "" && e.large == 0
 	}
 	return false
 }
