@@ -163,12 +163,14 @@ func (s *collective) work(st *coll.Step, alone bool) bool {
 	}
 	n := len(st.To)
 	own := st.Kind == coll.Combine && s.own
+	k := s.c.rank
 	if n <= longStep && !own {
+		k.mu.work.Copied += uint64(n)
 		s.compute(st, 0, n)
 		return true
 	}
-	k := s.c.rank
 	if alone { // an operator of the program may panic, which must not leave the lock behind
+		k.mu.work.Copied += uint64(n)
 		k.mu.Unlock()
 		s.compute(st, 0, n)
 		k.mu.Lock()
@@ -179,6 +181,7 @@ func (s *collective) work(st *coll.Step, alone bool) bool {
 		piece = max(longStep/s.Elem, 1) * s.Elem
 	}
 	end := min(s.part+piece, n)
+	k.mu.work.Copied += uint64(end - s.part)
 	if own {
 		s.risk(st, s.part, end)
 	} else {

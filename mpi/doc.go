@@ -3,7 +3,8 @@
 //
 // A program started by "exanet run" calls Init and gets the world communicator;
 // one started by itself gets a world of one rank. Run starts ranks as goroutines
-// of the calling process instead, for tests and for simulations.
+// of the calling process instead, for tests. Package virtual runs them in virtual time, on
+// a simulated prototype.
 //
 // How the pieces meet: a Comm belongs to a rank (rank.go), which owns a
 // protocol (package variants/ticket) and a fabric (package emu/host, or the

@@ -58,7 +58,8 @@ func IsThreadMain() bool {
 var started = time.Now()
 
 // Wtime returns the seconds since some moment in the past (MPI_Wtime), by a
-// clock that is never set back. It is not the same moment in all ranks.
+// clock that is never set back. It is not the same moment in all ranks. In a
+// simulation it is still the time of day: see Comm.Now.
 func Wtime() float64 { return time.Since(started).Seconds() }
 
 // Wtick returns the resolution of Wtime in seconds (MPI_Wtick).

@@ -6,6 +6,7 @@ import (
 
 	"github.com/exanet-mpi/exanet/emu/host"
 	"github.com/exanet-mpi/exanet/internal/mem"
+	"github.com/exanet-mpi/exanet/internal/work"
 	"github.com/exanet-mpi/exanet/variants"
 	"github.com/exanet-mpi/exanet/variants/express"
 )
@@ -75,11 +76,13 @@ const expressSpins = 4000
 // express lane. Who takes it posts the receives that have been noted meanwhile.
 type rankLock struct {
 	sync.Mutex
-	x *Express
+	x    *Express
+	work *work.Done
 }
 
 func (l *rankLock) Lock() {
 	l.Mutex.Lock()
+	l.work.Locks++
 	if x := l.x; x != nil {
 		x.table.Enter()
 		if x.table.First != 0 {

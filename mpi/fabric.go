@@ -4,6 +4,7 @@ package mpi
 
 import (
 	"errors"
+	"time"
 
 	"github.com/exanet-mpi/exanet/emu/host"
 	"github.com/exanet-mpi/exanet/internal/mem"
@@ -19,8 +20,8 @@ const deviceTag = ""
 // Devices returns the names of the devices.
 func Devices() []string { return []string{deviceHost, devicePrototype, deviceRegisters} }
 
-// fabric is one rank's end of the network: the three device blocks, and how a
-// rank waits for them. emu/host and prototype implement it.
+// fabric is one rank's end of the network: the three device blocks, how a rank waits
+// for them, and its clock. emu/host, prototype and emu/sim implement it.
 //
 // The rank's lock serialises all calls but Spin, Sleep, MarkBackground,
 // WaitBackground and WakeForeground; while a rank spins or sleeps nobody calls
@@ -43,6 +44,18 @@ type fabric interface {
 	Sleep(mark uint32)
 	Yield() // lets others have the processor if they are likely to need it
 	WakeForeground()
+
+	// Alarm rings the bell after d, unless it is stopped before, which reports
+	// whether it was in time.
+	Alarm(d time.Duration) (stop func() bool)
+
+	// Now is the rank's clock, and Compute keeps its processor busy for a time.
+	Now() time.Duration
+	Compute(d time.Duration)
+
+	// Background runs loop, whose first call is WaitBackground, beside the rank, and
+	// returns what waits for its end.
+	Background(loop func()) (join func())
 
 	// ArmBackground asks for the background bell to be rung at the next
 	// arrival, and reports whether something has arrived already.

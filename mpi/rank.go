@@ -66,7 +66,7 @@ type rank struct {
 	selfOnce    sync.Once
 	self        *Comm           // see Comm.Self
 	wake        func(world int) // rings at a rank's background goroutine
-	done        chan struct{}   // closed when the background goroutine has ended
+	join        func()          // waits for the end of the background goroutine
 }
 
 func newRank(f fabric, o *settings) (*rank, error) {
@@ -74,14 +74,16 @@ func newRank(f fabric, o *settings) (*rank, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &rank{fab: f, proto: proto, limit: f.Limit(), level: o.level, outside: o.outside, recycling: o.recycling, stats: newCallStats(o.variant, o.passed), algorithms: o.algorithms, boards: o.device == deviceHost, done: make(chan struct{})}
+	k := &rank{fab: f, proto: proto, limit: f.Limit(), level: o.level, outside: o.outside, recycling: o.recycling, stats: newCallStats(o.variant, o.passed), algorithms: o.algorithms, boards: o.device == deviceHost}
 	k.idents = newSupply(f.Rank(), k.vacant)
 	k.leavings.rule = o.buffers
 	k.doubter, _ = any(proto).(doubter)
 	k.near.open(f, proto)
 	k.wake = f.WakeBackground
 	k.cond.L = &k.mu
-	go k.background(f.MarkBackground())
+	k.mu.work = proto.Work()
+	mark := f.MarkBackground()
+	k.join = f.Background(func() { k.background(mark) })
 	return k, nil
 }
 
@@ -288,9 +290,9 @@ func (k *rank) sleep(mark uint32) (doubtful bool) {
 		k.fab.Sleep(mark)
 		return false
 	}
-	t := time.AfterFunc(doubtAfter, k.fab.WakeForeground)
+	stop := k.fab.Alarm(doubtAfter)
 	k.fab.Sleep(mark)
-	return !t.Stop()
+	return !stop()
 }
 
 // leave is called with the lock held at the end of every call that may have
@@ -343,7 +345,6 @@ func (k *rank) nudge() {
 // rings, which senders do only while the bell is armed, or until its own rank
 // or an urgent message wakes it.
 func (k *rank) background(mark uint32) {
-	defer close(k.done)
 	for {
 		k.fab.WaitBackground(mark)
 		k.mu.Lock()
@@ -389,5 +390,5 @@ func (k *rank) close() {
 	k.closed = true
 	k.mu.Unlock()
 	k.fab.WakeBackground(k.fab.Rank())
-	<-k.done
+	k.join()
 }

@@ -44,22 +44,27 @@ func Run(n int, main func(world *Comm) error, opts ...Option) error {
 	}
 	for i := range n {
 		wg.Go(func() {
-			k := ranks[i]
-			world := newWorld(k)
-			var panicked bool
-			if panicked, errs[i] = guard(main, world); errs[i] == nil {
-				errs[i] = k.finalize(world)
-			}
-			if errs[i] != nil {
-				k.fab.Fail()
-			}
-			if !panicked || k.unlocked() {
-				k.close()
-			}
+			errs[i] = ranks[i].live(main)
 		})
 	}
 	wg.Wait()
 	return primary(errs)
+}
+
+// live runs a rank from its world to its end.
+func (k *rank) live(main func(*Comm) error) error {
+	world := newWorld(k)
+	panicked, err := guard(main, world)
+	if err == nil {
+		err = k.finalize(world)
+	}
+	if err != nil {
+		k.fab.Fail()
+	}
+	if !panicked || k.unlocked() {
+		k.close()
+	}
+	return err
 }
 
 // guard calls a rank's main function and turns a panic into an error.

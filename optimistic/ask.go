@@ -255,7 +255,7 @@ func (p *Protocol) onMismatch(c *comm, e variants.Envelope, payload []byte) {
 		m.got++
 		r := firstOf(&c.Posted, m.rank, e.Tag)
 		if r == nil {
-			r = c.Posted.Find(e.Ticket) // it is being cancelled
+			r = c.Posted.Find(&p.Done, e.Ticket) // it is being cancelled
 		}
 		if r != nil {
 			c.Posted.Remove(r)

@@ -74,10 +74,10 @@ func (p *Protocol) onCancelReply(c *comm, e variants.Envelope, payload []byte) {
 	var r *variants.Request
 	var q *variants.Queue
 	if e.Flags&variants.ForSend != 0 {
-		if r, q = m.synced.Find(number), &m.synced; r == nil {
-			r, q = m.posted.Find(number), &m.posted
+		if r, q = m.synced.Find(&p.Done, number), &m.synced; r == nil {
+			r, q = m.posted.Find(&p.Done, number), &m.posted
 		}
-	} else if r, q = c.Posted.Find(number), &c.Posted; r == nil {
+	} else if r, q = c.Posted.Find(&p.Done, number), &c.Posted; r == nil {
 		r = p.advertised(c, m, number)
 	}
 	if !p.CancelAnswered(e, r) {

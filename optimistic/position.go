@@ -3,6 +3,7 @@ package optimistic
 import (
 	"fmt"
 
+	"github.com/exanet-mpi/exanet/internal/work"
 	"github.com/exanet-mpi/exanet/variants"
 )
 
@@ -66,8 +67,9 @@ func placeOf(r *variants.Request) position {
 }
 
 // receiveFor returns the oldest eager receive that takes a message.
-func (c *comm) receiveFor(m *remote, e variants.Envelope) *variants.Request {
+func (c *comm) receiveFor(w *work.Done, m *remote, e variants.Envelope) *variants.Request {
 	for r := c.Posted.Head(); r != nil; r = r.Next() {
+		w.Searched++
 		if variants.Takes(r.Peer, r.Tag, e.Src, e.Tag) && !m.contradicts(positionOf(e), placeOf(r)) {
 			return r
 		}
@@ -76,8 +78,9 @@ func (c *comm) receiveFor(m *remote, e variants.Envelope) *variants.Request {
 }
 
 // messageFor returns the oldest message that an eager receive takes.
-func (c *comm) messageFor(m *remote, r *variants.Request) *variants.Message {
+func (c *comm) messageFor(w *work.Done, m *remote, r *variants.Request) *variants.Message {
 	for x := c.Arrived.First(); x != nil; x = x.InComm.Next() {
+		w.Searched++
 		if variants.Takes(r.Peer, r.Tag, x.Src, x.Tag) && !m.contradicts(positionOf(x.Envelope), placeOf(r)) {
 			return x
 		}
@@ -97,7 +100,7 @@ func (p *Protocol) loosen(c *comm, m *remote) {
 		p.tellLoose(c, m)
 	}
 	for r := range m.posted.All() {
-		if a, ok := m.take(r); ok {
+		if a, ok := m.take(&p.Done, r); ok {
 			m.posted.Remove(r)
 			p.Write(m.peer, r, a.Room, false)
 		}
@@ -106,7 +109,7 @@ func (p *Protocol) loosen(c *comm, m *remote) {
 		if r.Peer != m.rank {
 			continue
 		}
-		if x := c.messageFor(m, r); x != nil {
+		if x := c.messageFor(&p.Done, m, r); x != nil {
 			c.Posted.Remove(r)
 			c.Arrived.Drop(x)
 			p.receive(c, m, r, x.Envelope, x.Data)

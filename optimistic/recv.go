@@ -28,7 +28,7 @@ func (p *Protocol) PostRecv(r *variants.Request) {
 		p.advertise(c, m, r)
 		return
 	}
-	if x := c.messageFor(m, r); x != nil {
+	if x := c.messageFor(&p.Done, m, r); x != nil {
 		c.Arrived.Drop(x)
 		p.receive(c, m, r, x.Envelope, x.Data)
 		p.Recycle(x)
@@ -40,7 +40,7 @@ func (p *Protocol) PostRecv(r *variants.Request) {
 	}
 	m.news = true
 	c.Posted.Push(r)
-	if m.asked || c.Arrived.Find(r.Peer, r.Tag) != nil { // a message that is at another position
+	if m.asked || c.Arrived.Find(&p.Done, r.Peer, r.Tag) != nil { // a message that is at another position
 		p.ask(c, m, r, shortRecv)
 	}
 }
@@ -95,7 +95,7 @@ func (p *Protocol) deliverShort(h packetizer.Header, payload []byte) bool {
 func (p *Protocol) arrive(c *comm, e variants.Envelope, payload []byte) {
 	m := p.remote(c, e.Src)
 	m.got++
-	if r := c.receiveFor(m, e); r != nil {
+	if r := c.receiveFor(&p.Done, m, e); r != nil {
 		c.Posted.Remove(r)
 		p.receive(c, m, r, e, payload)
 		return

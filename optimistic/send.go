@@ -1,6 +1,7 @@
 package optimistic
 
 import (
+	"github.com/exanet-mpi/exanet/internal/work"
 	"github.com/exanet-mpi/exanet/variants"
 )
 
@@ -52,7 +53,7 @@ func (p *Protocol) PostSend(r *variants.Request) {
 		p.Complete(r, nil)
 		return
 	}
-	if a, ok := m.take(r); ok {
+	if a, ok := m.take(&p.Done, r); ok {
 		p.Count.FastReceives++
 		p.Write(m.peer, r, a.Room, false)
 		return
@@ -70,8 +71,9 @@ func (m *remote) takes(a rtr, r *variants.Request) bool {
 }
 
 // take returns the oldest advertised receive that takes a send.
-func (m *remote) take(r *variants.Request) (rtr, bool) {
+func (m *remote) take(w *work.Done, r *variants.Request) (rtr, bool) {
 	for i, a := range m.rtrs {
+		w.Searched++
 		if m.takes(a, r) {
 			m.rtrs = append(m.rtrs[:i], m.rtrs[i+1:]...)
 			return a, true
@@ -86,6 +88,7 @@ func (p *Protocol) onRTR(c *comm, e variants.Envelope, payload []byte) {
 	m := p.remote(c, e.Src)
 	a := rtr{Room: variants.RoomOf(payload), number: uint32(variants.Word(payload, 4)), tag: e.Tag, position: positionOf(e)}
 	for r := range m.posted.All() {
+		p.Done.Searched++
 		if m.takes(a, r) {
 			m.posted.Remove(r)
 			p.Write(m.peer, r, a.Room, false)
@@ -93,6 +96,7 @@ func (p *Protocol) onRTR(c *comm, e variants.Envelope, payload []byte) {
 		}
 	}
 	m.rtrs = append(m.rtrs, a)
+	p.Done.Objects++
 }
 
 func (p *Protocol) onAck(c *comm, e variants.Envelope) {

@@ -1,6 +1,7 @@
 package variants
 
 import (
+	"github.com/exanet-mpi/exanet/internal/work"
 	"github.com/exanet-mpi/exanet/rdmaeng"
 )
 
@@ -11,6 +12,7 @@ type Core struct {
 	Dev   Device
 	Out   *Outbox
 	Count *Counters
+	Done  work.Done // what the processor does
 
 	lender  rdmaeng.Lender // Dev, if it is one
 	limit   int
@@ -36,6 +38,9 @@ func NewCore(me int, dev Device) *Core {
 
 // Limit is the size in bytes up to which messages are eager.
 func (c *Core) Limit() int { return c.limit }
+
+// Work is where the rank's work is counted.
+func (c *Core) Work() *work.Done { return &c.Done }
 
 // Counters returns what the protocol has counted so far.
 func (c *Core) Counters() *Counters { return c.Count }
@@ -71,6 +76,7 @@ func (c *Core) recount(r *Request) {
 // Begin notes a request that has been posted.
 func (c *Core) Begin(r *Request) {
 	r.Ctx.Active++
+	c.Done.Objects++
 	c.recount(r)
 }
 

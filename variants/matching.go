@@ -1,6 +1,10 @@
 package variants
 
-import "unsafe"
+import (
+	"unsafe"
+
+	"github.com/exanet-mpi/exanet/internal/work"
+)
 
 // Message is an unexpected message: one that no posted receive has matched.
 type Message struct {
@@ -31,6 +35,7 @@ func (c *Core) Unexpected(e Envelope, size int, payload []byte) *Message {
 		c.spare.Remove(&x.InComm)
 		c.spares -= x.memory()
 	}
+	c.Done.Objects++
 	x.Envelope, x.Size = e, size
 	x.Data = append(x.Data[:0], payload...)
 	return x
@@ -60,9 +65,11 @@ func (u *Unmatched) Keep(x *Message) { u.Push(&x.InComm, x) }
 // Drop takes a message out.
 func (u *Unmatched) Drop(x *Message) { u.Remove(&x.InComm) }
 
-// Find returns the oldest message that a receive with these arguments takes.
-func (u *Unmatched) Find(src, tag int32) *Message {
+// Find returns the oldest message that a receive with these arguments takes, and counts
+// those that it looks at.
+func (u *Unmatched) Find(w *work.Done, src, tag int32) *Message {
 	for x := u.First(); x != nil; x = x.InComm.Next() {
+		w.Searched++
 		if Takes(src, tag, x.Src, x.Tag) {
 			return x
 		}
@@ -90,9 +97,11 @@ type Matching struct {
 	Arrived Unmatched
 }
 
-// Match returns the oldest posted receive that takes a message, and removes it.
-func (m *Matching) Match(src, tag int32) *Request {
+// Match returns the oldest posted receive that takes a message, and removes it. It
+// counts those that it looks at.
+func (m *Matching) Match(w *work.Done, src, tag int32) *Request {
 	for r := m.Posted.Head(); r != nil; r = r.Next() {
+		w.Searched++
 		if Takes(r.Peer, r.Tag, src, tag) {
 			m.Posted.Remove(r)
 			return r

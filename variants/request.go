@@ -15,6 +15,7 @@ import (
 
 	"github.com/exanet-mpi/exanet/datatype"
 	"github.com/exanet-mpi/exanet/group"
+	"github.com/exanet-mpi/exanet/internal/work"
 	"github.com/exanet-mpi/exanet/rdmaeng"
 )
 
@@ -167,9 +168,11 @@ func (q *Queue) All() iter.Seq[*Request] {
 	}
 }
 
-// Find returns the request with a number, nil if it is not there.
-func (q *Queue) Find(ticket uint32) *Request {
+// Find returns the request with a number, nil if it is not there, and counts those
+// that it looks at.
+func (q *Queue) Find(w *work.Done, ticket uint32) *Request {
 	for r := q.Head(); r != nil; r = r.Next() {
+		w.Searched++
 		if r.Ticket == ticket {
 			return r
 		}
@@ -190,4 +193,21 @@ type Counters struct {
 	CancelsGranted uint64
 	CancelsRefused uint64
 	NoCredit       uint64 // eager-size sends that went as long ones, beyond the peer's credit
+}
+
+// Add adds what another rank has counted.
+func (c *Counters) Add(x *Counters) {
+	for k := range c.Control {
+		c.Control[k] += x.Control[k]
+	}
+	c.Writes += x.Writes
+	c.Receives += x.Receives
+	c.FastReceives += x.FastReceives
+	c.Crossings += x.Crossings
+	c.StaleRTRs += x.StaleRTRs
+	c.Lifted += x.Lifted
+	c.Truncations += x.Truncations
+	c.CancelsGranted += x.CancelsGranted
+	c.CancelsRefused += x.CancelsRefused
+	c.NoCredit += x.NoCredit
 }

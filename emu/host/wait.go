@@ -184,3 +184,31 @@ func (f *Fabric) ArmBackground() (arrived bool) {
 	f.settle()
 	return f.ready(f.self.foreground.Load())
 }
+
+// Alarm makes the current or next Spin or Sleep return after d, unless it is stopped
+// before, which reports whether it was in time.
+func (m *Member) Alarm(d time.Duration) (stop func() bool) {
+	return time.AfterFunc(d, m.WakeForeground).Stop
+}
+
+// Background runs loop in a goroutine of its own and returns what waits for its end.
+func (m *Member) Background(loop func()) (join func()) {
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		loop()
+	}()
+	return func() { <-ended }
+}
+
+// born is where Now counts from.
+var born = time.Now()
+
+// Now is the time since some moment in the past, the same for all ranks of a process.
+func (m *Member) Now() time.Duration { return time.Since(born) }
+
+// Compute keeps the processor busy for d.
+func (m *Member) Compute(d time.Duration) {
+	for start := time.Now(); time.Since(start) < d; {
+	}
+}

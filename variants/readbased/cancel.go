@@ -26,7 +26,7 @@ func (p *Protocol) onCancelSend(c *comm, e variants.Envelope, payload []byte) {
 }
 
 func (p *Protocol) onCancelReply(c *comm, e variants.Envelope) {
-	if r := c.sends.Find(e.Ticket); p.CancelAnswered(e, r) {
+	if r := c.sends.Find(&p.Done, e.Ticket); p.CancelAnswered(e, r) {
 		c.sends.Remove(r)
 		p.Cancelled(r)
 	}

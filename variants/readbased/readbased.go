@@ -124,7 +124,7 @@ func (p *Protocol) offer(r *variants.Request) (slot int, w rdmaeng.Window) {
 func (p *Protocol) PostRecv(r *variants.Request) {
 	c := p.comms.Of(r.Ctx)
 	p.Begin(r)
-	if m := c.Arrived.Find(r.Peer, r.Tag); m != nil {
+	if m := c.Arrived.Find(&p.Done, r.Peer, r.Tag); m != nil {
 		c.Arrived.Drop(m)
 		p.receive(c, r, m.Envelope, m.Size, m.Data)
 		p.Recycle(m)
@@ -149,7 +149,7 @@ func (p *Protocol) Deliver(h packetizer.Header, payload []byte) {
 	case variants.RTS:
 		p.arrive(c, e, int(variants.Word(payload, 0)), payload)
 	case variants.Ack:
-		if r := c.sends.Find(e.Ticket); r != nil {
+		if r := c.sends.Find(&p.Done, e.Ticket); r != nil {
 			c.sends.Remove(r)
 			p.Complete(r, nil)
 		}
@@ -161,7 +161,7 @@ func (p *Protocol) Deliver(h packetizer.Header, payload []byte) {
 }
 
 func (p *Protocol) arrive(c *comm, e variants.Envelope, size int, payload []byte) {
-	if r := c.Match(e.Src, e.Tag); r != nil {
+	if r := c.Match(&p.Done, e.Src, e.Tag); r != nil {
 		p.receive(c, r, e, size, payload)
 		return
 	}
@@ -253,7 +253,7 @@ func (p *Protocol) Stuck(f func(world int)) {
 
 // Probe implements variants.Protocol.
 func (p *Protocol) Probe(ctx *variants.Context, src, tag int32) (st variants.Status, found bool, err error) {
-	if m := p.comms.Of(ctx).Arrived.Find(src, tag); m != nil {
+	if m := p.comms.Of(ctx).Arrived.Find(&p.Done, src, tag); m != nil {
 		return m.Status(), true, nil
 	}
 	return st, false, p.Hopeless(ctx, src)
@@ -262,7 +262,7 @@ func (p *Protocol) Probe(ctx *variants.Context, src, tag int32) (st variants.Sta
 // Extract implements variants.Protocol.
 func (p *Protocol) Extract(ctx *variants.Context, src, tag int32) (m *variants.Message, found bool, err error) {
 	c := p.comms.Of(ctx)
-	if m = c.Arrived.Find(src, tag); m == nil {
+	if m = c.Arrived.Find(&p.Done, src, tag); m == nil {
 		return nil, false, p.Hopeless(ctx, src)
 	}
 	c.Arrived.Drop(m)

@@ -48,13 +48,13 @@ func (p *Protocol) onCancelSend(c *comm, e variants.Envelope, payload []byte) {
 func (p *Protocol) onCancelReply(c *comm, e variants.Envelope) {
 	if e.Flags&variants.ForSend != 0 {
 		d := p.dest(c, e.Src)
-		if s := d.find(e.Ticket); s != nil && p.CancelAnswered(e, s.r) {
+		if s := d.find(&p.Done, e.Ticket); s != nil && p.CancelAnswered(e, s.r) {
 			d.remove(s)
 			p.Cancelled(s.r)
 		}
 		return
 	}
-	if r := c.Posted.Find(e.Ticket); p.CancelAnswered(e, r) {
+	if r := c.Posted.Find(&p.Done, e.Ticket); p.CancelAnswered(e, r) {
 		c.Posted.Remove(r)
 		p.Cancelled(r)
 	}

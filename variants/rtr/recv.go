@@ -11,7 +11,7 @@ import (
 func (p *Protocol) PostRecv(r *variants.Request) {
 	c := p.comms.Of(r.Ctx)
 	p.Begin(r)
-	if m := c.Arrived.Find(r.Peer, r.Tag); m != nil {
+	if m := c.Arrived.Find(&p.Done, r.Peer, r.Tag); m != nil {
 		c.Arrived.Drop(m)
 		p.receive(c, r, m.Envelope, m.Size, m.Data)
 		p.Recycle(m)
@@ -59,7 +59,7 @@ func (p *Protocol) resume(c *comm) {
 
 // arrive matches an EnvD or RTS, or keeps it.
 func (p *Protocol) arrive(c *comm, e variants.Envelope, size int, payload []byte) {
-	if r := c.Match(e.Src, e.Tag); r != nil {
+	if r := c.Match(&p.Done, e.Src, e.Tag); r != nil {
 		p.receive(c, r, e, size, payload)
 		p.unsuspend(c, r)
 		return
@@ -132,7 +132,7 @@ func (p *Protocol) Notified(slot int, n rdmaeng.Notification) {
 
 // Probe implements variants.Protocol.
 func (p *Protocol) Probe(ctx *variants.Context, src, tag int32) (st variants.Status, found bool, err error) {
-	if m := p.comms.Of(ctx).Arrived.Find(src, tag); m != nil {
+	if m := p.comms.Of(ctx).Arrived.Find(&p.Done, src, tag); m != nil {
 		return m.Status(), true, nil
 	}
 	return st, false, p.Hopeless(ctx, src)
@@ -142,7 +142,7 @@ func (p *Protocol) Probe(ctx *variants.Context, src, tag int32) (st variants.Sta
 // counts it among those that the next RTR is for. So there are none meanwhile.
 func (p *Protocol) Extract(ctx *variants.Context, src, tag int32) (m *variants.Message, found bool, err error) {
 	c := p.comms.Of(ctx)
-	if m = c.Arrived.Find(src, tag); m == nil {
+	if m = c.Arrived.Find(&p.Done, src, tag); m == nil {
 		return nil, false, p.Hopeless(ctx, src)
 	}
 	c.Arrived.Drop(m)

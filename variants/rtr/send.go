@@ -1,6 +1,9 @@
 package rtr
 
-import "github.com/exanet-mpi/exanet/variants"
+import (
+	"github.com/exanet-mpi/exanet/internal/work"
+	"github.com/exanet-mpi/exanet/variants"
+)
 
 // The sending side of thesis 3.2.3 and 3.2.4, and of 3.4.2.
 
@@ -15,8 +18,9 @@ type send struct {
 	link variants.Link[send]
 }
 
-func (d *dest) find(number uint32) *send {
+func (d *dest) find(w *work.Done, number uint32) *send {
 	for s := d.posted.First(); s != nil; s = s.link.Next() {
+		w.Searched++
 		if s.number == number {
 			return s
 		}
@@ -50,10 +54,11 @@ func (p *Protocol) eager(ctx *variants.Context, dst, tag int32, buf []byte, copi
 	c := p.comms.Of(ctx)
 	d := p.dest(c, dst)
 	number := p.next()
+	p.Done.Objects++ // in the thesis it is there before the message leaves
 	if !p.Out.Eager(d.peer, c.envelope(variants.EnvD, tag, number), buf, copied) {
 		return false
 	}
-	if _, ok := d.take(tag); !ok {
+	if _, ok := d.take(&p.Done, tag); !ok {
 		d.push(&send{tag: tag, number: number})
 	}
 	return true
@@ -78,7 +83,7 @@ func (p *Protocol) PostSend(r *variants.Request) {
 		return
 	}
 	r.Ticket = p.next()
-	if a, ok := d.take(r.Tag); ok {
+	if a, ok := d.take(&p.Done, r.Tag); ok {
 		p.Count.FastReceives++
 		p.fast(c, d.peer, r, a)
 		return
@@ -118,8 +123,9 @@ func (p *Protocol) fast(c *comm, peer *variants.Peer, r *variants.Request, a rtr
 }
 
 // take returns the oldest advertised receive that takes a tag.
-func (d *dest) take(tag int32) (rtr, bool) {
+func (d *dest) take(w *work.Done, tag int32) (rtr, bool) {
 	for i, a := range d.rtrs {
+		w.Searched++
 		if a.tag == tag || a.tag == variants.AnyTag {
 			d.rtrs = append(d.rtrs[:i], d.rtrs[i+1:]...)
 			return a, true
@@ -134,6 +140,7 @@ func (p *Protocol) onRTR(c *comm, e variants.Envelope, payload []byte) {
 	d := p.dest(c, e.Src)
 	a := rtr{variants.RoomOf(payload), e.Ticket, e.Tag}
 	for s := d.posted.First(); s != nil; s = s.link.Next() {
+		p.Done.Searched++
 		if a.tag != s.tag && a.tag != variants.AnyTag {
 			continue
 		}
@@ -147,11 +154,12 @@ func (p *Protocol) onRTR(c *comm, e variants.Envelope, payload []byte) {
 		return
 	}
 	d.rtrs = append(d.rtrs, a)
+	p.Done.Objects++
 }
 
 func (p *Protocol) onCTS(c *comm, e variants.Envelope, payload []byte) {
 	d := p.dest(c, e.Src)
-	if s := d.find(e.Ticket); s != nil {
+	if s := d.find(&p.Done, e.Ticket); s != nil {
 		d.remove(s)
 		p.Cleared(d.peer, s.r, variants.RoomOf(payload))
 	}
@@ -159,7 +167,7 @@ func (p *Protocol) onCTS(c *comm, e variants.Envelope, payload []byte) {
 
 func (p *Protocol) onAck(c *comm, e variants.Envelope) {
 	d := p.dest(c, e.Src)
-	if s := d.find(e.Ticket); s != nil {
+	if s := d.find(&p.Done, e.Ticket); s != nil {
 		d.remove(s)
 		if s.r != nil {
 			p.Complete(s.r, nil)

@@ -13,7 +13,7 @@ func (p *Protocol) PostRecv(r *variants.Request) {
 	c := p.comms.Of(r.Ctx)
 	p.Begin(r)
 	if r.Peer == variants.AnySource || r.Tag == variants.AnyTag {
-		if m := c.arrived.Find(r.Peer, r.Tag); m != nil {
+		if m := c.arrived.Find(&p.Done, r.Peer, r.Tag); m != nil {
 			p.accept(c, r, m)
 		} else if err := p.Hopeless(c.Context, r.Peer); err != nil {
 			p.Complete(r, err)
@@ -46,6 +46,7 @@ func (p *Protocol) PostRecv(r *variants.Request) {
 // advertises it (receiver initiation).
 func (p *Protocol) assign(c *comm, l *inLane, r *variants.Request) {
 	r.Ticket, r.Ticketed = l.next, true
+	p.Done.Tickets++
 	l.pass(l.next)
 	if r.Len() > p.Limit() {
 		p.Advertise(l.peer, c.envelope(variants.RTR, l.tag, r.Ticket), r)
@@ -121,6 +122,7 @@ func (p *Protocol) arrive(c *comm, e variants.Envelope, size int, payload []byte
 // with its ticket, else the first without a ticket.
 func (p *Protocol) match(c *comm, l *inLane, ticket uint32) (r *variants.Request, stale bool) {
 	for r = l.posted.Head(); r != nil && r.Ticketed; r = r.Next() {
+		p.Done.Searched++
 		if r.Ticket == ticket {
 			l.posted.Remove(r)
 			return r, false
@@ -191,7 +193,7 @@ func (p *Protocol) Notified(slot int, n rdmaeng.Notification) {
 // Probe implements variants.Protocol (thesis 3.12). It suspends nothing.
 func (p *Protocol) Probe(ctx *variants.Context, src, tag int32) (st variants.Status, found bool, err error) {
 	c := p.comms.Of(ctx)
-	if m := c.oldest(src, tag); m != nil {
+	if m := c.oldest(&p.Done, src, tag); m != nil {
 		return m.Status(), true, nil
 	}
 	return st, false, p.Hopeless(ctx, src)
@@ -201,7 +203,7 @@ func (p *Protocol) Probe(ctx *variants.Context, src, tag int32) (st variants.Sta
 // numbers of later receives are right whenever it is received.
 func (p *Protocol) Extract(ctx *variants.Context, src, tag int32) (m *variants.Message, found bool, err error) {
 	c := p.comms.Of(ctx)
-	if m = c.oldest(src, tag); m == nil {
+	if m = c.oldest(&p.Done, src, tag); m == nil {
 		return nil, false, p.Hopeless(ctx, src)
 	}
 	l := p.inLane(c, m.Src, m.Tag)

@@ -21,6 +21,7 @@ func (p *Protocol) eager(ctx *variants.Context, dst, tag int32, buf []byte, copi
 		return false
 	}
 	l.next++
+	p.Done.Tickets++
 	if len(l.rtrs) > 0 {
 		// Eager sends of the thesis leave stale advertisements to the next
 		// long one (fig. 3.28); to look at an empty list costs nothing.
@@ -53,6 +54,7 @@ func (p *Protocol) PostSend(r *variants.Request) {
 	l.drop()
 	r.Ticket = l.next
 	l.next++
+	p.Done.Tickets++
 	if a, ok := p.take(l, r.Ticket); ok {
 		p.Count.FastReceives++
 		p.fast(c, l, r, a)
@@ -85,7 +87,7 @@ func (p *Protocol) fast(c *comm, l *outLane, r *variants.Request, a rtr) {
 func (p *Protocol) onRTR(c *comm, e variants.Envelope, payload []byte) {
 	l := p.outLane(c, e.Src, e.Tag)
 	a := rtr{variants.RoomOf(payload), e.Ticket}
-	if r := l.posted.Find(e.Ticket); r != nil {
+	if r := l.posted.Find(&p.Done, e.Ticket); r != nil {
 		l.posted.Remove(r)
 		if r.Delivered {
 			p.Complete(r, nil) // the EnvDS is on its way to that receive
@@ -99,12 +101,13 @@ func (p *Protocol) onRTR(c *comm, e variants.Envelope, payload []byte) {
 		return
 	}
 	l.rtrs = append(l.rtrs, a)
+	p.Done.Objects++
 }
 
 // onCTS takes the answer to an RTS.
 func (p *Protocol) onCTS(c *comm, e variants.Envelope, payload []byte) {
 	l := p.outLane(c, e.Src, e.Tag)
-	if r := l.posted.Find(e.Ticket); r != nil {
+	if r := l.posted.Find(&p.Done, e.Ticket); r != nil {
 		l.posted.Remove(r)
 		p.Cleared(l.peer, r, variants.RoomOf(payload))
 	}
@@ -113,7 +116,7 @@ func (p *Protocol) onCTS(c *comm, e variants.Envelope, payload []byte) {
 // onAck takes the answer to an EnvDS (thesis 3.10).
 func (p *Protocol) onAck(c *comm, e variants.Envelope) {
 	l := p.outLane(c, e.Src, e.Tag)
-	if r := l.posted.Find(e.Ticket); r != nil {
+	if r := l.posted.Find(&p.Done, e.Ticket); r != nil {
 		l.posted.Remove(r)
 		p.Complete(r, nil)
 	}
@@ -133,6 +136,7 @@ func (p *Protocol) take(l *outLane, ticket uint32) (a rtr, ok bool) {
 	for i < len(l.rtrs) && before(l.rtrs[i].ticket, ticket) {
 		i++
 	}
+	p.Done.Searched += uint64(i) + 1
 	p.Count.StaleRTRs += uint64(i)
 	if i < len(l.rtrs) && l.rtrs[i].ticket == ticket {
 		a, ok = l.rtrs[i], true

@@ -1,6 +1,9 @@
 package ticket
 
-import "github.com/exanet-mpi/exanet/variants"
+import (
+	"github.com/exanet-mpi/exanet/internal/work"
+	"github.com/exanet-mpi/exanet/variants"
+)
 
 // Unexpected messages are in the queue of their lane, for receives that name
 // source and tag, and in that of their communicator, for wildcards.
@@ -16,9 +19,9 @@ func (c *comm) drop(l *inLane, m *variants.Message) {
 }
 
 // oldest returns the message that a receive with these arguments would take.
-func (c *comm) oldest(src, tag int32) *variants.Message {
+func (c *comm) oldest(w *work.Done, src, tag int32) *variants.Message {
 	if src == variants.AnySource || tag == variants.AnyTag {
-		return c.arrived.Find(src, tag)
+		return c.arrived.Find(w, src, tag)
 	}
 	if l := c.in[key(src, tag)]; l != nil {
 		return l.unexpected.First()
