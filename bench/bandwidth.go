@@ -59,16 +59,16 @@ func (s Sweep) stream(c *mpi.Comm, paired func(*mpi.Comm) (*pair, error), both b
 	answer := make([]byte, 4)
 	return s.sweep(c, paired, func(p *pair, size int) (float64, error) {
 		n := s.counts(size, counts{100, 10}, counts{20, 2})
-		var start time.Time
+		var start time.Duration
 		for i := range n.warmup + n.iterations {
 			if i == n.warmup {
-				start = time.Now()
+				start = c.Now()
 			}
 			if err := p.window(size, reqs, answer, both); err != nil {
 				return 0, err
 			}
 		}
-		return microseconds(time.Since(start)) / float64(n.iterations), nil
+		return microseconds(c.Now()-start) / float64(n.iterations), nil
 	})
 }
 

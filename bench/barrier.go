@@ -30,12 +30,12 @@ func Barrier(c *mpi.Comm, s Sweep) (Row, error) {
 func barrier(c *mpi.Comm, n counts) (float64, error) {
 	var sum time.Duration
 	for i := range n.warmup + n.iterations {
-		start := time.Now()
+		start := c.Now()
 		if err := c.Barrier(); err != nil {
 			return 0, err
 		}
 		if i >= n.warmup {
-			sum += time.Since(start)
+			sum += c.Now() - start
 		}
 	}
 	return microseconds(sum) / float64(n.iterations), nil

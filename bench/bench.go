@@ -10,11 +10,15 @@
 //	Barrier      osu_barrier: mean time of a barrier
 //	Collective   osu_allreduce and its like
 //	InTurn       a collective in several ways
+//	FastReceive  the thesis's own: a send whose receive is known to be posted
+//	Graph        mpiGraph: bandwidth of all ranks at once, at every distance
+//	Halo         the exchange of a 27-point stencil
 //	Overlap      what a non-blocking Allreduce hides behind a computation
 //	Idle         CPU time of a rank that is blocked in a call
 //
 // Each of them is a function that all ranks of a communicator call; rank 0
-// gets the figures. They print nothing: see WriteOSU. What the machine could do
+// gets the figures. They print nothing: see WriteOSU. The time is that of Comm.Now, virtual in
+// a simulation. What the machine could do
 // at best, without any MPI, is measured by package bench/floor.
 package bench
 

@@ -3,13 +3,14 @@ package bench
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/exanet-mpi/exanet/mpi"
 )
 
-// operands are the buffers of a collective benchmark. Reductions are of float32,
-// as in the OSU programs.
+// operands are the buffers of a collective benchmark, of which each call has what it
+// needs. Reductions are of float32, as in the OSU programs.
 type operands struct {
 	root      int
 	one, more []byte // a block, and a block for each rank
@@ -69,23 +70,41 @@ func Collective(c *mpi.Comm, name string, s Sweep) ([]Row, error) {
 		return nil, fmt.Errorf("there is no benchmark of the collective %q", name)
 	}
 	return s.collective(c, func(size int, n counts) (float64, error) {
-		o := newOperands(size, c.Size())
+		o := newOperands(name, size, c.Size(), c.Rank() == 0)
 		return timed(c, n, func() error { return call(c, o) })
 	})
 }
 
-func newOperands(size, ranks int) *operands {
-	o := &operands{
-		one: make([]byte, size), more: make([]byte, size*ranks), in: make([]byte, size*ranks), out: make([]byte, size*ranks),
-		sumIn: make([]float32, size/4), sumOut: make([]float32, size/4),
-	}
-	for i := range ranks {
-		o.counts, o.displs = append(o.counts, size), append(o.displs, i*size)
-		n := len(o.sumIn) / ranks
-		if i < len(o.sumIn)%ranks {
-			n++
+// newOperands makes the buffers for a collective, at its root or elsewhere.
+func newOperands(name string, size, ranks int, root bool) *operands {
+	o := new(operands)
+	plain := strings.TrimSuffix(name, "v")
+	switch plain {
+	case "alltoall":
+		o.in, o.out = make([]byte, size*ranks), make([]byte, size*ranks)
+	case "bcast":
+		o.one = make([]byte, size)
+	case "allgather", "gather", "scatter":
+		o.one = make([]byte, size)
+		if root || plain == "allgather" {
+			o.more = make([]byte, size*ranks)
 		}
-		o.parts = append(o.parts, n)
+	default:
+		o.sumIn, o.sumOut = make([]float32, size/4), make([]float32, size/4)
+	}
+	if plain != name {
+		for i := range ranks {
+			o.counts, o.displs = append(o.counts, size), append(o.displs, i*size)
+		}
+	}
+	if name == "reduce_scatter" {
+		for i := range ranks {
+			n := len(o.sumIn) / ranks
+			if i < len(o.sumIn)%ranks {
+				n++
+			}
+			o.parts = append(o.parts, n)
+		}
 	}
 	for _, b := range [][]byte{o.one, o.more, o.in, o.out} {
 		fill(b, 1)
@@ -127,12 +146,12 @@ func (s Sweep) collective(c *mpi.Comm, measure func(size int, n counts) (float64
 func timed(c *mpi.Comm, n counts, call func() error) (float64, error) {
 	var sum time.Duration
 	for i := range n.warmup + n.iterations {
-		start := time.Now()
+		start := c.Now()
 		if err := call(); err != nil {
 			return 0, err
 		}
 		if i >= n.warmup {
-			sum += time.Since(start)
+			sum += c.Now() - start
 		}
 		if err := c.Barrier(); err != nil {
 			return 0, err

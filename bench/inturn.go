@@ -33,7 +33,7 @@ func InTurn(ways []*mpi.Comm, name string, s Sweep) ([][]Row, error) {
 	}
 	rows := make([][]Row, len(ways))
 	for _, size := range s.Sizes {
-		o := newOperands(size, ways[0].Size())
+		o := newOperands(name, size, ways[0].Size(), ways[0].Rank() == 0)
 		n := make([]counts, len(ways))
 		turn := func(i int) (float64, error) {
 			us, err := timed(ways[i], n[i], func() error { return call(ways[i], o) })

@@ -43,10 +43,10 @@ func allocated() uint64 {
 
 func (p *pair) latency(size int, n counts) (float64, error) {
 	send, recv := p.send[:size], p.recv[:size]
-	var start time.Time
+	var start time.Duration
 	for i := range n.warmup + n.iterations {
 		if i == n.warmup {
-			start = time.Now()
+			start = p.comm.Now()
 		}
 		if p.first {
 			if err := mpi.Send(p.comm, send, p.peer, tagData); err != nil {
@@ -62,5 +62,5 @@ func (p *pair) latency(size int, n counts) (float64, error) {
 			}
 		}
 	}
-	return microseconds(time.Since(start)) / float64(2*n.iterations), nil
+	return microseconds(p.comm.Now()-start) / float64(2*n.iterations), nil
 }

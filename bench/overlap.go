@@ -29,7 +29,7 @@ func Overlap(c *mpi.Comm, s Sweep) ([]Column, error) {
 		alone := make(map[int]time.Duration)
 		for i, between := range []func(time.Duration){func(time.Duration) {}, compute, away} {
 			rows, err := s.collective(c, func(size int, n counts) (float64, error) {
-				o := newOperands(size, c.Size())
+				o := newOperands("allreduce", size, c.Size(), c.Rank() == 0)
 				us, err := timed(c, n, func() error {
 					q, err := mpi.Iallreduce(c, o.sumIn, o.sumOut, mpi.Sum)
 					if err != nil {
