@@ -2,7 +2,10 @@
 // compares the result with a serial solve of the same system on rank 0.
 //
 //	exanet run -n 8 go run ./examples/cg -grid 32
+//	exanet sim run -n 64 bin/cg -grid 16
 //
+// The second is the same on the simulated prototype: the solution is computed in
+// earnest, and its time is told by the number of operations (-rate).
 // It exits with 1 if the two solves differ by more than rounding explains.
 // Without a launcher it runs as a job of one rank.
 package main
@@ -15,60 +18,69 @@ import (
 
 	"github.com/exanet-mpi/exanet/examples/cg/stencil"
 	"github.com/exanet-mpi/exanet/mpi"
+	"github.com/exanet-mpi/exanet/virtual"
 )
 
 func main() {
 	grid := flag.String("grid", "32", "points of one rank: `N` for a cube, or XxYxZ")
 	iterations := flag.Int("iterations", 500, "most iterations to make")
 	tolerance := flag.Float64("tolerance", 1e-9, "stop at this residual, relative to the right-hand side's norm")
+	rate := flag.Float64("rate", 1e9, "floating-point operations a second of a core, in virtual time")
 	flag.Parse()
 
 	local, err := stencil.ParseGrid(*grid)
-	if err != nil || flag.NArg() > 0 || *iterations < 1 || !(*tolerance >= 0) {
+	if err != nil || flag.NArg() > 0 || *iterations < 1 || !(*tolerance >= 0) || !(*rate > 0) {
 		if err == nil {
-			err = fmt.Errorf("needs at least one iteration, a tolerance of 0 or more, and no other arguments")
+			err = fmt.Errorf("needs at least one iteration, a tolerance of 0 or more, a rate above 0, and no other arguments")
 		}
 		fmt.Fprintln(os.Stderr, "cg:", err)
 		os.Exit(2)
 	}
-	if err := run(local, stencil.Options{Iterations: *iterations, Tolerance: *tolerance}); err != nil {
+	// The verdict decides after Main, which finalizes: a rank that leaves without it
+	// is taken for one that died.
+	var verdict stencil.Verdict
+	virtual.Main(func(world *mpi.Comm) error {
+		v, err := solve(world, local, stencil.Options{Iterations: *iterations, Tolerance: *tolerance}, *rate)
+		if err != nil {
+			return fmt.Errorf("cg: %w", err)
+		}
+		if world.Rank() == 0 || !virtual.Simulated() {
+			verdict = v
+		}
+		return nil
+	})
+	if err := verdict.Err(); err != nil {
 		fmt.Fprintln(os.Stderr, "cg:", err)
 		os.Exit(1)
 	}
 }
 
-func run(local [3]int, o stencil.Options) error {
-	world, err := mpi.Init()
-	if err != nil {
-		return err
+// solve is what a rank does. rate is what a core computes in virtual time.
+func solve(world *mpi.Comm, local [3]int, o stencil.Options, rate float64) (verdict stencil.Verdict, err error) {
+	if virtual.Simulated() {
+		o.Computed = func(operations int) { world.Compute(time.Duration(float64(operations) / rate * 1e9)) }
 	}
 	solver, err := stencil.New(world, local)
 	if err != nil {
-		return err
+		return verdict, err
 	}
-	start := time.Now()
+	start := world.Now()
 	res, err := solver.Solve(o)
 	if err != nil {
-		return err
+		return verdict, err
 	}
-	elapsed := time.Since(start)
-	verdict, err := solver.Check(res)
-	if err != nil {
-		return err
+	elapsed := world.Now() - start
+	if verdict, err = solver.Check(res); err != nil {
+		return verdict, err
 	}
 	times, err := stencil.MeanTimes(world, res.Times)
 	if err != nil {
-		return err
+		return verdict, err
 	}
 	if world.Rank() == 0 {
 		report(solver.Layout(), verdict, elapsed, times)
 	}
-	// Finalize before the verdict decides: a rank that leaves without it is
-	// taken for one that died.
-	if err := mpi.Finalize(); err != nil {
-		return err
-	}
-	return verdict.Err()
+	return verdict, nil
 }
 
 func report(l stencil.Layout, v stencil.Verdict, elapsed time.Duration, t stencil.Times) {
