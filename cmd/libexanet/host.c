@@ -138,7 +138,24 @@ int exanet_has_completed(MPI_Request r)
 	return PMPI_Request_get_status(r, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS || flag;
 }
 
+#ifdef OPEN_MPI
+/* Open MPI's Waitall does not return if one of them has failed before, as a generalized
+   request has that was asked whether it has completed. */
+int exanet_waitall(int n, MPI_Request *rs, MPI_Status *sts)
+{
+	int failed = 0;
+	for (int i = 0; i < n; i++) {
+		MPI_Status s;
+		s.MPI_ERROR = PMPI_Wait(&rs[i], &s);
+		failed |= s.MPI_ERROR != MPI_SUCCESS;
+		if (sts)
+			sts[i] = s;
+	}
+	return failed ? MPI_ERR_IN_STATUS : MPI_SUCCESS;
+}
+#else
 int exanet_waitall(int n, MPI_Request *rs, MPI_Status *sts) { return PMPI_Waitall(n, rs, all_wanted(sts)); }
+#endif
 
 int exanet_test(MPI_Request *r, int *flag, MPI_Status *s)
 {

@@ -26,7 +26,7 @@ func TestProgramsSeeTheSame(t *testing.T) {
 		only *host
 	}{
 		{name: "p2p"}, {name: "lanes"}, {name: "wait"}, {name: "probe"}, {name: "types"}, {name: "comm"}, {name: "idup"},
-		{name: "coll", args: each}, {name: "neighbour", args: each}, {name: "ops"}, {name: "errors"}, {name: "onesided"},
+		{name: "coll", args: each}, {name: "neighbour", args: each}, {name: "ops"}, {name: "errors"}, {name: "onesided"}, {name: "windows"},
 		{name: "handles"}, {name: "guest"}, {name: "signals"}, {name: "busy"}, {name: "ssend"}, {name: "throws"}, {name: "million"}, {name: "threads", args: [][]string{{"65536"}}},
 		{name: "fortran"},
 		{name: "dynamic", only: openmpi}, // MPICH cannot start processes
@@ -126,6 +126,28 @@ func TestDeath(t *testing.T) {
 				}
 			}
 		}
+	})
+}
+
+// An error that the library finds, and that is fatal, ends the job as the host does: by
+// the launcher, which takes the rank's word for its code.
+func TestFatal(t *testing.T) {
+	lib, program := library(t), compile(t, "death")
+	alone, ours := job(t, 2, nil, program, "truncated"), job(t, 2, []string{lib}, program, "truncated")
+	assert.Equal(t, alone.code, ours.code)
+	assert.NotContains(t, alone.out, "left by exit")
+	assert.NotContains(t, ours.out, "left by exit")
+	// Of several ranks the launcher may lose what they have said.
+	assert.Contains(t, job(t, 1, []string{lib}, program, "truncated").out, "exanet: fatal error: Message truncated")
+}
+
+// What is cancelled ends, and both ends agree.
+func TestCancel(t *testing.T) {
+	eachHost(t, func(t *testing.T, h *host) {
+		lib, program := h.library(t), h.compile(t, "cancel")
+		got := h.job(t, 3, []string{lib}, program)
+		assert.Zero(t, got.code)
+		assert.Equal(t, "rank 0\ndone\nrank 1\ndone\nrank 2\ndone\n", got.out)
 	})
 }
 

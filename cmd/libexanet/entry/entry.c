@@ -35,12 +35,10 @@ static void (*show)(int32_t level, void *card);
 static int32_t (*start)(void *cards);
 static int64_t (*finalize)(void);
 static void (*counted)(const char *, uint64_t);
-static exanet_handle (*whose)(int32_t number);
 static void (*share)(void *shared, uint64_t size);
 static uint64_t (*lane)(exanet_handle *none, uint64_t size);
 
-/* symbol finds what the host MPI defines. */
-static void *symbol(const char *name)
+void *exanet_symbol(const char *name)
 {
 	void *s = dlsym(RTLD_DEFAULT, name);
 	if (!s) {
@@ -55,7 +53,7 @@ void *exanet_host(const char *name)
 {
 	char real[128];
 	snprintf(real, sizeof real, "P%s", name);
-	void *f = symbol(real);
+	void *f = exanet_symbol(real);
 	if (!f) {
 		fprintf(stderr, "exanet: the program calls %s, but there is no %s in its MPI library: is this library the one for another MPI?\n", name, real);
 		abort();
@@ -63,78 +61,18 @@ void *exanet_host(const char *name)
 	return f;
 }
 
-/* Predefined objects are data of Open MPI, to which this library is not linked. */
 #ifdef OPEN_MPI
-#define WORLD ((MPI_Comm)symbol("ompi_mpi_comm_world"))
-#define BYTE ((MPI_Datatype)symbol("ompi_mpi_byte"))
-#define NO_TYPE ((MPI_Datatype)symbol("ompi_mpi_datatype_null"))
 #define OPEN_MPI_HERE 1
 #else
-#define WORLD MPI_COMM_WORLD
-#define BYTE MPI_BYTE
-#define NO_TYPE MPI_DATATYPE_NULL
 #define OPEN_MPI_HERE 0
 #endif
-
-/* Our codes are the host's classes. */
-static int class(int64_t result) { return (int)(result & 0x7fffffff); }
-
-int exanet_failed(int64_t result)
-{
-	HOST(MPI_Comm_call_errhandler, MPI_Comm, int);
-	int32_t number = (int32_t)(result >> 32);
-	if (number)
-		host((MPI_Comm)whose(number), class(result));
-	return class(result);
-}
-
-int exanet_told(int64_t result, int by_the_host)
-{
-	int32_t number = (int32_t)(result >> 32);
-	if (by_the_host && number)
-		whose(number);
-	return by_the_host;
-}
-
-static int within(int rank, MPI_Comm comm)
-{
-	HOST(MPI_Comm_size, MPI_Comm, int *);
-	int n;
-	return rank >= 0 && host(comm, &n) == MPI_SUCCESS && rank < n;
-}
-
-int exanet_wrong_count(int64_t r, int64_t count) { return class(r) == MPI_ERR_COUNT && count < 0; }
-
-int exanet_wrong_type(int64_t r, MPI_Datatype type, int64_t count)
-{
-	return class(r) == MPI_ERR_TYPE && type == NO_TYPE && count != 0;
-}
-
-/* What no operator is, or does not go with the type, which all ranks agree on. */
-int exanet_wrong_op(int64_t r) { return class(r) == MPI_ERR_OP; }
-
-int exanet_wrong_rank(int64_t r, int rank, MPI_Comm comm)
-{
-	return class(r) == MPI_ERR_RANK && rank != MPI_PROC_NULL && rank != MPI_ANY_SOURCE && !within(rank, comm);
-}
-
-int exanet_wrong_root(int64_t r, int root, MPI_Comm comm) { return class(r) == MPI_ERR_ROOT && !within(root, comm); }
-
-int exanet_wrong_tag(int64_t r, int tag) { return class(r) == MPI_ERR_TAG && tag < 0 && tag != MPI_ANY_TAG; }
-
-int exanet_nowhere(void)
-{
-	HOST(MPI_Comm_call_errhandler, MPI_Comm, int);
-	host(WORLD, MPI_ERR_ARG);
-	return MPI_ERR_ARG;
-}
 
 /* Handles of one MPI, passed on as those of the other, lead anywhere: the program is
    not begun with the wrong library. */
 static void fits(void)
 {
 	static const char *const names[] = {"MPICH", "Open MPI"}, *const files[] = {"mpich", "openmpi"};
-	int other = symbol("ompi_mpi_comm_world") != 0;
+	int other = exanet_symbol("ompi_mpi_comm_world") != 0;
 	if (other == OPEN_MPI_HERE)
 		return;
 	fprintf(stderr, "exanet: libexanet-%s.so is preloaded, which is for %s, but the program's MPI is %s: preload libexanet-%s.so, or use exanet preload\n",
@@ -233,7 +171,7 @@ static int load(void)
 	start = (int32_t (*)(void *))dlsym(lib, "exanet_start");
 	finalize = (int64_t (*)(void))dlsym(lib, "exanet_finalize");
 	counted = (void (*)(const char *, uint64_t))dlsym(lib, "exanet_counted");
-	whose = (exanet_handle (*)(int32_t))dlsym(lib, "exanet_whose");
+	exanet_whose = (exanet_handle (*)(int32_t))dlsym(lib, "exanet_whose");
 	exanet_adopt = (int64_t (*)(exanet_handle, void *, int32_t))dlsym(lib, "exanet_adopt");
 	exanet_made_comm = (void (*)(void *))dlsym(lib, "exanet_made_comm");
 	exanet_made_request = (void (*)(void *))dlsym(lib, "exanet_made_request");
@@ -243,7 +181,7 @@ static int load(void)
 	share = (void (*)(void *, uint64_t))dlsym(lib, "exanet_share");
 	board_rouse = (void (*)(uint64_t, uint64_t))dlsym(lib, "exanet_rouse");
 	exanet_rang = (void (*)(int32_t, int32_t))dlsym(lib, "exanet_rang");
-	if (!(lane && share && board_rouse && exanet_rang && show && start && finalize && counted && whose && exanet_adopt && exanet_made_comm && exanet_made_request && exanet_windows && exanet_hello)) {
+	if (!(lane && share && board_rouse && exanet_rang && show && start && finalize && counted && exanet_whose && exanet_adopt && exanet_made_comm && exanet_made_request && exanet_windows && exanet_hello)) {
 		complain("functions are missing", "in the Go part, which is of another version");
 		return 0;
 	}

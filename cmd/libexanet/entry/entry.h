@@ -78,6 +78,8 @@ struct exanet_slot {
 extern const struct exanet_slot exanet_slots[];
 
 extern int64_t (*exanet_adopt)(exanet_handle comm, void *newcomm, int32_t tag);
+/* The communicator whose error handler is to be called for a number of a result. */
+extern exanet_handle (*exanet_whose)(int32_t number);
 
 /* The host has made something for which it must make progress while we wait: a
    communicator that is not ours, a request that is under way, a window, which has
@@ -99,6 +101,20 @@ extern uint64_t exanet_passed[];
 
 /* The host MPI's function of a name that begins with MPI. */
 void *exanet_host(const char *name);
+
+/* What the host MPI defines under a name; 0 if nothing. */
+void *exanet_symbol(const char *name);
+
+/* Predefined objects are data of Open MPI, to which this library is not linked. */
+#ifdef OPEN_MPI
+#define WORLD ((MPI_Comm)exanet_symbol("ompi_mpi_comm_world"))
+#define BYTE ((MPI_Datatype)exanet_symbol("ompi_mpi_byte"))
+#define NO_TYPE ((MPI_Datatype)exanet_symbol("ompi_mpi_datatype_null"))
+#else
+#define WORLD MPI_COMM_WORLD
+#define BYTE MPI_BYTE
+#define NO_TYPE MPI_DATATYPE_NULL
+#endif
 
 /* Calls the error handler and returns the code. */
 int exanet_failed(int64_t result);

@@ -3,6 +3,8 @@
 #include <signal.h>
 #include <unistd.h>
 
+static void leave(void) { fputs("left by exit\n", stderr); }
+
 int main(int argc, char **argv)
 {
 	int x;
@@ -13,6 +15,13 @@ int main(int argc, char **argv)
 			kill(getpid(), SIGKILL);
 		if (!strcmp(argv[1], "abort"))
 			MPI_Abort(MPI_COMM_WORLD, 9);
+		if (!strcmp(argv[1], "truncated")) {
+			int out[4] = {0};
+			MPI_Request r;
+			atexit(leave);
+			MPI_Isend(out, 4, MPI_INT, rank, 2, MPI_COMM_WORLD, &r);
+			MPI_Recv(&x, 1, MPI_INT, rank, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+		}
 		if (!strcmp(argv[1], "fatal"))
 			MPI_Send(&x, 1, MPI_INT, size, 0, MPI_COMM_WORLD);
 	}

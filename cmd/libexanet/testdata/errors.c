@@ -1,5 +1,6 @@
 /* Error codes and handlers; the communicator goes on working. */
 #include "check.h"
+#include <setjmp.h>
 
 /* MPICH does not call the handler of the communicator for what a wait finds. */
 static int called, quiet;
@@ -178,6 +179,74 @@ static void buffers(int right, int left)
 #endif
 }
 
+static int mine;
+static jmp_buf away;
+
+static void changes(MPI_Comm *c, int *code, ...) { *code = mine; }
+static void jumps(MPI_Comm *c, int *code, ...) { longjmp(away, 1); }
+
+/* A receive that is truncated. */
+static int truncated(MPI_Comm c, int right, int left)
+{
+	int in, out[4] = {0};
+	MPI_Request r;
+	MPI_Irecv(&in, 1, MPI_INT, left, 4, c, &r);
+	MPI_Send(out, 4, MPI_INT, right, 4, c);
+	return MPI_Wait(&r, MPI_STATUS_IGNORE);
+}
+
+/* Handlers that change the code which the call returns, or do not return. MPICH calls
+   that of MPI_COMM_WORLD. */
+static void handlers(int right, int left)
+{
+	MPI_Errhandler h;
+	MPI_Comm dup;
+	int class;
+	MPI_Add_error_class(&class);
+	MPI_Add_error_code(class, &mine);
+	MPI_Comm_dup(MPI_COMM_WORLD, &dup);
+	MPI_Comm_create_errhandler(changes, &h);
+	MPI_Comm_set_errhandler(MPI_COMM_WORLD, h);
+	MPI_Comm_set_errhandler(dup, h);
+	MPI_Errhandler_free(&h);
+	say("its code is changed: %d\n", truncated(dup, right, left) == mine);
+	MPI_Comm_create_errhandler(jumps, &h);
+	MPI_Comm_set_errhandler(MPI_COMM_WORLD, h);
+	MPI_Comm_set_errhandler(dup, h);
+	MPI_Errhandler_free(&h);
+	if (setjmp(away) == 0) {
+		truncated(dup, right, left);
+		say("came back\n");
+	}
+	MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+	MPI_Comm_free(&dup);
+}
+
+static int query(void *state, MPI_Status *s)
+{
+	MPI_Status_set_elements(s, MPI_BYTE, 0);
+	MPI_Status_set_cancelled(s, 0);
+	return mine;
+}
+
+static int release(void *state) { return MPI_SUCCESS; }
+static int cancel(void *state, int done) { return MPI_SUCCESS; }
+
+/* A request of the host's that fails among ours. */
+static void mixture(int right, int left)
+{
+	MPI_Request rs[2];
+	MPI_Status sts[2];
+	int in = -1;
+	MPI_Grequest_start(query, release, cancel, 0, &rs[0]);
+	MPI_Irecv(&in, 1, MPI_INT, left, 5, MPI_COMM_WORLD, &rs[1]);
+	MPI_Send(&rank, 1, MPI_INT, right, 5, MPI_COMM_WORLD);
+	MPI_Grequest_complete(rs[0]);
+	class("mixture", MPI_Waitall(2, rs, sts));
+	MPI_Wait(&rs[1], MPI_STATUS_IGNORE); /* MPICH may leave it */
+	say("%d, failed %d\n", in == left, sts[0].MPI_ERROR != MPI_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
 	int in[4], out[4] = {1, 2, 3, 4};
@@ -244,5 +313,7 @@ int main(int argc, char **argv)
 	say("untouched %d\n", untouched.MPI_SOURCE);
 	buffers(right, left);
 	nothing();
+	handlers(right, left);
+	mixture(right, left);
 	end();
 }
