@@ -33,7 +33,8 @@ func newRoot() *cobra.Command {
 		Use:   "exanet",
 		Short: "MPI over the Exanet protocols",
 		Long: `Exanet runs MPI programs over the write-based protocols of the Exanet
-prototype, on its hardware or on an emulation of it in shared memory.`,
+prototype, on its hardware, on an emulation of it in shared memory, or on a
+simulation in virtual time.`,
 		Example: `  exanet run -n 4 ./hello
   exanet info`,
 		Version:       version(),

@@ -245,11 +245,12 @@ func (e *Endpoint) WaitBackground(mark uint32) {
 }
 
 // WakeBackground rings the background bell of a rank. The word takes as long as the
-// shortest message; on the prototype, where every rank has a thread that polls, it
-// would not be needed.
+// shortest message, also from the background routine to itself, which waits for what
+// only time can bring then. On the prototype, where every rank has a thread that polls,
+// it would not be needed.
 func (e *Endpoint) WakeBackground(rank int) {
 	e.charge()
-	if rank != e.rank {
+	if rank != e.rank || e.current == &e.back {
 		e.s.agenda.push(e.clock+e.s.lookahead, ring, int32(rank), 0)
 		return
 	}
