@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"path"
 	"strings"
+
+	"github.com/exanet-mpi/exanet/internal/figure"
 )
 
 // page writes everything that there are figures for. Plots are in the directory dir.
@@ -105,7 +107,7 @@ func (s Set) writeOverSizes(b *strings.Builder, dir, section, title, about, plot
 	}
 	b.WriteByte('\n')
 	for _, size := range s.sizes(c) {
-		fmt.Fprintf(b, "| %s |", sizeName(size))
+		fmt.Fprintf(b, "| %s |", figure.SizeName(size))
 		if floor {
 			fmt.Fprintf(b, " %s |", number(s.floorTime(size)))
 		}
@@ -252,7 +254,7 @@ func (s Set) writeCrowd(b *strings.Builder, dir string) {
 				}
 				place := name
 				if size > 0 {
-					place += ", " + sizeName(size)
+					place += ", " + figure.SizeName(size)
 				}
 				fmt.Fprintf(b, "| %d ranks, %s |", ranks, place)
 				s.cells(b, c, size, number)

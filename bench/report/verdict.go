@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/exanet-mpi/exanet/internal/figure"
 )
 
 // state is what can be said of a bound.
@@ -74,7 +76,7 @@ func (s Set) points(c column, ours string, base func(size int) (*Figure, string)
 		if b == nil {
 			return nil, why
 		}
-		list = append(list, point{sizeName(f.Size), f.Size, ratio(f, b), f})
+		list = append(list, point{figure.SizeName(f.Size), f.Size, ratio(f, b), f})
 	}
 	return list, ""
 }
@@ -162,17 +164,6 @@ func eachOpponent(what, bound string, judge func(o opponent) cell) verdict {
 		v.cells = append(v.cells, c)
 	}
 	return v
-}
-
-// sizeName writes a number of bytes with the unit that suits it.
-func sizeName(n int) string {
-	switch {
-	case n >= 1<<20 && n%(1<<20) == 0:
-		return fmt.Sprintf("%d MiB", n>>20)
-	case n >= 1<<10 && n%(1<<10) == 0:
-		return fmt.Sprintf("%d KiB", n>>10)
-	}
-	return fmt.Sprintf("%d B", n)
 }
 
 // ratioName writes small ratios as 1/N.
