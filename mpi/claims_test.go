@@ -18,7 +18,7 @@ import (
 
 // What the thesis says one transfer costs in control messages, protocol by
 // protocol, held against what two ranks count. The rows are those of kind
-// "exact" in testdata/exanet-claims.csv.
+// "exact" in ../reproduce/claims.csv.
 
 // claim is such a row.
 type claim struct {
@@ -91,7 +91,7 @@ func counted(kinds ...string) map[string]uint64 {
 
 // readClaims reads the rows of kind exact.
 func readClaims(t *testing.T) (claims []claim) {
-	f, err := os.Open("testdata/exanet-claims.csv")
+	f, err := os.Open("../reproduce/claims.csv")
 	require.NoError(t, err)
 	defer f.Close()
 	rows, err := csv.NewReader(f).ReadAll()

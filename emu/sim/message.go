@@ -41,7 +41,7 @@ func (s *Sim) depart(i int32) {
 	if m.fetch != none {
 		w := m.fetch
 		at = s.r5s[to].reserve(s.now, at, s.model.agent) + s.model.agent
-		s.note(Event{At: at, Kind: Asked, From: m.from, To: m.to})
+		s.note(Event{At: at, Kind: Asked, From: m.from, To: m.to, ID: uint32(i)})
 		s.ends[m.to].asked--
 		s.release(i)
 		s.totals.Delivered++

@@ -1,0 +1,77 @@
+//go:build !hostfabric
+
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/exanet-mpi/exanet/emu/sim"
+	"github.com/exanet-mpi/exanet/reproduce"
+)
+
+func init() { commands = append(commands, newReproduce) }
+
+func newReproduce() *cobra.Command {
+	var cfg reproduce.Config
+	c := &cobra.Command{
+		Use:   "reproduce",
+		Short: "Run the thesis's evaluation on the simulated prototype",
+		Long: `Reproduce simulates what chapter 4 of the thesis measures, holds it against what the
+text says claim by claim, and writes a table (claims.csv) and a page with the
+thesis's figures redrawn (report.html). It uses all processors, and two runs
+write the same. The full form takes up to half an hour, --quick some minutes.`,
+		Example: `  exanet reproduce --out /tmp/report --quick
+  exanet reproduce fit`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if cfg.Out == "" {
+				return usageErrorf("reproduce needs a directory to write to: --out DIR")
+			}
+			ctx, stop := interruptible(cmd.Context())
+			defer stop()
+			bar := newBar(cmd, 1, "")
+			if bar != nil {
+				cfg.Progress = func(done, total int, doing string) {
+					bar.ChangeMax(total)
+					bar.Describe(doing)
+					_ = bar.Set(done)
+				}
+			}
+			if err := reproduce.Run(ctx, cfg); err != nil {
+				return err
+			}
+			if bar != nil {
+				_ = bar.Finish()
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "wrote %s/claims.csv and %s/report.html\n", cfg.Out, cfg.Out)
+			return nil
+		},
+	}
+	c.Flags().StringVar(&cfg.Out, "out", "", "directory for claims.csv and report.html")
+	c.Flags().BoolVar(&cfg.Quick, "quick", false, "fewer sizes, ranks and iterations")
+	c.AddCommand(newReproduceFit())
+	return c
+}
+
+func newReproduceFit() *cobra.Command {
+	return &cobra.Command{
+		Use:   "fit",
+		Short: "Fit the constants of the simulated prototype to the calibration rows",
+		Long: `Fit varies some constants of the simulated prototype so that the rows of kind
+calibration come out as well as they can, and prints them. It sees no other row.
+The defaults of the simulator are what it has found; a fit starts from them.`,
+		Example: `  exanet reproduce fit`,
+		Args:    noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx, stop := interruptible(cmd.Context())
+			defer stop()
+			fit, err := reproduce.FitConstants(ctx, sim.DefaultCosts())
+			if err != nil {
+				return err
+			}
+			return fit.Write(cmd.OutOrStdout())
+		},
+	}
+}

@@ -1,0 +1,220 @@
+// Package reproduce runs the thesis's evaluation (chapter 4, and what chapter 3 measures) on the
+// simulated prototype, and holds what comes out against what the text says, claim by claim.
+//
+//	claims.csv      what the text says, row by row (claims.go reads it)
+//	expectation.go  how a row's number is meant, and the rule by which a row agrees
+//	rows.go         which figures each row compares; exact.go: rows about control messages
+//	lab.go          simulations, each made once; benches.go and codes.go: what is simulated
+//	fit.go          constants of the fabric fitted to the rows of kind calibration, and to no others
+//	figures.go      the thesis's figures from simulated data; beyond.go: what the thesis could not run
+//	page.go         the report
+//
+// Nothing here measures time: two runs give the same bytes.
+package reproduce
+
+import (
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+
+	"github.com/exanet-mpi/exanet/emu/sim"
+	"github.com/exanet-mpi/exanet/internal/figure"
+)
+
+// Config says what to do.
+type Config struct {
+	Out      string // directory of what is written
+	Quick    bool   // fewer sizes and iterations
+	Progress func(done, total int, doing string)
+}
+
+// Verdict is whether a row agrees.
+type Verdict string
+
+// The verdicts.
+const (
+	Agrees    Verdict = "agrees"
+	Disagrees Verdict = "disagrees"
+	Unscored  Verdict = "not scored"
+)
+
+// Outcome is a row with what was simulated.
+type Outcome struct {
+	Claim
+	Simulated string
+	Verdict   Verdict
+	How       string // what was run, where the claim leaves it open
+	Why       string // it disagrees
+
+	points []point // in percent
+}
+
+// task is a part of the whole, for the progress.
+type task struct {
+	name string
+	do   func() error
+}
+
+// Run makes all simulations and writes claims.csv, overview.svg and report.html.
+func Run(ctx context.Context, cfg Config) error {
+	if err := os.MkdirAll(cfg.Out, 0o777); err != nil {
+		return err
+	}
+	l := newLab(sim.DefaultCosts(), cfg.Quick)
+	claims, err := Claims()
+	if err != nil {
+		return err
+	}
+	outcomes := make([]Outcome, len(claims))
+	var tasks []task
+	for i := range claims {
+		tasks = append(tasks, task{claims[i].ID, func() (err error) {
+			outcomes[i], err = l.outcome(&claims[i])
+			return err
+		}})
+	}
+	var fit *Fit
+	tasks = append(tasks, task{"fit", func() (err error) {
+		fit, err = FitConstants(ctx, l.costs)
+		return err
+	}})
+	far := new(reading)
+	tasks = append(tasks, task{"five hops", func() (err error) {
+		u := pair("latency", hops5)
+		u.variant, u.size = readbased, eagerBytes
+		*far, err = l.measure(u)
+		return err
+	}})
+	plots, more := l.figureTasks()
+	tasks = append(tasks, more...)
+	b, more := l.beyondTasks()
+	tasks = append(tasks, more...)
+	if err := perform(ctx, tasks, cfg.Progress); err != nil {
+		return err
+	}
+	if err := writeFile(filepath.Join(cfg.Out, "claims.csv"), func(w io.Writer) error { return writeClaims(w, outcomes) }); err != nil {
+		return err
+	}
+	overview, err := drawOverview(outcomes)
+	if err != nil {
+		return err
+	}
+	if err := writeFile(filepath.Join(cfg.Out, "overview.svg"), func(w io.Writer) error {
+		_, err := w.Write(overview)
+		return err
+	}); err != nil {
+		return err
+	}
+	return writeFile(filepath.Join(cfg.Out, "report.html"), func(w io.Writer) error {
+		return (&page{lab: l, outcomes: outcomes, plots: plots, beyond: b, far: far.value, fit: fit, overview: figure.Inline(overview)}).write(w)
+	})
+}
+
+// perform does all tasks, as many at a time as there are processors.
+func perform(ctx context.Context, tasks []task, progress func(done, total int, doing string)) error {
+	var mu sync.Mutex
+	var errs []error
+	next, done := 0, 0
+	var workers sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		workers.Go(func() {
+			for {
+				mu.Lock()
+				if next == len(tasks) || errs != nil || ctx.Err() != nil {
+					mu.Unlock()
+					return
+				}
+				t := tasks[next]
+				next++
+				if progress != nil {
+					progress(done, len(tasks), t.name)
+				}
+				mu.Unlock()
+				err := t.do()
+				mu.Lock()
+				done++
+				if err != nil {
+					errs = append(errs, fmt.Errorf("%s: %w", t.name, err))
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	workers.Wait()
+	if progress != nil {
+		progress(done, len(tasks), "")
+	}
+	if err := context.Cause(ctx); err != nil {
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// outcome works a row out.
+func (l *lab) outcome(c *Claim) (Outcome, error) {
+	s := &sheet{lab: l}
+	o := Outcome{Claim: *c, Verdict: Unscored, Simulated: "-"}
+	r, simulated := rows[c.ID]
+	o.How = r.how
+	agrees := false
+	switch {
+	case c.Kind == NotScored:
+		o.Why = discussed[c.ID]
+		return o, nil
+	case notBuilt[c.ID] != "":
+		o.Simulated, o.Why = "not built", notBuilt[c.ID]
+	case c.Kind == Exact:
+		agrees, o.Simulated = s.exact(c)
+	case simulated:
+		e, err := c.expectation()
+		if err != nil {
+			return o, err
+		}
+		groups := r.groups(s)
+		if s.err != nil {
+			return o, s.err
+		}
+		agrees, o.Simulated = e.agrees(groups, r.share)
+		if strings.HasPrefix(c.Unit, "percent") {
+			o.points = e.points(groups)
+		}
+	default:
+		return o, fmt.Errorf("nobody knows how to simulate %s", c.ID)
+	}
+	o.Verdict = Disagrees
+	if agrees {
+		o.Verdict = Agrees
+	} else if o.Why == "" {
+		if o.Why = reasons[c.ID]; o.Why == "" {
+			o.Why = unexplained
+		}
+	}
+	return o, s.err
+}
+
+func writeClaims(w io.Writer, outcomes []Outcome) error {
+	out := csv.NewWriter(w)
+	rows := [][]string{{"id", "kind", "expected", "simulated", "verdict"}}
+	for _, o := range outcomes {
+		rows = append(rows, []string{o.ID, string(o.Kind), o.Expected, o.Simulated, string(o.Verdict)})
+	}
+	return out.WriteAll(rows)
+}
+
+func writeFile(name string, write func(io.Writer) error) error {
+	f, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(write(f), f.Close())
+}
+
+// list joins names of rows.
+func list(ids []string) string { return strings.Join(ids, ", ") }
