@@ -1,12 +1,20 @@
 package coll
 
-// allgatherRing lets every block travel around the ring.
+// allgatherRing lets every block travel around the ring. The caller's own leaves from
+// where it is, and is copied into its place meanwhile.
 func allgatherRing(s *Schedule) {
-	s.copyIn(s.recvBlock(s.Rank), s.Send)
 	for i := range s.Ranks - 1 {
 		s.recv(s.down(1), s.recvBlock(s.down(i+1)))
-		s.send(s.up(1), s.recvBlock(s.down(i)))
+		if i == 0 && !s.InPlace {
+			s.send(s.up(1), s.Send)
+			s.copy(s.recvBlock(s.Rank), s.Send)
+		} else {
+			s.send(s.up(1), s.recvBlock(s.down(i)))
+		}
 		s.wait()
+	}
+	if s.Ranks == 1 {
+		s.copyIn(s.recvBlock(0), s.Send)
 	}
 }
 

@@ -77,19 +77,19 @@ const (
 var rules = [Collectives][]Rule{
 	Barrier:            {{Algorithm: Shared}},
 	Bcast:              {{Bytes: 32 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: "binomial"}, {Bytes: 256 << 10, Algorithm: Shared}},
-	Scatter:            {{Bytes: 32 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: "linear"}, {Bytes: 256 << 10, Algorithm: Shared}},
-	Reduce:             {{Algorithm: Shared}, {Bytes: thesisReduce, Algorithm: "binomial"}, {Algorithm: "rabenseifner"}},
-	Allreduce:          {{Algorithm: Shared}, {Bytes: thesisAllreduce, Algorithm: "recursive_doubling"}, {Algorithm: "rabenseifner"}},
-	Gather:             {{Bytes: 64 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: "linear"}, {Bytes: 256 << 10, Algorithm: Shared}, {Ranks: 64, Algorithm: "linear"}, {Algorithm: "binomial"}},
-	Allgather:          {{Bytes: 256 << 10, Algorithm: Shared}, {Bytes: 32 << 10, Algorithm: "bruck"}, {Algorithm: "ring"}},
-	Allgatherv:         {{Bytes: 512 << 10, Algorithm: Shared}, {Bytes: 128 << 10, Algorithm: "bruck"}, {Algorithm: "ring"}},
-	Alltoall:           {{Bytes: 128 << 10, Algorithm: Shared}, {Bytes: 64, Algorithm: "bruck"}, {Ranks: 32, Algorithm: "linear"}, {Algorithm: "pairwise"}},
+	Scatter:            {{Bytes: 32 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: "linear"}, {Bytes: 128 << 10, Algorithm: Shared}, {Ranks: 4, Algorithm: "linear"}},
+	Reduce:             {{Bytes: 32 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: "binomial"}, {Algorithm: Shared}, {Bytes: thesisReduce, Algorithm: "binomial"}, {Algorithm: "rabenseifner"}},
+	Allreduce:          {{Bytes: 32 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: "recursive_doubling"}, {Algorithm: Shared}, {Bytes: thesisAllreduce, Algorithm: "recursive_doubling"}, {Algorithm: "rabenseifner"}},
+	Gather:             {{Bytes: 32 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: "linear"}, {Bytes: 128 << 10, Algorithm: Shared}, {Ranks: 64, Algorithm: "linear"}, {Algorithm: "binomial"}},
+	Allgather:          {{Bytes: 32 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: "ring"}, {Bytes: 256 << 10, Algorithm: Shared}, {Bytes: 32 << 10, Algorithm: "bruck"}, {Algorithm: "ring"}},
+	Allgatherv:         {{Bytes: 64 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: "ring"}, {Bytes: 512 << 10, Algorithm: Shared}, {Bytes: 128 << 10, Algorithm: "bruck"}, {Algorithm: "ring"}},
+	Alltoall:           {{Bytes: 32 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: "linear"}, {Bytes: 128 << 10, Algorithm: Shared}, {Bytes: 64, Algorithm: "bruck"}, {Ranks: 32, Algorithm: "linear"}, {Algorithm: "pairwise"}},
 	Alltoallv:          {{Ranks: 32, Algorithm: "linear"}, {Algorithm: "pairwise"}},
 	Alltoallw:          {{Ranks: 32, Algorithm: "linear"}, {Algorithm: "pairwise"}},
 	ReduceScatter:      {{Bytes: 128 << 10, Algorithm: Shared}, {Bytes: 512 << 10, Algorithm: "halving"}, {Algorithm: "pairwise"}},
 	ReduceScatterBlock: {{Bytes: 128 << 10, Algorithm: Shared}, {Bytes: 512 << 10, Algorithm: "halving"}, {Algorithm: "pairwise"}},
-	Scan:               {{Bytes: 256 << 10, Algorithm: Shared}, {Algorithm: "doubling"}},
-	Exscan:             {{Bytes: 256 << 10, Algorithm: Shared}, {Algorithm: "doubling"}},
+	Scan:               {{Ranks: 2, Algorithm: Shared}, {Bytes: 128 << 10, Algorithm: Shared}, {Ranks: 4, Algorithm: "linear"}, {Algorithm: "doubling"}},
+	Exscan:             {{Bytes: 32 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: "linear"}, {Bytes: 128 << 10, Algorithm: Shared}, {Ranks: 4, Algorithm: "linear"}, {Algorithm: "doubling"}},
 }
 
 // Rules returns the rows of a collective that are built in. The last fits every call.
