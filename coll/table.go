@@ -76,20 +76,20 @@ const (
 // are from measurements with 4 and 16 ranks on 2 cores (docs/collectives.md).
 var rules = [Collectives][]Rule{
 	Barrier:            {{Algorithm: Shared}},
-	Bcast:              {{Bytes: 32 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: "binomial"}, {Bytes: 256 << 10, Algorithm: Shared}},
-	Scatter:            {{Bytes: 32 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: "linear"}, {Bytes: 128 << 10, Algorithm: Shared}, {Ranks: 4, Algorithm: "linear"}},
-	Reduce:             {{Bytes: 32 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: "binomial"}, {Algorithm: Shared}, {Bytes: thesisReduce, Algorithm: "binomial"}, {Algorithm: "rabenseifner"}},
-	Allreduce:          {{Bytes: 32 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: "recursive_doubling"}, {Algorithm: Shared}, {Bytes: thesisAllreduce, Algorithm: "recursive_doubling"}, {Algorithm: "rabenseifner"}},
-	Gather:             {{Bytes: 32 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: "linear"}, {Bytes: 128 << 10, Algorithm: Shared}, {Ranks: 64, Algorithm: "linear"}, {Algorithm: "binomial"}},
-	Allgather:          {{Bytes: 32 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: "ring"}, {Bytes: 256 << 10, Algorithm: Shared}, {Bytes: 32 << 10, Algorithm: "bruck"}, {Algorithm: "ring"}},
-	Allgatherv:         {{Bytes: 64 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: "ring"}, {Bytes: 512 << 10, Algorithm: Shared}, {Bytes: 128 << 10, Algorithm: "bruck"}, {Algorithm: "ring"}},
-	Alltoall:           {{Bytes: 32 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: "linear"}, {Bytes: 128 << 10, Algorithm: Shared}, {Bytes: 64, Algorithm: "bruck"}, {Ranks: 32, Algorithm: "linear"}, {Algorithm: "pairwise"}},
+	Bcast:              {{Bytes: 16 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: "binomial"}, {Bytes: 256 << 10, Algorithm: Shared}},
+	Scatter:            {{Bytes: 16 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: "linear"}, {Bytes: 64 << 10, Algorithm: Shared}, {Ranks: 4, Algorithm: "linear"}},
+	Reduce:             {{Bytes: 16 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: "binomial"}, {Algorithm: Shared}, {Bytes: thesisReduce, Algorithm: "binomial"}, {Algorithm: "rabenseifner"}},
+	Allreduce:          {{Bytes: 16 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: "recursive_doubling"}, {Algorithm: Shared}, {Bytes: thesisAllreduce, Algorithm: "recursive_doubling"}, {Algorithm: "rabenseifner"}},
+	Gather:             {{Bytes: 16 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: "linear"}, {Bytes: 64 << 10, Algorithm: Shared}, {Ranks: 64, Algorithm: "linear"}, {Algorithm: "binomial"}},
+	Allgather:          {{Bytes: 16 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: "ring"}, {Bytes: 256 << 10, Algorithm: Shared}, {Bytes: 32 << 10, Algorithm: "bruck"}, {Algorithm: "ring"}},
+	Allgatherv:         {{Bytes: 32 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: "ring"}, {Bytes: 512 << 10, Algorithm: Shared}, {Bytes: 128 << 10, Algorithm: "bruck"}, {Algorithm: "ring"}},
+	Alltoall:           {{Bytes: 16 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: "linear"}, {Bytes: 128 << 10, Algorithm: Shared}, {Bytes: 64, Algorithm: "bruck"}, {Ranks: 32, Algorithm: "linear"}, {Algorithm: "pairwise"}},
 	Alltoallv:          {{Ranks: 32, Algorithm: "linear"}, {Algorithm: "pairwise"}},
 	Alltoallw:          {{Ranks: 32, Algorithm: "linear"}, {Algorithm: "pairwise"}},
 	ReduceScatter:      {{Bytes: 128 << 10, Algorithm: Shared}, {Bytes: 512 << 10, Algorithm: "halving"}, {Algorithm: "pairwise"}},
 	ReduceScatterBlock: {{Bytes: 128 << 10, Algorithm: Shared}, {Bytes: 512 << 10, Algorithm: "halving"}, {Algorithm: "pairwise"}},
 	Scan:               {{Ranks: 2, Algorithm: Shared}, {Bytes: 128 << 10, Algorithm: Shared}, {Ranks: 4, Algorithm: "linear"}, {Algorithm: "doubling"}},
-	Exscan:             {{Bytes: 32 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: "linear"}, {Bytes: 128 << 10, Algorithm: Shared}, {Ranks: 4, Algorithm: "linear"}, {Algorithm: "doubling"}},
+	Exscan:             {{Bytes: 16 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: "linear"}, {Bytes: 128 << 10, Algorithm: Shared}, {Ranks: 4, Algorithm: "linear"}, {Algorithm: "doubling"}},
 }
 
 // Rules returns the rows of a collective that are built in. The last fits every call.

@@ -34,6 +34,7 @@ func (k *rank) openBoard(d ident, members *group.Group, me int) *board.Board {
 	b := board.Open(k.fab.Area(d.leader(), d.slot()), n, me, members.Size())
 	b.Fenced = k.fab.Fenced()
 	b.Central = b.Ranks > mostPlain
+	b.Split = board.SplitFrom(b.Ranks, k.fab.Crowded())
 	b.Ring = func(rank int) { k.fab.Rouse(int(members.World(int32(rank)))) }
 	return b
 }

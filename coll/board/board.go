@@ -74,6 +74,7 @@ type Board struct {
 	Me, Ranks int
 	Fenced    bool           // post with a full fence, see emu/host
 	Central   bool           // what all ranks take goes through rank 0, see form
+	Split     int            // the size in bytes from which each rank combines a part of the vector
 	Ring      func(rank int) // wakes a rank of the board that sleeps
 
 	head   *header
@@ -97,7 +98,7 @@ func Fixed(ranks int) int {
 // Open joins the board in memory, which suits most ranks, as rank me of fewer or as
 // many. All ranks give the same memory and numbers; Clear has been called before.
 func Open(memory []byte, most, me, ranks int) *Board {
-	b := &Board{Me: me, Ranks: ranks, head: mem.Struct[header](memory, 0), base: unsafe.Pointer(&memory[0])}
+	b := &Board{Me: me, Ranks: ranks, Split: SplitFrom(ranks, false), head: mem.Struct[header](memory, 0), base: unsafe.Pointer(&memory[0])}
 	b.lines = unsafe.Add(b.base, unsafe.Sizeof(header{}))
 	b.cells = unsafe.Add(b.lines, most*lineSize)
 	b.pieces = unsafe.Add(b.base, Fixed(most))

@@ -196,10 +196,11 @@ func TestBoardAgainstSerial(t *testing.T) {
 		}), 1, 20).Draw(t, "plans")
 		random := rand.New(rand.NewSource(rapid.Int64().Draw(t, "order")))
 		bs := open(t, m, ranks)
-		central := rapid.Bool().Draw(t, "central")
+		central, split := rapid.Bool().Draw(t, "central"), rapid.SampledFrom([]int{1024, SplitFrom(ranks, true)}).Draw(t, "split")
 		runs := make([]*run, ranks)
 		for i, b := range bs {
 			b.Central = central
+			b.Split = split
 			b.Ring = func(rank int) { runs[rank].wake() }
 			runs[i] = &run{b: b, plans: plans}
 		}

@@ -76,10 +76,6 @@ func (b *Board) Serves(c *coll.Call) bool {
 	return false
 }
 
-// splitFrom is the size in bytes from which each rank combines a part of the
-// vector.
-const splitFrom = 8 << 10
-
 // form is how the work of a call is divided.
 type form uint8
 
@@ -129,10 +125,20 @@ func (o *Op) Begin(b *Board) {
 	o.measure(o.size)
 }
 
+// SplitFrom is what Board.Split should be. Where ranks share cores the second turn costs
+// each a switch, as long as the processor needs to combine tens of KiB.
+func SplitFrom(ranks int, crowded bool) int {
+	const least = 16 << 10
+	if crowded {
+		return max(least, 128<<10/ranks)
+	}
+	return least
+}
+
 // formOf is the form of an Allreduce.
 func (b *Board) formOf(size int) form {
 	switch {
-	case size >= splitFrom:
+	case size >= b.Split:
 		return split
 	case b.Central:
 		return central

@@ -13,7 +13,7 @@ type View struct {
 	ID                              uint64 // 0: there is none
 	head, own, lines, cells, pieces uint64
 	piece, me, ranks, fenced        uint32
-	central, Spins, Yields, _       uint32
+	central, Spins, Yields, split   uint32
 	Limit                           [coll.Collectives]uint64 // a call of fewer bytes is one of the board's
 }
 
@@ -22,7 +22,7 @@ type View struct {
 func (b *Board) View(v *View) {
 	*v = View{
 		head: mem.Ref(b.head), own: mem.Ref(b.own), lines: mem.AddrOf(b.lines), cells: mem.AddrOf(b.cells), pieces: mem.AddrOf(b.pieces),
-		piece: uint32(b.piece), me: uint32(b.Me), ranks: uint32(b.Ranks), fenced: flag(b.Fenced), central: flag(b.Central),
+		piece: uint32(b.piece), me: uint32(b.Me), ranks: uint32(b.Ranks), fenced: flag(b.Fenced), central: flag(b.Central), split: uint32(b.Split),
 	}
 }
 

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { SLOTS = 8, AHEAD = 4, CELL = 128, IN_CELL = CELL - 16, LEAST_STEP = 64, SPLIT_FROM = 8 << 10 };
+enum { SLOTS = 8, AHEAD = 4, CELL = 128, IN_CELL = CELL - 16, LEAST_STEP = 64 };
 
 struct header {
 	uint32_t users, sleepers, broken;
@@ -153,7 +153,7 @@ static int serves(const struct board *b, enum board_op op, size_t n, size_t elem
 	case BOARD_BARRIER:
 		return 1;
 	case BOARD_ALLREDUCE:
-		if (n >= SPLIT_FROM)
+		if (n >= b->split)
 			return 0;
 		/* fallthrough */
 	case BOARD_REDUCE: case BOARD_REDUCE_SCATTER: case BOARD_REDUCE_SCATTER_BLOCK: case BOARD_SCAN: case BOARD_EXSCAN:

@@ -18,7 +18,7 @@ enum board_op { BOARD_BARRIER = 0, BOARD_BCAST = 1, BOARD_GATHER = 2, BOARD_SCAT
 struct board {
 	uint64_t id; /* 0: none */
 	uint64_t head, own, lines, cells, pieces;
-	uint32_t piece, me, ranks, fenced, central, spins, yields, unused;
+	uint32_t piece, me, ranks, fenced, central, spins, yields, split;
 	uint64_t limit[BOARD_OPS]; /* a call of fewer bytes is one of the board's */
 };
 

@@ -125,11 +125,11 @@ func TestTheTwinAndThePackageAreOne(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ranks := rapid.IntRange(2, most).Draw(t, "ranks")
 		memory := mem.Bytes(make([]uint64, (board.Fixed(most)+ranks*8*2048)/8))
-		central := rapid.Bool().Draw(t, "central")
+		central, split := rapid.Bool().Draw(t, "central"), rapid.SampledFrom([]int{1024, 1 << 20}).Draw(t, "split")
 		boards, views := make([]*board.Board, ranks), make([]*board.View, ranks)
 		for i := range boards {
 			b := board.Open(memory, most, i, ranks)
-			b.Fenced, b.Central, b.Ring = true, central, func(int) {}
+			b.Fenced, b.Central, b.Split, b.Ring = true, central, split, func(int) {}
 			boards[i], views[i] = b, new(board.View)
 			b.View(views[i])
 			for op := range views[i].Limit {
