@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 exanet_handle (*exanet_whose)(int32_t number);
 
@@ -83,6 +84,8 @@ static void fatal(MPI_Comm comm, int code)
 	char text[MPI_MAX_ERROR_STRING];
 	words(code, text);
 	fprintf(stderr, "exanet: fatal error: %s\n", text);
+	/* The launcher forgets what it has not read yet when it is told to end the job. */
+	nanosleep(&(struct timespec){0, 50000000}, 0);
 	host(comm, code);
 }
 
