@@ -17,9 +17,9 @@ import (
 func TestVirtual(t *testing.T) {
 	for _, p := range plays {
 		t.Run(p.name, func(t *testing.T) {
-			programs := uint64(200)
-			if underRace || testing.Short() {
-				programs = 60
+			programs := uint64(60)
+			if *programsFlag > 0 {
+				programs = uint64(*programsFlag)
 			}
 			var rules Rules
 			if p.paired {
