@@ -9,8 +9,12 @@ import (
 )
 
 // better is the fraction of the time that an algorithm must need to take the place of
-// the one that the table has: less would be noise.
-const better = 0.9
+// the one that the table has, and surely the fraction of the rounds in which it must be
+// the faster one: less would be noise.
+const (
+	better = 0.9
+	surely = 0.8
+)
 
 // Row is a row of the table, and by how much the algorithm beats the one that the
 // built-in table has for these calls: the geometric mean over the sizes that it is for.
@@ -105,39 +109,54 @@ func (f *Figures) picks(op coll.Collective) []pick {
 				}
 			}
 		}
-		picks = append(picks, f.pick(op, r.Size*unit, picks, func(curve int) float64 { return f.time(curve, i) }))
+		picks = append(picks, f.pick(op, r.Size*unit, picks, i, i+1))
 	}
 	if op.Sized() {
 		return picks
 	}
-	return []pick{f.pick(op, 0, nil, func(curve int) float64 {
-		sum := 0.0
-		for i := range f.Curves[curve].Rows {
-			sum += math.Log(f.time(curve, i))
-		}
-		return math.Exp(sum / float64(len(f.Curves[curve].Rows)))
-	})}
+	return []pick{f.pick(op, 0, nil, 0, len(f.Curves[0].Rows))}
 }
 
-// time is what a curve has for its i-th size, in microseconds, and no less than clocks
-// tell.
-func (f *Figures) time(curve, i int) float64 { return max(f.Curves[curve].Rows[i].Value, 1e-3) }
+// time is what a curve has for the sizes from one to another, in microseconds: their
+// geometric mean, of figures that are no less than clocks tell.
+func (f *Figures) time(curve, from, to int) float64 {
+	sum := 0.0
+	for _, r := range f.Curves[curve].Rows[from:to] {
+		sum += math.Log(max(r.Value, 1e-3))
+	}
+	return math.Exp(sum / float64(to-from))
+}
 
-// pick chooses for one size, of which time says how long each curve takes. What the
-// built-in table has counts first, then what has been chosen for the size before.
-func (f *Figures) pick(op coll.Collective, bytes int, before []pick, time func(curve int) float64) pick {
+// beats reports whether a curve is below another in most rounds.
+func (f *Figures) beats(curve, other, from, to int) bool {
+	won, of := 0, 0
+	for i := from; i < to; i++ {
+		theirs := f.Curves[other].Rows[i].Repeats
+		for k, v := range f.Curves[curve].Rows[i].Repeats {
+			if of++; v < theirs[k] {
+				won++
+			}
+		}
+	}
+	return float64(won) >= surely*float64(of)
+}
+
+// pick chooses for a size, or for all from one to another. What the built-in table has
+// counts first, then what has been chosen for the size before.
+func (f *Figures) pick(op coll.Collective, bytes int, before []pick, from, to int) pick {
+	time := func(curve int) float64 { return f.time(curve, from, to) }
 	board, other := coll.BuiltIn(op, bytes, f.Ranks)
 	fastest := func(builtIn string, may func(curve int) bool, last func(p pick) int) (curve int, gain float64) {
 		at := slices.IndexFunc(f.Curves, func(c Curve) bool { return c.Algorithm == builtIn })
 		best := at
 		for i := range f.Curves {
-			if may(i) && time(i) < time(best) {
+			if may(i) && time(i) < time(best) && f.beats(i, at, from, to) {
 				best = i
 			}
 		}
 		if time(best) > better*time(at) {
 			best = at
-		} else if n := len(before); n > 0 && may(last(before[n-1])) && time(best) > better*time(last(before[n-1])) {
+		} else if n := len(before); n > 0 && may(last(before[n-1])) && f.beats(last(before[n-1]), at, from, to) && time(best) > better*time(last(before[n-1])) {
 			best = last(before[n-1])
 		}
 		if best == at {

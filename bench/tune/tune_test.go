@@ -49,6 +49,19 @@ func TestNoRowsWhereTheBuiltInTableIsAsGood(t *testing.T) {
 	}
 }
 
+// Nor where the faster one is so in some rounds only.
+func TestNoRowsOfNoise(t *testing.T) {
+	f := figures(coll.Barrier, 4, []int{0}, func(algorithm string, _ int) float64 { return map[bool]float64{true: 1, false: 2}[algorithm == "tree"] })
+	rounds := func(algorithm int, us ...float64) { f.Curves[algorithm].Rows[0].Repeats = us }
+	for i := range f.Curves {
+		rounds(i, 2, 2, 2, 2, 2)
+	}
+	rounds(1, 1, 1, 3, 1, 1)
+	require.Equal(t, "barrier any 4 tree\n", text(tune.Choose([]*tune.Figures{f})))
+	rounds(1, 1, 1, 3, 3, 1)
+	require.Empty(t, tune.Choose([]*tune.Figures{f}))
+}
+
 func TestRowsOfWhatIsFaster(t *testing.T) {
 	sizes := []int{8, 1024, 65536, 1 << 20}
 	// Messages by binomial are the faster ones in the middle; of the others scatter_ring up to 1 KiB.
