@@ -10,6 +10,7 @@
 //	Wake                 waking a process that sleeps on another core
 //	Copy                 memcpy
 //	Attach, AttachStream process_vm_writev into the other process
+//	Stream               one process copying into shared memory, the other out of it
 //	Message              a message of some size, in three ways
 //
 // Measure takes them all, several times in turn, and returns medians.
@@ -35,6 +36,7 @@ const (
 	CacheLineName    = "cache line, core to core"
 	YieldName        = "context switch, sched_yield"
 	AttachStreamName = "process_vm_writev 4 MiB"
+	StreamName       = "through shared memory, 1 MiB"
 )
 
 // Line is one figure.
@@ -75,6 +77,7 @@ var measurements = []measurement{
 	{"memcpy 4 MiB, from memory", "MB/s", "pieces of 128 MiB in turn", func(p *Pair) (float64, error) { return p.Copy(4<<20, true) }},
 	{"process_vm_writev 64 B", "us", "one call, into the other process", (*Pair).Attach},
 	{AttachStreamName, "MB/s", "one side alone, the same 4 MiB 64 times", (*Pair).AttachStream},
+	{StreamName, "MB/s", "one core copies in, another out: 16 KiB pieces, room for 8", (*Pair).Stream},
 }
 
 // Add measures everything once and adds the figures to the table. Start makes

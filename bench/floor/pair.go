@@ -66,6 +66,7 @@ const (
 	orderWake
 	orderLook // copy the first word of the buffer into seen
 	orderMessage
+	orderStream
 	orderQuit
 )
 

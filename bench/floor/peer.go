@@ -67,6 +67,8 @@ func (p *peer) obey() error {
 		p.sleep()
 	case orderMessage:
 		return p.message()
+	case orderStream:
+		p.stream()
 	case orderLook:
 		p.s.seen = mem.U64(p.buffer, 0).Load()
 	}
