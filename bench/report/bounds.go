@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/exanet-mpi/exanet/bench/floor"
 )
 
 // Where the figures of the bounds are.
@@ -100,7 +102,7 @@ func (s Set) bandwidthVerdict(what, bound string, c column, large float64) verdi
 		}
 		return judge(list, func(p point) bool {
 			least := 1.0
-			if floor := s.floorTime(p.size); floor > 0 && p.ours.median() >= float64(p.size)/floor/nearFloor {
+			if f := s.floorTime(p.size); f > 0 && p.ours.median() >= float64(p.size)/f/nearFloor {
 				least = 0.97
 			}
 			if p.size >= 512<<10 {
@@ -284,15 +286,15 @@ func (s Set) idleVerdict() verdict {
 func (s Set) wakeVerdict() verdict {
 	return eachOpponent("a message to a rank that sleeps, and its answer", "at most 1.2 of a futex wake-up", func(o opponent) cell {
 		list := s.series(wakeColumn, o.ours)
-		floor := s.one("wake", "floor", inGo, "futex wake-up", "us", 0)
+		bare := s.one("wake", "floor", inGo, "futex wake-up", "us", 0)
 		switch {
 		case list == nil:
 			return missing(s.why("wake", "wake", o.ours))
-		case floor == nil:
+		case bare == nil:
 			return missing(s.why("wake", "floor", inGo))
 		}
-		r := ratio(list[0], floor)
-		c := cell{text: fmt.Sprintf("%.2f (%.1f us to %.1f us)", r, list[0].median(), floor.median())}
+		r := ratio(list[0], bare)
+		c := cell{text: fmt.Sprintf("%.2f (%.1f us to %.1f us)", r, list[0].median(), bare.median())}
 		if r > 1.2 {
 			c.state = broken
 		}
@@ -387,7 +389,7 @@ const (
 )
 
 func (s Set) refusedVerdict() verdict {
-	return eachOpponent("cross-memory attach refused, to the same without that", "latency to 4 KiB unchanged (within 10 %), bandwidth from 64 KiB at least 0.4", func(o opponent) cell {
+	return eachOpponent("cross-memory attach refused, to the same without that", "latency to 4 KiB unchanged (within 10 %), bandwidth from 64 KiB at least 0.4, or within 10 % of the bare copies", func(o opponent) cell {
 		latency := column{"refused", "latency", "latency", "Latency (us)"}
 		bw := column{"refused", "bw", "bw", "Bandwidth (MB/s)"}
 		refused := func(c column) column { c.job += " -a"; return c }
@@ -399,7 +401,11 @@ func (s Set) refusedVerdict() verdict {
 			return judge(list, keeps, nil)
 		}
 		small := judged(latency, func(p point) bool { return p.size <= refusedSmall }, func(p point) bool { return p.ratio <= unchanged })
-		large := judged(bw, func(p point) bool { return p.size >= refusedLarge }, func(p point) bool { return p.ratio >= 0.4 })
+		bare := math.Inf(1)
+		if f := s.one("refused", "floor", inGo, floor.StreamName, "MB/s", 0); f != nil {
+			bare = f.median()
+		}
+		large := judged(bw, func(p point) bool { return p.size >= refusedLarge }, func(p point) bool { return p.ratio >= 0.4 || p.ours.median() >= bare/nearFloor })
 		return cell{text: "latency " + small.text + "; bandwidth " + large.text, state: max(small.state, large.state)}
 	})
 }

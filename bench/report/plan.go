@@ -137,7 +137,7 @@ var sections = []section{
 				jobs = append(jobs, j)
 			}
 		}
-		return jobs
+		return append(jobs, floorJob())
 	}},
 	{"go", "Programs in Go", func(c *Config) []*job {
 		return []*job{
