@@ -1,6 +1,6 @@
 /* Preloaded behind the library: what of the host would carry messages ends the
    program. Empty messages pass, since the ranks may excuse themselves by them when
-   they meet. */
+   they meet, and those to nobody, by which the host is asked what it thinks of a type. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <mpi.h>
@@ -29,7 +29,7 @@ TRAP(Neighbor_allgather) TRAP(Neighbor_alltoallw)
 
 int PMPI_Send(const void *buf, int n, MPI_Datatype t, int to, int tag, MPI_Comm c)
 {
-	if (n)
+	if (n && to != MPI_PROC_NULL)
 		closed("Send");
 	return ((__typeof__(PMPI_Send) *)dlsym(RTLD_NEXT, "PMPI_Send"))(buf, n, t, to, tag, c);
 }
