@@ -33,7 +33,14 @@ func (k *rank) openBoard(d ident, members *group.Group, me int) *board.Board {
 	}
 	b := board.Open(k.fab.Area(d.leader(), d.slot()), n, me, members.Size())
 	b.Fenced = k.fab.Fenced()
-	b.Central = b.Ranks > mostPlain
+	switch {
+	case b.Ranks > mostPlain:
+		b.Central = 1<<coll.Barrier | 1<<coll.Allreduce
+	case b.Ranks > 2 && k.fab.Yielding():
+		// Rank 0 leaves the Barrier first: it is often the root of what follows,
+		// for which the others would have to hand over their cores again.
+		b.Central = 1 << coll.Barrier
+	}
 	b.Split = board.SplitFrom(b.Ranks, k.fab.Crowded())
 	b.Ring = func(rank int) { k.fab.Rouse(int(members.World(int32(rank)))) }
 	return b
@@ -54,19 +61,22 @@ func (k *rank) vacant(slot int) bool {
 }
 
 // Board tells the twin in C of package board (internal/boardc) of the communicator's
-// board, and reports whether it has one.
+// board, and reports whether it has one that is of use to it.
 func (c *Comm) Board(v *board.View) bool {
 	if c == nil || c.board == nil || v == nil || c.rank.stats != nil {
 		return false
 	}
-	b := c.board
-	b.View(v)
+	fab := c.rank.fab
+	if fab.Crowded() && !fab.Yielding() && c.size > 2 {
+		return false // most who wait must sleep, which takes Go
+	}
+	c.board.View(v)
 	for op := range v.Limit {
 		if n := c.algorithms.SharedUpTo(coll.Collective(op), c.size); n >= 0 {
 			v.Limit[op] = uint64(n) + 1
 		}
 	}
-	switch fab := c.rank.fab; {
+	switch {
 	case !fab.Crowded():
 		v.Spins = boardSpins
 	case fab.Yielding():

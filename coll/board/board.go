@@ -73,7 +73,7 @@ type cell struct {
 type Board struct {
 	Me, Ranks int
 	Fenced    bool           // post with a full fence, see emu/host
-	Central   bool           // what all ranks take goes through rank 0, see form
+	Central   uint32         // bits of those of Barrier and Allreduce that go through rank 0, see form
 	Split     int            // the size in bytes from which each rank combines a part of the vector
 	Ring      func(rank int) // wakes a rank of the board that sleeps
 

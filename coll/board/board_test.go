@@ -196,7 +196,7 @@ func TestBoardAgainstSerial(t *testing.T) {
 		}), 1, 20).Draw(t, "plans")
 		random := rand.New(rand.NewSource(rapid.Int64().Draw(t, "order")))
 		bs := open(t, m, ranks)
-		central, split := rapid.Bool().Draw(t, "central"), rapid.SampledFrom([]int{1024, SplitFrom(ranks, true)}).Draw(t, "split")
+		central, split := rapid.SampledFrom([]uint32{0, 1 << coll.Barrier, 1<<coll.Barrier | 1<<coll.Allreduce}).Draw(t, "central"), rapid.SampledFrom([]int{1024, SplitFrom(ranks, true)}).Draw(t, "split")
 		runs := make([]*run, ranks)
 		for i, b := range bs {
 			b.Central = central
@@ -302,7 +302,9 @@ func TestBoardMismatches(t *testing.T) {
 			t.Run(fmt.Sprintf("%v, %d", op, odd), func(t *testing.T) {
 				bs := open(t, memory(ranks, 4096), ranks)
 				for _, b := range bs {
-					b.Central = i == len(served)-1
+					if i == len(served)-1 {
+						b.Central = 1 << coll.Allreduce
+					}
 				}
 				ops := make([]*Op, ranks)
 				ended := make([]bool, ranks)

@@ -94,7 +94,7 @@ func (o *Op) Begin(b *Board) {
 	o.form = plain
 	switch o.Op {
 	case coll.Barrier:
-		if b.Central {
+		if b.central(o.Op) {
 			o.form = central
 		}
 	case coll.Reduce, coll.Scan, coll.Exscan:
@@ -140,11 +140,14 @@ func (b *Board) formOf(size int) form {
 	switch {
 	case size >= b.Split:
 		return split
-	case b.Central:
+	case b.central(coll.Allreduce):
 		return central
 	}
 	return plain
 }
+
+// central reports whether a collective goes through rank 0.
+func (b *Board) central(op coll.Collective) bool { return b.Central>>op&1 != 0 }
 
 // measure sets the number of turns for a size.
 func (o *Op) measure(size int) {

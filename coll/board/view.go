@@ -22,7 +22,7 @@ type View struct {
 func (b *Board) View(v *View) {
 	*v = View{
 		head: mem.Ref(b.head), own: mem.Ref(b.own), lines: mem.AddrOf(b.lines), cells: mem.AddrOf(b.cells), pieces: mem.AddrOf(b.pieces),
-		piece: uint32(b.piece), me: uint32(b.Me), ranks: uint32(b.Ranks), fenced: flag(b.Fenced), central: flag(b.Central), split: uint32(b.Split),
+		piece: uint32(b.piece), me: uint32(b.Me), ranks: uint32(b.Ranks), fenced: flag(b.Fenced), central: b.Central, split: uint32(b.Split),
 	}
 }
 

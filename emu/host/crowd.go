@@ -189,15 +189,15 @@ func (c *control) moor() {
 
 // assess tells all ranks how they stand to each other, once all have joined.
 func (j *Job) assess() {
+	worst := roomy
 	for i, v := range judge(j.berths()) {
 		c := j.control(i)
 		c.crowding.Store(uint32(v.crowding))
 		c.mates.Store(uint32(v.mates))
 		c.cores.Store(uint32(v.cores))
-		if v.crowding != roomy {
-			j.head.crowded.Store(1)
-		}
+		worst = max(worst, v.crowding)
 	}
+	j.head.crowded.Store(uint32(worst))
 }
 
 // verdict is what assess has found out for a rank.
@@ -211,9 +211,11 @@ func (m *Member) Crowded() bool {
 	if m.job.localRings != nil {
 		return m.crowding != roomy
 	}
-	return m.job.head.crowded.Load() != 0
+	return crowding(m.job.head.crowded.Load()) != roomy
 }
 
-// Yielding reports whether this rank shares cores with others to which a yield hands them
-// over.
-func (m *Member) Yielding() bool { return m.job.localBells == nil && m.crowding == crowded }
+// Yielding reports whether any rank has to, and yields hand cores over wherever ranks
+// share them: all ranks say the same, once all have joined.
+func (m *Member) Yielding() bool {
+	return m.job.localBells == nil && crowding(m.job.head.crowded.Load()) == crowded
+}

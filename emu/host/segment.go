@@ -46,7 +46,7 @@ type header struct {
 	// then fence between publishing and looking at the bell.
 	fence atomic.Uint32
 
-	// Set if any rank has to share a core.
+	// How the ranks stand to each other that do so worst, see crowding.
 	crowded atomic.Uint32
 }
 

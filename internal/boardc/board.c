@@ -143,7 +143,7 @@ static int takes(const struct board *b, enum board_op op, uint32_t root)
 }
 
 /* Whether a call goes through rank 0. */
-static inline int goes_central(const struct board *b, enum board_op op) { return b->central && (op == BOARD_BARRIER || op == BOARD_ALLREDUCE); }
+static inline int goes_central(const struct board *b, enum board_op op) { return b->central >> op & 1; }
 
 /* Whether all of a call fits in a place, and every rank takes what it wants of all. */
 static int serves(const struct board *b, enum board_op op, size_t n, size_t elem)

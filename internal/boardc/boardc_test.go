@@ -125,7 +125,7 @@ func TestTheTwinAndThePackageAreOne(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ranks := rapid.IntRange(2, most).Draw(t, "ranks")
 		memory := mem.Bytes(make([]uint64, (board.Fixed(most)+ranks*8*2048)/8))
-		central, split := rapid.Bool().Draw(t, "central"), rapid.SampledFrom([]int{1024, 1 << 20}).Draw(t, "split")
+		central, split := rapid.SampledFrom([]uint32{0, 1 << coll.Barrier, 1<<coll.Barrier | 1<<coll.Allreduce}).Draw(t, "central"), rapid.SampledFrom([]int{1024, 1 << 20}).Draw(t, "split")
 		boards, views := make([]*board.Board, ranks), make([]*board.View, ranks)
 		for i := range boards {
 			b := board.Open(memory, most, i, ranks)
