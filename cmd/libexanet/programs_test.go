@@ -33,19 +33,32 @@ func scalapack(t *testing.T) string {
 
 // ScaLAPACK's own tests, on the grids of processes that they choose. The host alone
 // takes minutes for some of them; they compute their own residuals. xdllt is not among
-// them: it does not always end under the host alone either (docs/preload.md).
+// them, and xdlu does without the routines that estimate condition numbers: these do not
+// always end under the host alone either (docs/preload.md).
 func TestScalapack(t *testing.T) {
-	lib := library(t)
-	t.Chdir(scalapack(t))
+	lib, folder := library(t), scalapack(t)
+	inputs, err := filepath.Glob(filepath.Join(folder, "*.dat"))
+	require.NoError(t, err)
+	t.Chdir(t.TempDir())
+	for _, input := range inputs {
+		text, err := os.ReadFile(input)
+		require.NoError(t, err)
+		if filepath.Base(input) == "LU.dat" {
+			estimates := regexp.MustCompile(`(?m)^T\b`)
+			require.True(t, estimates.Match(text))
+			text = estimates.ReplaceAll(text, []byte("F"))
+		}
+		require.NoError(t, os.WriteFile(filepath.Base(input), text, 0o644))
+	}
 	for i, name := range []string{
 		"xdbrd", "xddblu", "xdgblu", "xdhrd", "xdlu", "xdnep", "xdptllt", "xdtrd", "xcinv", "xsqr", "xzevc", "xzgblu",
 	} {
 		variant := allProtocols[i%len(allProtocols)]
-		ours := job(t, 4, []string{lib, "OPENBLAS_NUM_THREADS=1", "EXANET_VARIANT=" + variant}, "./"+name)
-		what := name + ", " + variant
+		program, what := filepath.Join(folder, name), name+", "+variant
+		ours := job(t, 4, []string{lib, "OPENBLAS_NUM_THREADS=1", "EXANET_VARIANT=" + variant}, program)
 		if variant == "optimistic" && ours.code != 0 {
 			assert.Contains(t, ours.out, refused, what+": it says why")
-			ours = job(t, 4, []string{lib, "OPENBLAS_NUM_THREADS=1"}, "./"+name)
+			ours = job(t, 4, []string{lib, "OPENBLAS_NUM_THREADS=1"}, program)
 		}
 		assert.Zero(t, ours.code, what)
 		assert.Contains(t, ours.out, "    0 tests completed and failed residual checks.", what)

@@ -78,7 +78,8 @@ static void words(int code, char *text)
 		snprintf(text, MPI_MAX_ERROR_STRING, "error class %d", code);
 }
 
-static void fatal(MPI_Comm comm, int code)
+/* On the world: on another communicator MPI_Abort may wait for its ranks for ever. */
+static void fatal(int code)
 {
 	HOST(MPI_Abort, MPI_Comm, int);
 	char text[MPI_MAX_ERROR_STRING];
@@ -86,7 +87,7 @@ static void fatal(MPI_Comm comm, int code)
 	fprintf(stderr, "exanet: fatal error: %s\n", text);
 	/* The launcher forgets what it has not read yet when it is told to end the job. */
 	nanosleep(&(struct timespec){0, 50000000}, 0);
-	host(comm, code);
+	host(MPI_COMM_WORLD, code);
 }
 
 static int is_fatal(MPI_Errhandler h)
@@ -98,7 +99,7 @@ static int is_fatal(MPI_Errhandler h)
 	return h == MPI_ERRORS_ARE_FATAL;
 }
 #else
-static void fatal(MPI_Comm comm, int code) { (void)comm, (void)code; }
+static void fatal(int code) { (void)code; }
 static int is_fatal(MPI_Errhandler h) { return (void)h, 0; }
 #endif
 
@@ -119,7 +120,7 @@ static int tell(MPI_Comm comm, int code)
 			return code;
 		}
 		if (ends)
-			fatal(comm, code);
+			fatal(code);
 	}
 	host(comm, code);
 	return code;
