@@ -139,6 +139,7 @@ func TestFatal(t *testing.T) {
 	assert.NotContains(t, ours.out, "left by exit")
 	// Of several ranks the launcher may lose what they have said.
 	assert.Contains(t, job(t, 1, []string{lib}, program, "truncated").out, "exanet: fatal error: Message truncated")
+	assert.NotZero(t, job(t, 4, []string{lib}, program, "apart").code)
 }
 
 // What is cancelled ends, and both ends agree.
