@@ -167,6 +167,9 @@ func TestWords(t *testing.T) {
 		for _, how := range hows {
 			// Of several ranks the launcher loses words, and its code depends on who ends first.
 			alone, ours := h.job(t, 1, nil, program, how), h.job(t, 1, []string{lib}, program, how)
+			for n := 0; n < 3 && strings.Contains(alone.out, "Hangup (signal 1)"); n++ {
+				alone = h.job(t, 1, nil, program, how) // now and then the launcher is first
+			}
 			assert.NotZero(t, ours.code)
 			assert.Equal(t, alone.code, ours.code, how)
 			if !strings.Contains(alone.out+ours.out, "ORTE_ERROR_LOG") { // it loses them of one now and then
