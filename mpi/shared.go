@@ -42,6 +42,7 @@ func (k *rank) openBoard(d ident, members *group.Group, me int) *board.Board {
 		b.Central = 1 << coll.Barrier
 	}
 	b.Split = board.SplitFrom(b.Ranks, k.fab.Crowded())
+	b.Core = k.fab.Core
 	b.Ring = func(rank int) { k.fab.Rouse(int(members.World(int32(rank)))) }
 	return b
 }

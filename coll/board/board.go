@@ -60,7 +60,8 @@ type line struct {
 	known   uint64        // all ranks have done with the turns below, as far as this one knows
 	posted  uint64        // 1 + the turn that the twin in C has posted and not ended, see View
 	cut     uint64        // this rank does not take part any more
-	_       [cellSize - 40]byte
+	core    atomic.Uint64 // where it runs, see Core; of the call under way
+	_       [cellSize - 48]byte
 }
 
 type cell struct {
@@ -76,6 +77,11 @@ type Board struct {
 	Central   uint32         // bits of those of Barrier and Allreduce that go through rank 0, see form
 	Split     int            // the size in bytes from which each rank combines a part of the vector
 	Ring      func(rank int) // wakes a rank of the board that sleeps
+
+	// Core, unless nil or 0, is the core that this rank runs on, where those who sleep can
+	// do so only for others on the same: whoever of these is awake wakes them, as it
+	// leaves the turn, which takes less than from another core.
+	Core func() uint32
 
 	head   *header
 	own    *line
@@ -204,10 +210,43 @@ func (b *Board) wake(word *uint64, v uint64) {
 		switch waiting := b.line(i).waiting.Load(); {
 		case waiting == at:
 			b.Ring(i)
-		case posted && waiting == wholeTurn|v:
-			if w := b.others(v-1, 0, i); w.There() {
-				b.Ring(i)
-			}
+		case posted && waiting == wholeTurn|v && !b.near(i, v-1):
+			b.rouse(i, v-1)
+		}
+	}
+}
+
+// rouse wakes a rank that sleeps for all cells of a turn, if they are there.
+func (b *Board) rouse(rank int, turn uint64) {
+	if w := b.others(turn, 0, rank); w.There() && b.line(rank).waiting.CompareAndSwap(wholeTurn|(turn+1), 0) {
+		b.Ring(rank)
+	}
+}
+
+// near reports whether a rank on the same core as one that sleeps is awake and has not
+// left the turn yet, so that it will wake him.
+func (b *Board) near(rank int, turn uint64) bool {
+	core := b.line(rank).core.Load()
+	for i := range b.Ranks {
+		if l := b.line(i); core != 0 && i != rank && i != b.Me && l.core.Load() == core && l.waiting.Load() == 0 && l.turns.Load() <= turn {
+			return true
+		}
+	}
+	return false
+}
+
+// leave is done, and wakes who sleeps on the same core for all cells of the turn that has
+// ended.
+func (b *Board) leave(turn uint64) {
+	b.done(turn + 1)
+	core := b.own.core.Load()
+	if core == 0 || b.head.sleepers.Load() == 0 {
+		return
+	}
+	b.head.sleepers.Add(0) // a fence: who posts the last cell sees that this rank is gone, or this rank that cell
+	for i := range b.Ranks {
+		if l := b.line(i); i != b.Me && l.core.Load() == core && l.waiting.Load() == wholeTurn|(turn+1) {
+			b.rouse(i, turn)
 		}
 	}
 }

@@ -202,6 +202,7 @@ func TestBoardAgainstSerial(t *testing.T) {
 			b.Central = central
 			b.Split = split
 			b.Ring = func(rank int) { runs[rank].wake() }
+			b.Core = func() uint32 { return uint32(random.Intn(3)) }
 			runs[i] = &run{b: b, plans: plans}
 		}
 		for left := ranks; left > 0; {

@@ -117,6 +117,9 @@ func (o *Op) Begin(b *Board) {
 		}
 	}
 	o.first = b.own.turns.Load()
+	if b.Core != nil {
+		b.own.core.Store(uint64(b.Core()))
+	}
 	o.put, o.got, o.seen, o.err = 0, 0, 0, nil
 	if b.own.posted == o.first+1 {
 		o.put = 1
@@ -210,7 +213,7 @@ func (o *Op) Step() bool {
 			o.seen = 0
 		}
 		o.got++
-		b.done(o.first + uint64(o.got))
+		b.leave(o.first + uint64(o.got) - 1)
 		if o.got == o.total {
 			return true
 		}

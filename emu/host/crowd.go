@@ -214,6 +214,30 @@ func (m *Member) Crowded() bool {
 	return crowding(m.job.head.crowded.Load()) != roomy
 }
 
+// Core is the core that this rank runs on, as a number from 1. It is 0 where it does not
+// matter: it does where a rank must sleep to let another run, see try.
+func (m *Member) Core() uint32 {
+	if m.job.localBells != nil || crowding(m.job.head.crowded.Load()) != apart {
+		return 0
+	}
+	core := sys.Core()
+	if m.self.core.Load() != core {
+		m.self.core.Store(core)
+	}
+	return core
+}
+
+// wanted reports whether another rank is awake that ran on a core when it waited last.
+func (m *Member) wanted(core uint32) bool {
+	for i := range m.job.ranks {
+		c := m.job.control(i)
+		if c.core.Load() == core && c.flags.Load()&bellForeground == 0 && i != m.me {
+			return true
+		}
+	}
+	return false
+}
+
 // Yielding reports whether any rank has to, and yields hand cores over wherever ranks
 // share them: all ranks say the same, once all have joined.
 func (m *Member) Yielding() bool {

@@ -40,11 +40,10 @@ type Fabric struct {
 	fenced bool // publish with a full fence
 
 	// The polling side.
-	in          []inbox // rings that peers have opened
-	cursor      int     // where the next poll begins
-	current     inbox   // whose message is out, between Next and Release
-	openedSeen  uint32
-	vain, until int // see try
+	in         []inbox // rings that peers have opened
+	cursor     int     // where the next poll begins
+	current    inbox   // whose message is out, between Next and Release
+	openedSeen uint32
 
 	engine
 }

@@ -20,7 +20,7 @@ import (
 // It is a memory file, so a ring that nobody uses costs no memory, and nothing
 // is left of it when the last process of the job is gone.
 const (
-	segmentMagic = 0x3554454e41584521 // "!EXANET5": change it with the layout
+	segmentMagic = 0x3654454e41584521 // "!EXANET6": change it with the layout
 	headerSize   = 4096
 	pageSize     = 4096
 	sharedCells  = 128
@@ -68,7 +68,8 @@ const (
 // control is what the others know of a rank.
 type control struct {
 	flags atomic.Uint32 // which bell to ring; read by every sender
-	_     [60]byte
+	core  atomic.Uint32 // where the rank ran when it waited last, see Core
+	_     [56]byte
 
 	foreground atomic.Uint32 // futex words: counted up by each ring
 	background atomic.Uint32

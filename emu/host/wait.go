@@ -16,9 +16,8 @@ import (
 // (crowd.go). Yielding hands the core over in less time than a sleep and a wake-up
 // need. If the ranks are scheduled in groups of their own, as each is under a
 // launcher that gives it a session, a yield has no effect: the other runs when the
-// time slice has ended, milliseconds later. There a rank sleeps at once, unless
-// looking for a moment has been worth it lately, as it is when those who talk to
-// each other do have a core each.
+// time slice has ended, milliseconds later. There a rank sleeps at once if another one
+// needs its core. Else it spins: to wake a core that idles takes longest of all.
 //
 // Publishing and looking at the flag are a store followed by a load of another
 // word, which both architectures but an ARM64 release-acquire pair may swap. The
@@ -32,11 +31,6 @@ const (
 	spinTime = 30 * time.Microsecond // before sleeping, with a core for each rank
 	yields   = 400                   // before sleeping, with fewer cores: shared by the ranks of a core
 	fewest   = 8                     // of them a rank
-
-	// Where yielding has no effect:
-	tryTime  = 4 * time.Microsecond // before sleeping, as long as it is worth it
-	tries    = 4                    // in vain until it is not
-	tryAgain = 32                   // sleeps until the next try
 )
 
 // Glance looks for something to do for about a microsecond, where it does not
@@ -115,25 +109,16 @@ func (f *Fabric) yield(mark uint32) bool {
 	return false
 }
 
-// try is a short Spin if that has been worth it lately, or not been tried.
+// try spins as long as no other rank needs the core: it would have to sleep for that.
 func (f *Fabric) try(mark uint32) bool {
-	if f.vain == tries {
-		f.until--
-		if f.until > 0 {
-			return f.ready(mark)
-		}
-		f.vain = tries - 1
-	}
-	for start := time.Now(); time.Since(start) < tryTime; {
+	for start := time.Now(); ; {
 		if f.look(mark, looks) {
-			f.vain = 0
 			return true
 		}
+		if f.wanted(f.Core()) || time.Since(start) > spinTime {
+			return false
+		}
 	}
-	if f.vain++; f.vain == tries {
-		f.until = tryAgain
-	}
-	return false
 }
 
 // Sleep waits like Spin, but as long as it takes and without using the

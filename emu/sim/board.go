@@ -16,6 +16,9 @@ func (e *Endpoint) Fenced() bool { return false }
 // Crowded reports whether ranks share cores.
 func (e *Endpoint) Crowded() bool { return false }
 
+// Core is 0: ranks do not share cores.
+func (e *Endpoint) Core() uint32 { return 0 }
+
 // Yielding reports whether ranks that wait yield to others.
 func (e *Endpoint) Yielding() bool { return false }
 

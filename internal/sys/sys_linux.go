@@ -27,6 +27,16 @@ func FutexWait(w *atomic.Uint32, val uint32) {
 	_, _, _ = syscall.Syscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(w)), futexWait, uintptr(val), 0, 0, 0)
 }
 
+// Core returns a number of the core that the caller runs on, from 1; 0 if the kernel
+// does not tell.
+func Core() uint32 {
+	var core uint32
+	if _, _, e := syscall.RawSyscall(unix.SYS_GETCPU, uintptr(unsafe.Pointer(&core)), 0, 0); e != 0 {
+		return 0
+	}
+	return core + 1
+}
+
 // FutexWake wakes at most n sleepers on w.
 func FutexWake(w *atomic.Uint32, n int) {
 	_, _, _ = syscall.RawSyscall(unix.SYS_FUTEX, uintptr(unsafe.Pointer(w)), futexWake, uintptr(n))
