@@ -62,9 +62,21 @@ type task struct {
 	do   func() error
 }
 
+// writable makes a folder, and finds out before the simulations whether it takes files.
+func writable(folder string) error {
+	if err := os.MkdirAll(folder, 0o777); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(folder, ".writable")
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
+}
+
 // Run makes all simulations and writes claims.csv, overview.svg and report.html.
 func Run(ctx context.Context, cfg Config) error {
-	if err := os.MkdirAll(cfg.Out, 0o777); err != nil {
+	if err := writable(cfg.Out); err != nil {
 		return err
 	}
 	l := newLab(sim.DefaultCosts(), cfg.Quick)

@@ -10,6 +10,8 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"runtime"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -97,6 +99,9 @@ func runSimulated(cmd *cobra.Command, job virtual.Job, args []string) (*virtual.
 	c := exec.CommandContext(cmd.Context(), args[0], args[1:]...)
 	c.Stdin, c.Stdout, c.Stderr = os.Stdin, cmd.OutOrStdout(), cmd.ErrOrStderr()
 	c.ExtraFiles = []*os.File{place}
+	runtime.LockOSThread() // with which the program ends, however that is
+	defer runtime.UnlockOSThread()
+	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	c.Env = append(os.Environ(), virtual.EnvJob+"=3")
 	ended := c.Run()
 	var exit *exec.ExitError
