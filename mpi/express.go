@@ -5,8 +5,8 @@ import (
 	"sync"
 
 	"github.com/exanet-mpi/exanet/emu/host"
+	"github.com/exanet-mpi/exanet/internal/effort"
 	"github.com/exanet-mpi/exanet/internal/mem"
-	"github.com/exanet-mpi/exanet/internal/work"
 	"github.com/exanet-mpi/exanet/variants"
 	"github.com/exanet-mpi/exanet/variants/express"
 )
@@ -77,7 +77,7 @@ const expressSpins = 4000
 type rankLock struct {
 	sync.Mutex
 	x    *Express
-	work *work.Done
+	work *effort.Done
 }
 
 func (l *rankLock) Lock() {

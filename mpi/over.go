@@ -5,7 +5,7 @@ package mpi
 import (
 	"errors"
 
-	"github.com/exanet-mpi/exanet/internal/work"
+	"github.com/exanet-mpi/exanet/internal/effort"
 	"github.com/exanet-mpi/exanet/variants"
 )
 
@@ -13,7 +13,7 @@ import (
 type Fabric = fabric
 
 // meter is a fabric that wants to know what the rank's processor does (emu/sim).
-type meter interface{ Meter(*work.Done) }
+type meter interface{ Meter(*effort.Done) }
 
 // Process is a rank of Over.
 type Process struct {

@@ -36,7 +36,7 @@ func TestTheDefaultsAreWhatTheFitFinds(t *testing.T) {
 
 func TestAFitFindsItsWayFromElsewhere(t *testing.T) {
 	if testing.Short() {
-		t.Skip("seconds")
+		t.Skip("takes seconds, which -short leaves out")
 	}
 	from := sim.DefaultCosts()
 	from.Call, from.Object, from.Dequeue, from.Allocate, from.WriteStart, from.HopOutside = 100, 100, 200, 100, 1000, 100
