@@ -80,6 +80,7 @@ type fabric interface {
 	Look(w *mem.Words) bool
 	Settle()
 	Rouse(rank int)
+	Berths() (first uint64, step uint32) // the ranks' bells, as internal/boardc has them
 
 	// Deaths counts the ranks that have died.
 	Deaths() uint32

@@ -7,6 +7,7 @@ import (
 	"github.com/exanet-mpi/exanet/coll"
 	"github.com/exanet-mpi/exanet/coll/board"
 	"github.com/exanet-mpi/exanet/group"
+	"github.com/exanet-mpi/exanet/internal/mem"
 	"github.com/exanet-mpi/exanet/variants"
 )
 
@@ -32,15 +33,14 @@ func (k *rank) openBoard(d ident, members *group.Group, me int) *board.Board {
 		return nil
 	}
 	b := board.Open(k.fab.Area(d.leader(), d.slot()), n, me, members.Size())
-	b.Fenced = k.fab.Fenced()
-	switch {
-	case b.Ranks > mostPlain:
+	b.Moor(k.fab.Rank())
+	apart := k.fab.Crowded() && !k.fab.Yielding() // they sleep all the time
+	b.Fenced = k.fab.Fenced() || apart
+	if b.Ranks > mostPlain {
 		b.Central = 1<<coll.Barrier | 1<<coll.Allreduce
-	case b.Ranks > 2 && k.fab.Yielding():
-		// Rank 0 leaves the Barrier first: it is often the root of what follows,
-		// for which the others would have to hand over their cores again.
-		b.Central = 1 << coll.Barrier
 	}
+	// Else the others would have to hand over their cores again.
+	b.Follows = b.Ranks > 2 && k.fab.Yielding()
 	b.Split = board.SplitFrom(b.Ranks, k.fab.Crowded())
 	b.Core = k.fab.Core
 	b.Ring = func(rank int) { k.fab.Rouse(int(members.World(int32(rank)))) }
@@ -68,10 +68,8 @@ func (c *Comm) Board(v *board.View) bool {
 		return false
 	}
 	fab := c.rank.fab
-	if fab.Crowded() && !fab.Yielding() && c.size > 2 {
-		return false // most who wait must sleep, which takes Go
-	}
-	c.board.View(v)
+	first, step := fab.Berths()
+	c.board.View(v, board.Berths{First: first, Own: first + uint64(fab.Rank())*uint64(step), Step: step, N: uint32(fab.Size())})
 	for op := range v.Limit {
 		if n := c.algorithms.SharedUpTo(coll.Collective(op), c.size); n >= 0 {
 			v.Limit[op] = uint64(n) + 1
@@ -82,16 +80,13 @@ func (c *Comm) Board(v *board.View) bool {
 		v.Spins = boardSpins
 	case fab.Yielding():
 		v.Yields = boardYields
+	default:
+		v.Naps = 1
+		if busy := c.rank.outside.busy; busy != nil {
+			v.Outside = mem.Ref(busy)
+		}
 	}
 	return true
-}
-
-// Rouse wakes who sleeps for a word of the communicator's board that the twin has
-// stored, at the address word.
-func (c *Comm) Rouse(word uint64) {
-	if c != nil && c.board != nil {
-		c.board.Wake(word)
-	}
 }
 
 // How often the twin looks for what it takes, or yields, before it leaves the call to Go,

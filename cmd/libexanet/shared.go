@@ -115,12 +115,3 @@ func shareBoard(h handle, c *mpi.Comm) {
 		atomic.StoreUint64(&v.ID, uint64(h))
 	}
 }
-
-// exanet_rouse wakes who sleeps for a word on the board of a communicator.
-//
-//export exanet_rouse
-func exanet_rouse(id, word uint64) {
-	if c := communicators.index.Load().get(handle(id)); c != nil {
-		c.Rouse(word)
-	}
-}

@@ -60,8 +60,10 @@ type line struct {
 	known   uint64        // all ranks have done with the turns below, as far as this one knows
 	posted  uint64        // 1 + the turn that the twin in C has posted and not ended, see View
 	cut     uint64        // this rank does not take part any more
-	core    atomic.Uint64 // where it runs, see Core; of the call under way
-	_       [cellSize - 48]byte
+	core    atomic.Uint64 // where it runs, see Core; of the call under way, while it has posted
+	world   uint64        // the rank's number in the job, see View
+	gave    uint64        // 1: in the call before rank 0 gave to all, see Follows
+	_       [cellSize - 64]byte
 }
 
 type cell struct {
@@ -75,6 +77,7 @@ type Board struct {
 	Me, Ranks int
 	Fenced    bool           // post with a full fence, see emu/host
 	Central   uint32         // bits of those of Barrier and Allreduce that go through rank 0, see form
+	Follows   bool           // so does a Barrier behind a Bcast or Scatter of rank 0, which so leaves first and gives again
 	Split     int            // the size in bytes from which each rank combines a part of the vector
 	Ring      func(rank int) // wakes a rank of the board that sleeps
 
@@ -113,6 +116,9 @@ func Open(memory []byte, most, me, ranks int) *Board {
 	b.head.users.Add(1)
 	return b
 }
+
+// Moor tells this rank's number in the job, by which the twin finds its bell.
+func (b *Board) Moor(rank int) { b.own.world = uint64(rank) }
 
 // Close leaves the board.
 func (b *Board) Close() { b.head.users.Add(^uint32(0)) }

@@ -197,10 +197,11 @@ func TestBoardAgainstSerial(t *testing.T) {
 		random := rand.New(rand.NewSource(rapid.Int64().Draw(t, "order")))
 		bs := open(t, m, ranks)
 		central, split := rapid.SampledFrom([]uint32{0, 1 << coll.Barrier, 1<<coll.Barrier | 1<<coll.Allreduce}).Draw(t, "central"), rapid.SampledFrom([]int{1024, SplitFrom(ranks, true)}).Draw(t, "split")
+		follows := rapid.Bool().Draw(t, "follows")
 		runs := make([]*run, ranks)
 		for i, b := range bs {
 			b.Central = central
-			b.Split = split
+			b.Follows, b.Split = follows, split
 			b.Ring = func(rank int) { runs[rank].wake() }
 			b.Core = func() uint32 { return uint32(random.Intn(3)) }
 			runs[i] = &run{b: b, plans: plans}

@@ -96,6 +96,9 @@ func (o *Op) Begin(b *Board) {
 	case coll.Barrier:
 		if b.central(o.Op) {
 			o.form = central
+		} else if b.Follows && b.own.gave != 0 {
+			o.form = central
+			o.what |= 1 << 8 // who has another call behind it finds out
 		}
 	case coll.Reduce, coll.Scan, coll.Exscan:
 		o.step -= o.step % o.Elem
@@ -117,12 +120,14 @@ func (o *Op) Begin(b *Board) {
 		}
 	}
 	o.first = b.own.turns.Load()
-	if b.Core != nil {
-		b.own.core.Store(uint64(b.Core()))
-	}
 	o.put, o.got, o.seen, o.err = 0, 0, 0, nil
-	if b.own.posted == o.first+1 {
-		o.put = 1
+	switch {
+	case b.own.posted == o.first+1:
+		o.put = 1 // others may rely on the core that the line tells already
+	case o.form == central:
+		b.own.core.Store(0) // ranks wait for 0 in the turn where it sleeps for them
+	case b.Core != nil:
+		b.own.core.Store(uint64(b.Core()))
 	}
 	b.own.posted = 0
 	o.measure(o.size)
@@ -215,6 +220,7 @@ func (o *Op) Step() bool {
 		o.got++
 		b.leave(o.first + uint64(o.got) - 1)
 		if o.got == o.total {
+			b.own.gave = uint64(flag((o.Op == coll.Bcast || o.Op == coll.Scatter) && o.Root == 0))
 			return true
 		}
 	}

@@ -14,15 +14,27 @@ type View struct {
 	head, own, lines, cells, pieces uint64
 	piece, me, ranks, fenced        uint32
 	central, Spins, Yields, split   uint32
-	Limit                           [coll.Collectives]uint64 // a call of fewer bytes is one of the board's
+	Berths
+	follows uint32
+	Naps    uint32                   // 1: whoever waits sleeps where another rank needs its core
+	Outside uint64                   // address of a count, 0: none; where it is not 0, Go makes progress while it waits
+	Limit   [coll.Collectives]uint64 // a call of fewer bytes is one of the board's
 }
 
-// View fills in what the twin needs of a board, but for the limits and the ID, which
-// comes last.
-func (b *Board) View(v *View) {
+// Berths are where the ranks of a job have their bells, see emu/host: the addresses of the
+// first rank's and this rank's, the bytes from one to the next, and how many there are.
+type Berths struct {
+	First, Own uint64
+	Step, N    uint32
+}
+
+// View fills in what the twin needs of a board, but for the limits, how it waits, and the
+// ID, which comes last.
+func (b *Board) View(v *View, berths Berths) {
 	*v = View{
-		head: mem.Ref(b.head), own: mem.Ref(b.own), lines: mem.AddrOf(b.lines), cells: mem.AddrOf(b.cells), pieces: mem.AddrOf(b.pieces),
-		piece: uint32(b.piece), me: uint32(b.Me), ranks: uint32(b.Ranks), fenced: flag(b.Fenced), central: b.Central, split: uint32(b.Split),
+		Berths: berths,
+		head:   mem.Ref(b.head), own: mem.Ref(b.own), lines: mem.AddrOf(b.lines), cells: mem.AddrOf(b.cells), pieces: mem.AddrOf(b.pieces),
+		piece: uint32(b.piece), me: uint32(b.Me), ranks: uint32(b.Ranks), fenced: flag(b.Fenced), central: b.Central, split: uint32(b.Split), follows: flag(b.Follows),
 	}
 }
 
@@ -31,12 +43,6 @@ func flag(b bool) uint32 {
 		return 1
 	}
 	return 0
-}
-
-// Wake wakes who sleeps for the word at an address that the twin has stored.
-func (b *Board) Wake(word uint64) {
-	w := mem.Deref[uint64](word)
-	b.wake(w, *w)
 }
 
 // Cut notes that this rank does not take part any more, or does again.

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"math"
 	"runtime"
 
 	"github.com/exanet-mpi/exanet/internal/sys"
@@ -28,10 +29,12 @@ func (j *Job) wake(rank int, bell uint32) {
 	w := &c.foreground
 	if bell == bellBackground {
 		w = &c.background
+	} else if c.napping.Load() != 0 {
+		c.napping.Store(0)
 	}
 	w.Add(1)
 	if j.localBells == nil {
-		sys.FutexWake(w, 1)
+		sys.FutexWake(w, math.MaxInt32) // a call that waits in C sleeps there as well
 		return
 	}
 	ch := j.localBells[rank].foreground

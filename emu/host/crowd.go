@@ -231,7 +231,7 @@ func (m *Member) Core() uint32 {
 func (m *Member) wanted(core uint32) bool {
 	for i := range m.job.ranks {
 		c := m.job.control(i)
-		if c.core.Load() == core && c.flags.Load()&bellForeground == 0 && i != m.me {
+		if c.core.Load() == core && c.flags.Load()&bellForeground == 0 && c.napping.Load() == 0 && i != m.me {
 			return true
 		}
 	}

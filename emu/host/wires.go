@@ -21,6 +21,12 @@ func (f *Fabric) Wires(peer int) (out, in, bell uint64) {
 	return mem.Ref(f.job.ringOf(f.me, peer).head), mem.Ref(f.job.ringOf(peer, f.me).head), mem.Ref(&f.job.control(peer).flags)
 }
 
+// Berths returns the address of rank 0's bell and the bytes from one rank's to the next:
+// struct berth of internal/boardc, which is the beginning of control.
+func (m *Member) Berths() (first uint64, step uint32) {
+	return mem.Ref(m.job.control(0)), uint32(m.job.controlStep)
+}
+
 // Ring rings the bell of a rank whose flags were found up after a message had been
 // published. It may be called at any time.
 func (m *Member) Ring(to int) {

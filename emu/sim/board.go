@@ -37,6 +37,9 @@ func (e *Endpoint) Settle() {}
 // Rouse wakes who waits for a word of an area.
 func (e *Endpoint) Rouse(int) {}
 
+// Berths are for ranks that are processes.
+func (e *Endpoint) Berths() (first uint64, step uint32) { return 0, 0 }
+
 // Deaths counts the ranks that have left in disorder.
 func (e *Endpoint) Deaths() uint32 { return e.s.deaths }
 

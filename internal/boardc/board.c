@@ -1,8 +1,13 @@
+#define _GNU_SOURCE
 #include "board.h"
 
+#include <limits.h>
+#include <linux/futex.h>
 #include <sched.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { SLOTS = 8, AHEAD = 4, CELL = 128, IN_CELL = CELL - 16, LEAST_STEP = 64 };
 
@@ -11,15 +16,13 @@ struct header {
 };
 
 struct line {
-	uint64_t turns, waiting, known, posted, cut;
+	uint64_t turns, waiting, known, posted, cut, core, world, gave;
 };
 
 struct cell {
 	uint64_t turn, call;
 	char data[IN_CELL];
 };
-
-void (*board_rouse)(uint64_t id, uint64_t word);
 
 #define AT(type, address) ((type *)(uintptr_t)(address))
 
@@ -33,6 +36,73 @@ static inline char *place(const struct board *b, uint64_t turn, uint32_t rank, s
 	return n <= IN_CELL ? cell(b, turn, rank)->data : AT(char, b->pieces + (turn % SLOTS * b->ranks + rank) * b->piece);
 }
 
+static inline struct line *line(const struct board *b, uint64_t rank) { return AT(struct line, b->lines + rank * CELL); }
+
+static inline struct berth *berth(const struct board *b, uint64_t world) { return AT(struct berth, b->berths + world * b->step); }
+
+static inline uint64_t load(const uint64_t *word) { return __atomic_load_n(word, __ATOMIC_ACQUIRE); }
+
+/* What a line tells its rank to sleep for: a word, by its offset, or all cells of a turn
+   that others post. */
+static const uint64_t WHOLE_TURN = 1ull << 63;
+enum { FOREGROUND = 1 }; /* of the flags of a berth */
+
+/* Whether the cells of a turn have been posted, of the ranks from first on but one. */
+static int posted(const struct board *b, uint64_t turn, uint32_t first, uint32_t but)
+{
+	for (uint32_t i = first; i < b->ranks; i++)
+		if (i != but && load(&cell(b, turn, i)->turn) != turn + 1)
+			return 0;
+	return 1;
+}
+
+/* Wakes a rank, as emu/host does. */
+static void ring(const struct board *b, uint32_t rank)
+{
+	struct berth *r = berth(b, line(b, rank)->world);
+	__atomic_and_fetch(&r->flags, ~FOREGROUND, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&r->napping, 0, __ATOMIC_RELEASE);
+	__atomic_add_fetch(&r->bell, 1, __ATOMIC_SEQ_CST);
+	syscall(SYS_futex, &r->bell, FUTEX_WAKE, INT_MAX, 0, 0, 0);
+}
+
+/* Wakes a rank that sleeps for all cells of a turn, if they are there. */
+static void rouse(const struct board *b, uint32_t rank, uint64_t turn)
+{
+	uint64_t whole = WHOLE_TURN | (turn + 1);
+	if (posted(b, turn, 0, rank) && __atomic_compare_exchange_n(&line(b, rank)->waiting, &whole, 0, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+		ring(b, rank);
+}
+
+/* Whether a rank on the same core as one that sleeps will wake it as it leaves the turn. */
+static int near(const struct board *b, uint32_t rank, uint64_t turn)
+{
+	uint64_t core = load(&line(b, rank)->core);
+	for (uint32_t i = 0; core && i < b->ranks; i++) {
+		struct line *l = line(b, i);
+		if (i != rank && i != b->me && load(&l->core) == core && !load(&l->waiting) && load(&l->turns) <= turn)
+			return 1;
+	}
+	return 0;
+}
+
+/* Wakes who sleeps for a word that has been set to v. */
+static void wake(const struct board *b, const uint64_t *word, uint64_t v)
+{
+	uint64_t at = (uintptr_t)word - b->head;
+	int in_cell = (uintptr_t)word >= b->cells;
+	__atomic_thread_fence(__ATOMIC_SEQ_CST); /* of two who post the last cells at once, one sees both */
+	for (uint32_t i = 0; i < b->ranks; i++) {
+		uint64_t waiting = i == b->me ? 0 : load(&line(b, i)->waiting);
+		if (waiting == at)
+			ring(b, i);
+		else if (in_cell && waiting == (WHOLE_TURN | v) && !near(b, i, v - 1))
+			rouse(b, i, v - 1);
+	}
+}
+
+static inline uint32_t sleepers(const struct board *b) { return __atomic_load_n(&AT(struct header, b->head)->sleepers, __ATOMIC_SEQ_CST); }
+
 static inline void store(struct board *b, uint64_t *word, uint64_t v)
 {
 	if (b->fenced)
@@ -40,8 +110,20 @@ static inline void store(struct board *b, uint64_t *word, uint64_t v)
 	else
 		__atomic_store_n(word, v, __ATOMIC_RELEASE);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	if (__atomic_load_n(&AT(struct header, b->head)->sleepers, __ATOMIC_RELAXED))
-		board_rouse(b->id, (uintptr_t)word);
+	if (sleepers(b))
+		wake(b, word, v);
+}
+
+/* This rank has done with a turn, and with those before. */
+static void leave(struct board *b, struct line *own, uint64_t turn)
+{
+	store(b, &own->turns, turn + 1);
+	if (!own->core || !sleepers(b))
+		return;
+	__atomic_thread_fence(__ATOMIC_SEQ_CST); /* who posts the last cell sees that this rank is gone, or this rank that cell */
+	for (uint32_t i = 0; i < b->ranks; i++)
+		if (i != b->me && load(&line(b, i)->core) == own->core && load(&line(b, i)->waiting) == (WHOLE_TURN | (turn + 1)))
+			rouse(b, i, turn);
 }
 
 /* Whether the cells of a turn may be written. */
@@ -51,7 +133,7 @@ static int unused(struct board *b, struct line *own, uint64_t turn)
 		return 1;
 	uint64_t known = ~0ull;
 	for (uint32_t i = 0; i < b->ranks; i++) {
-		uint64_t n = __atomic_load_n(AT(uint64_t, b->lines + (uint64_t)i * CELL), __ATOMIC_ACQUIRE);
+		uint64_t n = load(&line(b, i)->turns);
 		if (n < known)
 			known = n;
 	}
@@ -67,13 +149,16 @@ static inline void post(struct board *b, uint64_t turn, uint32_t rank, uint64_t 
 }
 
 /* How long a call waits: for some looks, then for some yields, unless others compute
-   meanwhile. */
+   meanwhile; or, where ranks nap, until NAP_TIME has passed. */
 struct patience {
 	uint32_t looks, yields;
-	int64_t end; /* of yielding; 0: not begun */
+	int whole;   /* for all cells of the turn from one on */
+	int64_t end; /* of yielding or napping; 0: not begun */
 };
 
-enum { YIELD_TIME = 20000 }; /* ns */
+/* In ns, and looks between two of the clock. A nap is longer than the time to the next
+   tick, for which a core's timer is set already: to set it again takes microseconds. */
+enum { YIELD_TIME = 20000, NAP_TIME = 10000000, SPIN_TIME = 30000, GLANCES = 50 };
 
 static int64_t now(void)
 {
@@ -82,8 +167,64 @@ static int64_t now(void)
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-static int again(struct patience *p)
+/* The core that this rank runs on, from 1, of which it tells the others. */
+static uint32_t here(const struct board *b)
 {
+	struct berth *r = AT(struct berth, b->berth);
+	uint32_t core = sched_getcpu() + 1;
+	if (__atomic_load_n(&r->core, __ATOMIC_RELAXED) != core)
+		__atomic_store_n(&r->core, core, __ATOMIC_RELEASE);
+	return core;
+}
+
+/* Whether another rank of the job is awake that ran on a core when it waited last. */
+static int wanted(const struct board *b, uint32_t core)
+{
+	for (uint32_t i = 0; i < b->job; i++) {
+		struct berth *r = berth(b, i);
+		if (r != AT(struct berth, b->berth) && __atomic_load_n(&r->core, __ATOMIC_ACQUIRE) == core && !__atomic_load_n(&r->napping, __ATOMIC_ACQUIRE) && !(__atomic_load_n(&r->flags, __ATOMIC_ACQUIRE) & FOREGROUND))
+			return 1;
+	}
+	return 0;
+}
+
+/* Spins for a cell as long as no other rank needs the core, and then sleeps for it, or for
+   all from there on. */
+static int nap(const struct board *b, uint64_t turn, uint32_t rank, struct patience *p)
+{
+	const uint64_t *word = &cell(b, turn, rank)->turn;
+	int64_t begun = now();
+	if (!p->end)
+		p->end = begun + NAP_TIME;
+	if (begun > p->end || (b->outside && __atomic_load_n(AT(int64_t, b->outside), __ATOMIC_ACQUIRE)))
+		return 0;
+	do {
+		for (int i = 0; i < GLANCES; i++)
+			if (load(word) == turn + 1)
+				return 1;
+	} while (!wanted(b, here(b)) && now() - begun < SPIN_TIME);
+
+	struct berth *r = AT(struct berth, b->berth);
+	struct header *head = AT(struct header, b->head);
+	struct line *own = AT(struct line, b->own);
+	uint32_t mark = __atomic_load_n(&r->bell, __ATOMIC_ACQUIRE);
+	struct timespec most = {0, NAP_TIME};
+	__atomic_store_n(&r->napping, 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&own->waiting, p->whole ? WHOLE_TURN | (turn + 1) : (uintptr_t)word - b->head, __ATOMIC_RELEASE);
+	__atomic_add_fetch(&head->sleepers, 1, __ATOMIC_SEQ_CST); /* the others post with a fence */
+	if (p->whole ? !posted(b, turn, rank, b->me) : load(word) != turn + 1)
+		syscall(SYS_futex, &r->bell, FUTEX_WAIT, mark, &most, 0, 0);
+	__atomic_sub_fetch(&head->sleepers, 1, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&own->waiting, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&r->napping, 0, __ATOMIC_RELEASE);
+	here(b);
+	return 1;
+}
+
+static int again(const struct board *b, uint64_t turn, uint32_t rank, struct patience *p)
+{
+	if (b->naps)
+		return nap(b, turn, rank, p);
 	if (p->looks && --p->looks)
 		return 1;
 	if (!p->yields)
@@ -102,8 +243,8 @@ static int again(struct patience *p)
 static inline int seen(const struct board *b, uint64_t turn, uint32_t rank, uint64_t call, struct patience *p)
 {
 	struct cell *c = cell(b, turn, rank);
-	while (__atomic_load_n(&c->turn, __ATOMIC_ACQUIRE) != turn + 1)
-		if (!again(p))
+	while (load(&c->turn) != turn + 1)
+		if (!again(b, turn, rank, p))
 			return 0;
 	return c->call == call;
 }
@@ -116,6 +257,7 @@ static inline void learn(struct line *own, uint64_t turn)
 
 static inline int all_seen(const struct board *b, struct line *own, uint64_t turn, uint64_t call, struct patience *p)
 {
+	p->whole = 1;
 	for (uint32_t i = 0; i < b->ranks; i++)
 		if (i != b->me && !seen(b, turn, i, call, p))
 			return 0;
@@ -142,8 +284,9 @@ static int takes(const struct board *b, enum board_op op, uint32_t root)
 	}
 }
 
-/* Whether a call goes through rank 0. */
+/* Whether a call goes through rank 0, as it always does, or since it follows one. */
 static inline int goes_central(const struct board *b, enum board_op op) { return b->central >> op & 1; }
+static inline int follows(const struct board *b, const struct line *own, enum board_op op) { return op == BOARD_BARRIER && b->follows && own->gave && !goes_central(b, op); }
 
 /* Whether all of a call fits in a place, and every rank takes what it wants of all. */
 static int serves(const struct board *b, enum board_op op, size_t n, size_t elem)
@@ -269,8 +412,8 @@ static int perform_central(struct board *b, struct line *own, enum board_op op, 
 		if (op == BOARD_ALLREDUCE)
 			memcpy(recv, place(b, result, 0, n), n);
 	}
-	own->posted = 0;
-	store(b, &own->turns, turn + 2);
+	own->posted = own->gave = 0;
+	leave(b, own, turn + 1);
 	return 1;
 }
 
@@ -280,11 +423,20 @@ static inline int may(const struct board *b, const struct line *own, enum board_
 	return n < b->limit[op] && serves(b, op, n, elem) && !own->cut && !__atomic_load_n(&AT(struct header, b->head)->broken, __ATOMIC_RELAXED);
 }
 
+/* The beginning of a call. */
+static inline struct patience begin(const struct board *b, struct line *own)
+{
+	if (b->naps)
+		__atomic_store_n(&own->core, here(b), __ATOMIC_RELEASE);
+	return (struct patience){b->spins, b->yields, 0, 0};
+}
+
 /* The end of a call of one turn. */
-static inline int over(struct board *b, struct line *own, uint64_t turn)
+static inline int over(struct board *b, struct line *own, uint64_t turn, int gave)
 {
 	own->posted = 0;
-	store(b, &own->turns, turn + 1);
+	own->gave = gave;
+	leave(b, own, turn);
 	return 1;
 }
 
@@ -292,7 +444,7 @@ int board_reduce_scatter(struct board *b, enum board_op op, const void *send, vo
 {
 	struct line *own = AT(struct line, b->own);
 	uint64_t turn = own->turns, call = (uint64_t)op | (uint64_t)n << 24;
-	struct patience p = {b->spins, b->yields, 0};
+	struct patience p = begin(b, own);
 	if (!may(b, own, op, n, elem) || !unused(b, own, turn))
 		return 0;
 	give(b, turn, op, send, recv, n, call);
@@ -301,14 +453,14 @@ int board_reduce_scatter(struct board *b, enum board_op op, const void *send, vo
 		return 0;
 	if (lo < hi)
 		combine(b, turn, b->ranks - 1, send, recv, n, lo, hi, fold);
-	return over(b, own, turn);
+	return over(b, own, turn, 0);
 }
 
 int board_allgatherv(struct board *b, const void *send, void *recv, const int *counts, const int *displs, size_t elem)
 {
 	struct line *own = AT(struct line, b->own);
 	uint64_t turn = own->turns;
-	struct patience p = {b->spins, b->yields, 0};
+	struct patience p = begin(b, own);
 	size_t all = 0, largest = 0, mine = counts[b->me] * elem;
 	for (uint32_t i = 0; i < b->ranks; i++) {
 		all += counts[i] * elem;
@@ -324,7 +476,7 @@ int board_allgatherv(struct board *b, const void *send, void *recv, const int *c
 	learn(own, turn);
 	for (uint32_t i = 0; i < b->ranks; i++)
 		memcpy((char *)recv + displs[i] * (ptrdiff_t)elem, i == b->me ? send : place(b, turn, i, counts[i] * elem), counts[i] * elem);
-	return over(b, own, turn);
+	return over(b, own, turn, 0);
 }
 
 int board_perform(struct board *b, enum board_op op, int root, const void *send, void *recv, size_t n, size_t elem, board_fold fold)
@@ -332,11 +484,15 @@ int board_perform(struct board *b, enum board_op op, int root, const void *send,
 	struct line *own = AT(struct line, b->own);
 	uint64_t turn = own->turns, call = (uint64_t)op | (uint64_t)root << 8 | (uint64_t)n << 24;
 	int giver = posts(b, op, root), taker = takes(b, op, root);
-	struct patience p = {b->spins, b->yields, 0};
+	struct patience p = begin(b, own);
 	if (!may(b, own, op, n, elem))
 		return 0;
-	if (goes_central(b, op))
+	if (goes_central(b, op) || follows(b, own, op)) {
+		own->core = 0;
+		if (follows(b, own, op))
+			call |= 1 << 8;
 		return perform_central(b, own, op, send, recv, n, call, fold, &p);
+	}
 	if (giver) {
 		if (!unused(b, own, turn))
 			return 0;
@@ -359,7 +515,7 @@ int board_perform(struct board *b, enum board_op op, int root, const void *send,
 		}
 		take(b, turn, op, root, send, recv, n, fold);
 	}
-	return over(b, own, turn);
+	return over(b, own, turn, (op == BOARD_BCAST || op == BOARD_SCATTER) && root == 0);
 }
 
 /* The operators, as package mpi has them: loops that the compiler turns into vector

@@ -2,7 +2,9 @@
  * The twin of package coll/board for calls of one turn in the plain form, and of two
  * in the central one: what it leaves out goes on in Go, where the layout of the memory
  * and the order of things are explained. The same words are in the same places, and a
- * call that has to wait for long is handed over with its part posted.
+ * call that has to wait for long is handed over with its part posted. Where ranks must
+ * sleep to let each other run, the twin sleeps a moment itself, and everywhere it wakes
+ * those that do: the ways into Go and out of it take longer than that.
  */
 #ifndef EXANET_BOARD_H
 #define EXANET_BOARD_H
@@ -14,19 +16,27 @@
 enum board_op { BOARD_BARRIER = 0, BOARD_BCAST = 1, BOARD_GATHER = 2, BOARD_SCATTER = 4, BOARD_ALLGATHER = 6, BOARD_ALLGATHERV = 7, BOARD_ALLTOALL = 8, BOARD_REDUCE = 11, BOARD_ALLREDUCE = 12,
 	BOARD_REDUCE_SCATTER = 13, BOARD_REDUCE_SCATTER_BLOCK = 14, BOARD_SCAN = 15, BOARD_EXSCAN = 16, BOARD_OPS = 22 };
 
-/* One rank's view of a board: boardc.View in Go. */
+/* The bell of a rank of the job, as package emu/host has it. */
+struct berth {
+	uint32_t flags, core, napping;
+	char rest[52];
+	uint32_t bell;
+};
+
+/* One rank's view of a board: board.View in Go. */
 struct board {
 	uint64_t id; /* 0: none */
 	uint64_t head, own, lines, cells, pieces;
 	uint32_t piece, me, ranks, fenced, central, spins, yields, split;
+	uint64_t berths, berth; /* of all ranks of the job, and of this one */
+	uint32_t step, job;     /* bytes from one to the next, and their number */
+	uint32_t follows, naps; /* naps: this rank sleeps where another needs its core */
+	uint64_t outside;       /* the address of an int64_t: not 0: who waits must not, in C; 0: none */
 	uint64_t limit[BOARD_OPS]; /* a call of fewer bytes is one of the board's */
 };
 
 /* inout = in op inout, for n bytes. */
 typedef void (*board_fold)(const void *in, void *inout, size_t n);
-
-/* Wakes who sleeps for a word. */
-extern void (*board_rouse)(uint64_t id, uint64_t word);
 
 /* Performs a call with vectors or blocks of n bytes; elem is the size of an element that
    fold combines. Returns 1, or 0 if it goes on in Go. */
