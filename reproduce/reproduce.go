@@ -26,6 +26,7 @@ import (
 
 	"github.com/exanet-mpi/exanet/emu/sim"
 	"github.com/exanet-mpi/exanet/internal/figure"
+	"github.com/exanet-mpi/exanet/internal/whole"
 )
 
 // Config says what to do.
@@ -111,20 +112,20 @@ func Run(ctx context.Context, cfg Config) error {
 	if err := perform(ctx, tasks, cfg.Progress); err != nil {
 		return err
 	}
-	if err := writeFile(filepath.Join(cfg.Out, "claims.csv"), func(w io.Writer) error { return writeClaims(w, outcomes) }); err != nil {
+	if err := whole.Write(filepath.Join(cfg.Out, "claims.csv"), func(w io.Writer) error { return writeClaims(w, outcomes) }); err != nil {
 		return err
 	}
 	overview, err := drawOverview(outcomes)
 	if err != nil {
 		return err
 	}
-	if err := writeFile(filepath.Join(cfg.Out, "overview.svg"), func(w io.Writer) error {
+	if err := whole.Write(filepath.Join(cfg.Out, "overview.svg"), func(w io.Writer) error {
 		_, err := w.Write(overview)
 		return err
 	}); err != nil {
 		return err
 	}
-	return writeFile(filepath.Join(cfg.Out, "report.html"), func(w io.Writer) error {
+	return whole.Write(filepath.Join(cfg.Out, "report.html"), func(w io.Writer) error {
 		return (&page{lab: l, outcomes: outcomes, plots: plots, beyond: b, far: far.value, fit: fit, overview: figure.Inline(overview)}).write(w)
 	})
 }
@@ -218,14 +219,6 @@ func writeClaims(w io.Writer, outcomes []Outcome) error {
 		rows = append(rows, []string{o.ID, string(o.Kind), o.Expected, o.Simulated, string(o.Verdict)})
 	}
 	return out.WriteAll(rows)
-}
-
-func writeFile(name string, write func(io.Writer) error) error {
-	f, err := os.Create(name)
-	if err != nil {
-		return err
-	}
-	return errors.Join(write(f), f.Close())
 }
 
 // list joins names of rows.

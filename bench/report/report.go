@@ -23,6 +23,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/exanet-mpi/exanet/internal/whole"
 	"github.com/exanet-mpi/exanet/preload"
 )
 
@@ -122,7 +123,7 @@ func Render(out string) error {
 		return err
 	}
 	for name, svg := range plots {
-		if err := os.WriteFile(filepath.Join(out, name), svg, 0o666); err != nil {
+		if err := whole.WriteFile(filepath.Join(out, name), svg); err != nil {
 			return err
 		}
 	}
@@ -131,7 +132,7 @@ func Render(out string) error {
 	if err != nil && !os.IsNotExist(err) {
 		return err
 	}
-	return os.WriteFile(path, []byte(insert(string(old), set.page(filepath.Base(out)))), 0o666)
+	return whole.WriteFile(path, []byte(insert(string(old), set.page(filepath.Base(out)))))
 }
 
 const (

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 
 	"github.com/exanet-mpi/exanet/bench"
+	"github.com/exanet-mpi/exanet/internal/whole"
 )
 
 // Figure is one that a job has printed, in all rounds.
@@ -78,7 +79,7 @@ func (r *Results) save(dir string) error {
 			return fmt.Errorf("%s, %s: %w", r.Figures[i].Table, r.Figures[i].Way, err)
 		}
 	}
-	return os.WriteFile(filepath.Join(dir, r.Section+suffix), b.Bytes(), 0o666)
+	return whole.WriteFile(filepath.Join(dir, r.Section+suffix), b.Bytes())
 }
 
 const suffix = ".jsonl"

@@ -88,16 +88,18 @@ func TestBenchAndDemoAsCommands(t *testing.T) {
 		}
 	})
 	t.Run("interrupted demo leaves nothing", func(t *testing.T) {
-		cmd := p.command(t, "demo", "--grid=100", "--iterations=100000")
-		require.NoError(t, cmd.Start())
-		require.Eventually(t, func() bool {
-			left, err := os.ReadDir(p.tmp)
-			return err == nil && len(left) > 0
-		}, 20*time.Second, time.Millisecond)
-		time.Sleep(100 * time.Millisecond) // the ranks are on their way
-		require.NoError(t, cmd.Process.Signal(syscall.SIGINT))
-		require.Error(t, cmd.Wait())
-		require.Equal(t, 130, cmd.ProcessState.ExitCode())
+		for _, end := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
+			cmd := p.command(t, "demo", "--grid=100", "--iterations=100000")
+			require.NoError(t, cmd.Start())
+			require.Eventually(t, func() bool {
+				left, err := os.ReadDir(p.tmp)
+				return err == nil && len(left) > 0
+			}, 20*time.Second, time.Millisecond)
+			time.Sleep(100 * time.Millisecond) // the ranks are on their way
+			require.NoError(t, cmd.Process.Signal(end))
+			require.Error(t, cmd.Wait())
+			require.Equal(t, 128+int(end), cmd.ProcessState.ExitCode())
+		}
 		left, err := os.ReadDir(p.tmp)
 		require.NoError(t, err)
 		require.Empty(t, left)

@@ -1,14 +1,11 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -101,23 +98,4 @@ outside the report's part stays. Plots and figures are in FOLDER.`,
 	flags.StringVar(&programs, "programs", "", "directory of the benchmarks (default that of exanet)")
 	flags.StringVar(&libraryD, "lib", "", "directory of the preload library (default as with exanet preload)")
 	return cmd
-}
-
-// interruptible returns a context that ends with the first signal that ends a program,
-// for an error that says so.
-func interruptible(parent context.Context) (context.Context, func()) {
-	ctx, stop := context.WithCancelCause(parent)
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
-	go func() {
-		select {
-		case s := <-signals:
-			stop(interrupted(s.(syscall.Signal)))
-		case <-ctx.Done():
-		}
-	}()
-	return ctx, func() {
-		signal.Stop(signals)
-		stop(nil)
-	}
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -69,13 +68,6 @@ the exit codes differ. If the command fails by itself, its code is that of compa
 	c.Flags().BoolVar(&json, "json", false, "print JSON, with the figures of every run")
 	return c
 }
-
-// interrupted is a signal that has ended a comparison.
-type interrupted syscall.Signal
-
-func (interrupted) Error() string { return "interrupted" }
-
-func (i interrupted) ExitCode() int { return 128 + int(i) }
 
 // compareRuns runs the command without and with the library.
 func compareRuns(c *cobra.Command, words []string, p *preload.Command, runs int) (*compare.Report, error) {

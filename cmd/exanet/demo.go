@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -89,7 +87,7 @@ The exit code is 1 if the result is wrong.`,
 
 func runDemo(cmd *cobra.Command, f *demoFlags) error {
 	// The directory of the statistics must go with us, also when interrupted.
-	ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	ctx, stop := interruptible(cmd.Context())
 	defer stop()
 	dir, err := os.MkdirTemp("", "exanet-demo-")
 	if err != nil {
@@ -100,7 +98,7 @@ func runDemo(cmd *cobra.Command, f *demoFlags) error {
 	report, err := launchDemo(ctx, cmd, f, dir)
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return interruptedError{err}
+		return context.Cause(ctx)
 	case err != nil:
 		return err
 	}
@@ -110,15 +108,6 @@ func runDemo(cmd *cobra.Command, f *demoFlags) error {
 	}
 	return writeDemo(cmd.OutOrStdout(), report, total)
 }
-
-// interruptedError is the end of a demo that the user does not want to see to
-// its end.
-type interruptedError struct{ error }
-
-// ExitCode is that of a program ended by SIGINT, as shells have it.
-func (interruptedError) ExitCode() int { return 128 + int(syscall.SIGINT) }
-
-func (e interruptedError) Unwrap() error { return e.error }
 
 // launchDemo runs the ranks and returns what rank 0 reports.
 func launchDemo(ctx context.Context, cmd *cobra.Command, f *demoFlags, dir string) (*demoReport, error) {

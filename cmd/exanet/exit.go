@@ -1,10 +1,14 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 
 	"github.com/exanet-mpi/exanet/launch"
 )
@@ -52,4 +56,30 @@ func explain(w io.Writer, err error) {
 		return
 	}
 	fmt.Fprintln(w, "exanet: "+strings.Join(strings.Fields(err.Error()), " "))
+}
+
+// interrupted is a signal that has ended a command before its end.
+type interrupted syscall.Signal
+
+func (interrupted) Error() string { return "interrupted" }
+
+func (i interrupted) ExitCode() int { return 128 + int(i) }
+
+// interruptible returns a context that ends with the first signal that ends a program,
+// for an error that says so.
+func interruptible(parent context.Context) (context.Context, func()) {
+	ctx, stop := context.WithCancelCause(parent)
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	go func() {
+		select {
+		case s := <-signals:
+			stop(interrupted(s.(syscall.Signal)))
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() {
+		signal.Stop(signals)
+		stop(nil)
+	}
 }

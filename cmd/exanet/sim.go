@@ -82,6 +82,9 @@ func (f *simFlags) machine() (m sim.Machine, p sim.Placement, err error) {
 		if *at, err = strconv.ParseFloat(value, 64); err != nil || !(*at >= 0) || *at > 1e12 {
 			return m, nil, usageErrorf("--set %s: give a number from 0 on, as %s=100", s, name)
 		}
+		if m.Costs.Noise > 1 {
+			return m, nil, usageErrorf("--set %s: it is a share, from 0 to 1", s)
+		}
 	}
 	topology := f.topology
 	if topology == "" {

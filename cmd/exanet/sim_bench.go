@@ -24,6 +24,7 @@ type simBench struct {
 	ranks  int // by default
 	pair   bool
 	sizes  string // by default; "" if it has none
+	most   int    // the largest size, unless 0
 	title  string // of the values
 	unit   string
 	series []string // names of its columns, if there are several
@@ -54,7 +55,7 @@ var simBenches = map[string]simBench{
 		return []bench.Row{row}, err
 	})},
 	"mpigraph": {ranks: 16, sizes: "131072", title: bench.BandwidthTitle, unit: "MB/s", series: []string{"send", "receive"}, run: bench.Graph},
-	"halo":     {ranks: 16, sizes: "16:64", title: "Exchange (us)", unit: "us", run: one(bench.Halo)},
+	"halo":     {ranks: 16, sizes: "16:64", most: 512, title: "Exchange (us)", unit: "us", run: one(bench.Halo)},
 }
 
 func simBenchNames() []string {
@@ -81,7 +82,7 @@ and the control messages by kind, of all its messages. NAME is one of
   fastrecv   MPI_Send to a receive that is known to be posted (thesis ch. 4)
   bcast, reduce, allreduce, scatter
              mean time of a collective; EXANET_COLL forces algorithms
-  barrier    mean time of a barrier
+  barrier    mean time of a barrier; its size is the number of ranks
   mpigraph   bandwidth of all ranks at once, at every distance
   halo       exchange of a 27-point stencil; sizes are edges of a rank's cube
 
@@ -125,10 +126,19 @@ that its sender found advertised when it posted the send.`,
 			if err != nil {
 				return err
 			}
+			switch {
+			case s.iterations < 1:
+				return usageErrorf("--iterations %d: use 1 or more", s.iterations)
+			case s.warmup < 0:
+				return usageErrorf("--warmup %d: use 0 or more", s.warmup)
+			}
 			s.ranks, s.repeat = int(f.ranks), 1
 			sweep, err := s.sweep(cmd, b.ranks/16+1)
 			if err != nil {
 				return err
+			}
+			if b.most > 0 && slices.Max(sweep.Sizes) > b.most {
+				return usageErrorf("--sizes %s: those of %s go up to %d", s.sizes, args[0], b.most)
 			}
 			sweep.Settle = 0
 			r := &simSeries{bench: b, name: args[0], variants: names, sweep: sweep}
@@ -239,7 +249,7 @@ func (r *simSeries) collect(points []point) error {
 		}
 		r.fast = append(r.fast, bench.Column{Name: name})
 		r.totals = append(r.totals, variants.Counters{})
-		for i, size := range r.sweep.Sizes {
+		for i := range r.sweep.Sizes {
 			x := points[v*len(r.sweep.Sizes)+i]
 			if x.err != nil {
 				return x.err
@@ -247,7 +257,7 @@ func (r *simSeries) collect(points []point) error {
 			for k := range r.columns {
 				r.columns[k][v].Rows = append(r.columns[k][v].Rows, x.columns[k].Rows[0])
 			}
-			r.fast[v].Rows = append(r.fast[v].Rows, bench.Row{Size: size, Value: 100 * x.result.FastShare()})
+			r.fast[v].Rows = append(r.fast[v].Rows, bench.Row{Size: x.columns[0].Rows[0].Size, Value: 100 * x.result.FastShare()})
 			r.totals[v].Add(&x.result.Counters)
 		}
 	}

@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,6 +16,7 @@ import (
 	"github.com/exanet-mpi/exanet/bench/tune"
 	"github.com/exanet-mpi/exanet/coll"
 	"github.com/exanet-mpi/exanet/emu/host"
+	"github.com/exanet-mpi/exanet/internal/whole"
 	"github.com/exanet-mpi/exanet/mpi"
 )
 
@@ -125,11 +124,11 @@ func (f *tuneFlags) check() error {
 func (f *tuneFlags) tune(c *cobra.Command) error {
 	ctx, stop := interruptible(c.Context())
 	defer stop()
-	out, err := newDraft(f.file)
+	out, err := f.create()
 	if err != nil {
 		return err
 	}
-	defer out.discard()
+	defer discard(out)
 	bar := newBar(c, len(f.counts)*len(f.names), "measuring")
 	var all []*tune.Figures
 	for _, n := range f.counts {
@@ -171,13 +170,13 @@ func (f *tuneFlags) measure(ctx context.Context, ranks int, name string) (got []
 
 // asRank measures in the job that this process is a rank of.
 func (f *tuneFlags) asRank(c *cobra.Command, world *mpi.Comm) error {
-	var out *draft
+	var out *whole.File
 	if world.Rank() == 0 {
 		var err error
-		if out, err = newDraft(f.file); err != nil {
+		if out, err = f.create(); err != nil {
 			return err
 		}
-		defer out.discard()
+		defer discard(out)
 	}
 	var all []*tune.Figures
 	for _, name := range f.names {
@@ -216,7 +215,7 @@ func (f *tuneFlags) print(c *cobra.Command, all []*tune.Figures) error {
 }
 
 // finish prints what is left to print, and writes the table.
-func (f *tuneFlags) finish(c *cobra.Command, out *draft, all []*tune.Figures) error {
+func (f *tuneFlags) finish(c *cobra.Command, out *whole.File, all []*tune.Figures) error {
 	if f.json {
 		if err := writeJSON(c.OutOrStdout(), all); err != nil {
 			return err
@@ -224,10 +223,10 @@ func (f *tuneFlags) finish(c *cobra.Command, out *draft, all []*tune.Figures) er
 	}
 	rows := tune.Choose(all)
 	if out != nil {
-		if err := writeTable(out.temp, f.heading(), rows); err != nil {
+		if err := writeTable(out, f.heading(), rows); err != nil {
 			return err
 		}
-		return out.keep()
+		return out.Keep()
 	}
 	if f.json {
 		return nil
@@ -257,43 +256,21 @@ func writeTable(w io.Writer, heading string, rows []tune.Row) error {
 	return err
 }
 
-// draft is a file that takes its name when it is complete.
-type draft struct {
-	temp *os.File
-	name string
+// discard removes a file that has not been completed.
+func discard(f *whole.File) {
+	if f != nil {
+		f.Discard()
+	}
 }
 
-// newDraft begins a file, nil if name is empty.
-func newDraft(name string) (*draft, error) {
-	if name == "" {
+// create begins the file that has been asked for, nil if none has.
+func (f *tuneFlags) create() (*whole.File, error) {
+	if f.file == "" {
 		return nil, nil
 	}
-	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
-		return nil, usageErrorf("%s is there, and no file", name)
-	}
-	temp, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*")
+	out, err := whole.Create(f.file)
 	if err != nil {
-		return nil, usageErrorf("cannot write %s: %w", name, err)
+		return nil, usageErrorf("cannot write %s: %w", f.file, err)
 	}
-	return &draft{temp, name}, nil
-}
-
-// keep completes the file.
-func (d *draft) keep() error {
-	err := d.temp.Chmod(0o644)
-	if err == nil {
-		err = d.temp.Close()
-	}
-	if err == nil {
-		err = os.Rename(d.temp.Name(), d.name)
-	}
-	return err
-}
-
-// discard removes the file unless it is complete.
-func (d *draft) discard() {
-	if d != nil {
-		_ = d.temp.Close()
-		_ = os.Remove(d.temp.Name())
-	}
+	return out, nil
 }

@@ -1,0 +1,34 @@
+package whole
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// What goes wrong leaves what was there, and nothing beside it.
+func TestNothingIsLost(t *testing.T) {
+	dir := t.TempDir()
+	name := filepath.Join(dir, "page")
+	require.NoError(t, WriteFile(name, []byte("first")))
+	full := errors.New("the disk is full")
+	require.ErrorIs(t, Write(name, func(w io.Writer) error {
+		_, _ = w.Write([]byte("sec"))
+		return full
+	}), full)
+	text, err := os.ReadFile(name)
+	require.NoError(t, err)
+	require.Equal(t, "first", string(text))
+	require.NoError(t, WriteFile(name, []byte("third")))
+	text, err = os.ReadFile(name)
+	require.NoError(t, err)
+	require.Equal(t, "third", string(text))
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Len(t, left, 1)
+	require.ErrorContains(t, WriteFile(dir, nil), "no file")
+}
