@@ -198,20 +198,22 @@ func TestSameMessagesAsOnTheEmulatedFabric(t *testing.T) {
 func ordered(c *mpi.Comm) error {
 	peer := c.Rank() ^ 1
 	word := make([]byte, 1)
+	told := func(q *mpi.Request, err error) error { // the peer, that q is under way
+		if err == nil {
+			err = mpi.Send(c, word, peer, 2)
+		}
+		if err == nil {
+			_, err = q.Wait()
+		}
+		return err
+	}
 	for round := range 12 {
 		buf := make([]byte, []int{8, 200, 3000}[round%3])
 		receiver := c.Rank()%2 == round/3%2
 		first := round >= 6 // the receiver
 		switch {
 		case receiver && first:
-			q, err := mpi.Irecv(c, buf, peer, 1)
-			if err == nil {
-				err = mpi.Send(c, word, peer, 2)
-			}
-			if err == nil {
-				_, err = q.Wait()
-			}
-			if err != nil {
+			if err := told(mpi.Irecv(c, buf, peer, 1)); err != nil {
 				return err
 			}
 		case receiver:
@@ -229,14 +231,7 @@ func ordered(c *mpi.Comm) error {
 				return err
 			}
 		default:
-			q, err := mpi.Isend(c, buf, peer, 1)
-			if err == nil {
-				err = mpi.Send(c, word, peer, 2)
-			}
-			if err == nil {
-				_, err = q.Wait()
-			}
-			if err != nil {
+			if err := told(mpi.Isend(c, buf, peer, 1)); err != nil {
 				return err
 			}
 		}
