@@ -48,7 +48,7 @@ func (c *Comm) OpenExpress(table *express.Table) (*Express, error) {
 	k := c.rank
 	proto, lends := any(k.proto).(lender)
 	fab, wired := any(k.fab).(*host.Fabric)
-	if !lends || !wired || !fab.Unfenced() || k.stats != nil {
+	if !lends || !wired || k.stats != nil {
 		return nil, c.fail("OpenExpress", noValue, noValue, noValue, ErrNoExpress, "")
 	}
 	k.mu.Lock()
@@ -56,8 +56,12 @@ func (c *Comm) OpenExpress(table *express.Table) (*Express, error) {
 	x := &Express{rank: k, world: c, table: table, proto: proto, fab: fab, comms: make(map[uint64]*Comm)}
 	table.Limit, table.Window = uint32(k.limit), variants.CreditWindow
 	table.Cells, table.Shift, table.Bulk, table.Cell = fab.Geometry()
+	table.Berths, table.Step = fab.Berths()
 	if k.level < ThreadMultiple && !fab.Crowded() {
 		table.Spins = expressSpins
+	}
+	if fab.Fenced() {
+		table.Fenced = 1
 	}
 	if k.outside.busy != nil {
 		table.Outside = mem.Ref(k.outside.busy)
@@ -190,15 +194,9 @@ func (x *Express) Release(slot int) {
 	x.table.Release(slot)
 }
 
-// Ring rings the bell of a rank after a message has been put into its ring, or after
-// it had starved for room in its ring to this one. It takes no lock.
-func (x *Express) Ring(rank int, starved bool) {
-	if starved {
-		x.fab.Refill(rank)
-	} else {
-		x.fab.Ring(rank)
-	}
-}
+// Refill tells a rank that it has room again in its ring to this one, for want of which
+// it had to wait. It takes no lock.
+func (x *Express) Refill(rank int) { x.fab.Refill(rank) }
 
 // Sent returns a request as Isend makes it for a message that has left.
 func (x *Express) Sent() *Request { return x.world.immediate("Isend") }

@@ -34,8 +34,7 @@ func (k *rank) openBoard(d ident, members *group.Group, me int) *board.Board {
 	}
 	b := board.Open(k.fab.Area(d.leader(), d.slot()), n, me, members.Size())
 	b.Moor(k.fab.Rank())
-	apart := k.fab.Crowded() && !k.fab.Yielding() // they sleep all the time
-	b.Fenced = k.fab.Fenced() || apart
+	b.Fenced = k.fab.Fenced()
 	if b.Ranks > mostPlain {
 		b.Central = 1<<coll.Barrier | 1<<coll.Allreduce
 	}
@@ -80,7 +79,7 @@ func (c *Comm) Board(v *board.View) bool {
 		v.Spins = boardSpins
 	case fab.Yielding():
 		v.Yields = boardYields
-	default:
+	case fab.Fenced():
 		v.Naps = 1
 		if busy := c.rank.outside.busy; busy != nil {
 			v.Outside = mem.Ref(busy)

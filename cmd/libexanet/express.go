@@ -45,10 +45,10 @@ func exanet_lane(none *handle, size uint64) uint64 {
 	return x.Address()
 }
 
-// exanet_rang wakes a rank after a message, or after making room in its ring.
+// exanet_refill wakes a rank that had no room in its ring, which has been emptied.
 //
-//export exanet_rang
-func exanet_rang(rank, starved int32) { lane.express.Ring(int(rank), starved != 0) }
+//export exanet_refill
+func exanet_refill(rank int32) { lane.express.Refill(int(rank)) }
 
 // lendLanes lets the lanes of a communicator be lent under its handle.
 func lendLanes(h handle, c *mpi.Comm) {

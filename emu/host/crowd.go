@@ -198,6 +198,9 @@ func (j *Job) assess() {
 		worst = max(worst, v.crowding)
 	}
 	j.head.crowded.Store(uint32(worst))
+	if worst == apart {
+		j.head.fence.Store(1) // they sleep all the time
+	}
 }
 
 // verdict is what assess has found out for a rank.

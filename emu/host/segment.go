@@ -42,8 +42,8 @@ type header struct {
 	deaths atomic.Uint32 // ranks marked dead; looked at by all who wait
 	_      [60]byte
 
-	// Set by a rank whose kernel does not let it use membarrier: senders must
-	// then fence between publishing and looking at the bell.
+	// Set by a rank whose kernel does not let it use membarrier, and where ranks sleep
+	// all the time: senders must then fence between publishing and looking at the bell.
 	fence atomic.Uint32
 
 	// How the ranks stand to each other that do so worst, see crowding.

@@ -23,8 +23,9 @@ import (
 // word, which both architectures but an ARM64 release-acquire pair may swap. The
 // sleeper makes up for that: between raising the flag and its last look it calls
 // membarrier, which makes every running sender execute a fence. So a sender
-// needs none. Where the kernel refuses membarrier, and between ranks of one
-// process, senders publish with a fence instead (header.fence).
+// needs none. Where the kernel refuses membarrier, where ranks must sleep to let each
+// other run, and between ranks of one process, senders publish with a fence instead
+// (header.fence).
 const (
 	glances  = 200                   // looks while nobody else can use the lock: about 1 us
 	looks    = 50                    // between two yields, with a core for each rank

@@ -5,9 +5,6 @@ import "github.com/exanet-mpi/exanet/internal/mem"
 // What the express lane (package express) must know to move the messages of this
 // rank by itself, under the rank's lock as all others.
 
-// Unfenced reports whether messages are published without a fence.
-func (f *Fabric) Unfenced() bool { return !f.fenced }
-
 // Geometry returns the cells of a ring, the logarithm of their number, the bytes of
 // its bulk space, and those before the first cell.
 func (f *Fabric) Geometry() (cells, shift, bulk uint32, head uint64) {

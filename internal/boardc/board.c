@@ -1,13 +1,9 @@
 #define _GNU_SOURCE
 #include "board.h"
 
-#include <limits.h>
-#include <linux/futex.h>
 #include <sched.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
 enum { SLOTS = 8, AHEAD = 4, CELL = 128, IN_CELL = CELL - 16, LEAST_STEP = 64 };
 
@@ -45,7 +41,6 @@ static inline uint64_t load(const uint64_t *word) { return __atomic_load_n(word,
 /* What a line tells its rank to sleep for: a word, by its offset, or all cells of a turn
    that others post. */
 static const uint64_t WHOLE_TURN = 1ull << 63;
-enum { FOREGROUND = 1 }; /* of the flags of a berth */
 
 /* Whether the cells of a turn have been posted, of the ranks from first on but one. */
 static int posted(const struct board *b, uint64_t turn, uint32_t first, uint32_t but)
@@ -56,15 +51,8 @@ static int posted(const struct board *b, uint64_t turn, uint32_t first, uint32_t
 	return 1;
 }
 
-/* Wakes a rank, as emu/host does. */
-static void ring(const struct board *b, uint32_t rank)
-{
-	struct berth *r = berth(b, line(b, rank)->world);
-	__atomic_and_fetch(&r->flags, ~FOREGROUND, __ATOMIC_SEQ_CST);
-	__atomic_store_n(&r->napping, 0, __ATOMIC_RELEASE);
-	__atomic_add_fetch(&r->bell, 1, __ATOMIC_SEQ_CST);
-	syscall(SYS_futex, &r->bell, FUTEX_WAKE, INT_MAX, 0, 0, 0);
-}
+/* Wakes a rank of the board. */
+static void ring(const struct board *b, uint32_t rank) { bell_wake(berth(b, line(b, rank)->world)); }
 
 /* Wakes a rank that sleeps for all cells of a turn, if they are there. */
 static void rouse(const struct board *b, uint32_t rank, uint64_t turn)
@@ -182,7 +170,7 @@ static int wanted(const struct board *b, uint32_t core)
 {
 	for (uint32_t i = 0; i < b->job; i++) {
 		struct berth *r = berth(b, i);
-		if (r != AT(struct berth, b->berth) && __atomic_load_n(&r->core, __ATOMIC_ACQUIRE) == core && !__atomic_load_n(&r->napping, __ATOMIC_ACQUIRE) && !(__atomic_load_n(&r->flags, __ATOMIC_ACQUIRE) & FOREGROUND))
+		if (r != AT(struct berth, b->berth) && __atomic_load_n(&r->core, __ATOMIC_ACQUIRE) == core && !__atomic_load_n(&r->napping, __ATOMIC_ACQUIRE) && !(__atomic_load_n(&r->flags, __ATOMIC_ACQUIRE) & BELL_FOREGROUND))
 			return 1;
 	}
 	return 0;
@@ -207,13 +195,13 @@ static int nap(const struct board *b, uint64_t turn, uint32_t rank, struct patie
 	struct berth *r = AT(struct berth, b->berth);
 	struct header *head = AT(struct header, b->head);
 	struct line *own = AT(struct line, b->own);
-	uint32_t mark = __atomic_load_n(&r->bell, __ATOMIC_ACQUIRE);
+	uint32_t mark = __atomic_load_n(&r->foreground, __ATOMIC_ACQUIRE);
 	struct timespec most = {0, NAP_TIME};
 	__atomic_store_n(&r->napping, 1, __ATOMIC_RELEASE);
 	__atomic_store_n(&own->waiting, p->whole ? WHOLE_TURN | (turn + 1) : (uintptr_t)word - b->head, __ATOMIC_RELEASE);
 	__atomic_add_fetch(&head->sleepers, 1, __ATOMIC_SEQ_CST); /* the others post with a fence */
 	if (p->whole ? !posted(b, turn, rank, b->me) : load(word) != turn + 1)
-		syscall(SYS_futex, &r->bell, FUTEX_WAIT, mark, &most, 0, 0);
+		syscall(SYS_futex, &r->foreground, FUTEX_WAIT, mark, &most, 0, 0);
 	__atomic_sub_fetch(&head->sleepers, 1, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&own->waiting, 0, __ATOMIC_RELEASE);
 	__atomic_store_n(&r->napping, 0, __ATOMIC_RELEASE);

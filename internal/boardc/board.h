@@ -9,19 +9,14 @@
 #ifndef EXANET_BOARD_H
 #define EXANET_BOARD_H
 
+#include "bell.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
 /* As package coll numbers them. */
 enum board_op { BOARD_BARRIER = 0, BOARD_BCAST = 1, BOARD_GATHER = 2, BOARD_SCATTER = 4, BOARD_ALLGATHER = 6, BOARD_ALLGATHERV = 7, BOARD_ALLTOALL = 8, BOARD_REDUCE = 11, BOARD_ALLREDUCE = 12,
 	BOARD_REDUCE_SCATTER = 13, BOARD_REDUCE_SCATTER_BLOCK = 14, BOARD_SCAN = 15, BOARD_EXSCAN = 16, BOARD_OPS = 22 };
-
-/* The bell of a rank of the job, as package emu/host has it. */
-struct berth {
-	uint32_t flags, core, napping;
-	char rest[52];
-	uint32_t bell;
-};
 
 /* One rank's view of a board: board.View in Go. */
 struct board {

@@ -6,10 +6,7 @@ import (
 	"bytes"
 	"math"
 	"math/rand"
-	"sync"
-	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -18,7 +15,6 @@ import (
 	"github.com/exanet-mpi/exanet/coll/board"
 	"github.com/exanet-mpi/exanet/internal/boardc"
 	"github.com/exanet-mpi/exanet/internal/mem"
-	"github.com/exanet-mpi/exanet/internal/sys"
 )
 
 const most = 6
@@ -190,105 +186,4 @@ func TestTheTwinAndThePackageAreOne(t *testing.T) {
 			}
 		}
 	})
-}
-
-// berths are the bells of the ranks of a test, as the twin finds them.
-type berths []uint64
-
-const berthStep = 128
-
-func (bs berths) word(rank, at int) *atomic.Uint32 {
-	return mem.U32(mem.Bytes(bs), rank*berthStep+at)
-}
-
-func (bs berths) flags(rank int) *atomic.Uint32 { return bs.word(rank, 0) }
-func (bs berths) bell(rank int) *atomic.Uint32  { return bs.word(rank, 64) }
-
-func (bs berths) ring(rank int) {
-	bs.flags(rank).Store(0)
-	bs.bell(rank).Add(1)
-	sys.FutexWake(bs.bell(rank), math.MaxInt32)
-}
-
-// finish carries a call on to its end, and sleeps while it waits.
-func (bs berths) finish(o *board.Op, rank int) {
-	for !o.Step() {
-		w := o.Awaits()
-		mark := bs.bell(rank).Load()
-		bs.flags(rank).Store(1)
-		w.Sleep()
-		if !w.There() {
-			sys.FutexWait(bs.bell(rank), mark)
-		}
-		w.Wake()
-		bs.flags(rank).Store(0)
-	}
-}
-
-// Ranks that nap in the twin and ranks that sleep in Go wake each other: those in Go would
-// sleep for ever.
-func TestSleepersAreWoken(t *testing.T) {
-	calls := 20000
-	if testing.Short() {
-		calls = 4000
-	}
-	for _, central := range []uint32{0, 1<<coll.Barrier | 1<<coll.Allreduce} {
-		for ranks := 2; ranks <= most; ranks += 2 {
-			memory := mem.Bytes(make([]uint64, (board.Fixed(most)+ranks*8*2048)/8))
-			bells := make(berths, most*berthStep/8)
-			waits := make([]atomic.Pointer[call], ranks)
-			var all sync.WaitGroup
-			for i := range ranks {
-				b, v := board.Open(memory, most, i, ranks), new(board.View)
-				b.Moor(i)
-				b.Fenced, b.Central, b.Follows, b.Split, b.Ring = true, central, ranks == most, 1<<20, bells.ring
-				b.Core = func() uint32 {
-					bells.word(i, 4).Store(sys.Core())
-					return sys.Core()
-				}
-				b.View(v, board.Berths{First: mem.Ref(&bells[0]), Own: mem.Ref(&bells[i*berthStep/8]), Step: berthStep, N: uint32(ranks)})
-				v.Naps = 1
-				for op := range v.Limit {
-					v.Limit[op] = math.MaxInt64
-				}
-				all.Go(func() {
-					plan, own := rand.New(rand.NewSource(int64(ranks))), rand.New(rand.NewSource(int64(i)))
-					for n := range calls {
-						ops := []coll.Collective{coll.Barrier, coll.Bcast, coll.Gather, coll.Scatter, coll.Allgather, coll.Alltoall, coll.Reduce, coll.Allreduce, coll.Scan}
-						c := &call{op: ops[plan.Intn(len(ops))], root: plan.Intn(ranks), n: 1 + plan.Intn(20)*plan.Intn(20), seed: int64(n)}
-						waits[i].Store(c)
-						x, want := c.part(i, ranks)
-						if own.Intn(3) == 0 || !boardc.Perform(v, x, x.Bytes()) {
-							o := &board.Op{Call: x, Combine: func(in, inout []byte) {
-								for j, v := range in {
-									inout[j] += v
-								}
-							}}
-							o.Begin(b)
-							bells.finish(o, i)
-							require.NoError(t, o.Err())
-						}
-						if want != nil && !bytes.Equal(want, x.Recv) {
-							t.Errorf("call %d, rank %d: %+v", n, i, c)
-							return
-						}
-					}
-					waits[i].Store(nil)
-				})
-			}
-			ended := make(chan struct{})
-			go func() {
-				all.Wait()
-				close(ended)
-			}()
-			select {
-			case <-ended:
-			case <-time.After(2 * time.Minute):
-				for i := range waits {
-					t.Logf("rank %d is in %+v", i, waits[i].Load())
-				}
-				t.Fatal("somebody sleeps for ever")
-			}
-		}
-	}
 }

@@ -6,8 +6,9 @@
  *
  * Memory order: the first word of a cell is stored with release order when the rest
  * is there, and loaded with acquire order. What gives cells back is stored with
- * release order after they have been read. No fence stands between a message and the
- * look at the bell's flags: who raises them makes up for it (package host, wait.go).
+ * release order after they have been read. Unless the table says so, no fence stands
+ * between a message and the look at the bell's flags: who raises them makes up for it
+ * (package host, wait.go).
  */
 #include "express.h"
 
@@ -85,6 +86,8 @@ enum express_result express_send(struct express_table *t, uint64_t comm, const v
 	l->next++;
 	p->unmatched += EXPRESS_HEADER + n;
 	*world = p->world;
+	if (t->fenced)
+		__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	return __atomic_load_n((uint32_t *)p->bell, __ATOMIC_RELAXED) ? EXPRESS_RUNG : EXPRESS_SENT;
 }
 

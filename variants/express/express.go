@@ -53,6 +53,9 @@ type Table struct {
 	Outside uint64 // address of a count; unless that is 0, waits belong into Go
 	Cell    uint64 // bytes from the beginning of a ring to its cells
 
+	Berths       uint64 // address of rank 0's bells, see package host
+	Step, Fenced uint32 // bytes from one rank's to the next; 1: messages are published with a fence
+
 	In, Out [Lanes]Lane
 	Slots   [Slots]Slot
 }

@@ -179,8 +179,8 @@ static int load(void)
 	exanet_hello = (void (*)(void))dlsym(lib, "exanet_hello");
 	lane = (uint64_t (*)(exanet_handle *, uint64_t))dlsym(lib, "exanet_lane");
 	share = (void (*)(void *, uint64_t))dlsym(lib, "exanet_share");
-	exanet_rang = (void (*)(int32_t, int32_t))dlsym(lib, "exanet_rang");
-	if (!(lane && share && exanet_rang && show && start && finalize && counted && exanet_whose && exanet_adopt && exanet_made_comm && exanet_made_request && exanet_windows && exanet_hello)) {
+	exanet_refill = (void (*)(int32_t))dlsym(lib, "exanet_refill");
+	if (!(lane && share && exanet_refill && show && start && finalize && counted && exanet_whose && exanet_adopt && exanet_made_comm && exanet_made_request && exanet_windows && exanet_hello)) {
 		complain("functions are missing", "in the Go part, which is of another version");
 		return 0;
 	}

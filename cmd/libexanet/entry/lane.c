@@ -12,7 +12,7 @@
 #include <sched.h>
 
 struct express_table *exanet_table;
-void (*exanet_rang)(int32_t world, int32_t starved);
+void (*exanet_refill)(int32_t world);
 
 static exanet_handle no_request;
 
@@ -67,10 +67,12 @@ static inline int64_t bytes(const struct express_table *t, const void *buf, int6
 }
 
 /* Tells a peer what a step has left to be told, when the gate is open again. */
-static inline void tell(enum express_result r, int32_t world)
+static inline void tell(const struct express_table *t, enum express_result r, int32_t world)
 {
-	if (r == EXPRESS_RUNG || r == EXPRESS_STARVED)
-		exanet_rang(world, r == EXPRESS_STARVED);
+	if (r == EXPRESS_RUNG)
+		bell_ring((struct berth *)(uintptr_t)(t->berths + (uint64_t)world * t->step));
+	else if (r == EXPRESS_STARVED)
+		exanet_refill(world);
 }
 
 int exanet_lane_send(struct express_table *t, const void *buf, int64_t count, exanet_handle type, int dest, int tag, exanet_handle comm)
@@ -81,7 +83,7 @@ int exanet_lane_send(struct express_table *t, const void *buf, int64_t count, ex
 		return 0;
 	enum express_result r = express_send(t, comm, buf, n, dest, tag, &world);
 	leave(t);
-	tell(r, world);
+	tell(t, r, world);
 	return r != EXPRESS_REFUSED;
 }
 
@@ -109,7 +111,7 @@ int exanet_lane_recv(struct express_table *t, void *buf, int64_t count, exanet_h
 	leave(t);
 	if (r == EXPRESS_REFUSED)
 		return 0;
-	tell(r, world);
+	tell(t, r, world);
 	if ((uintptr_t)status >= 4096)
 		status_is(status, source, tag, size);
 	return 1;
@@ -162,7 +164,7 @@ static int await(struct express_table *t, struct express_slot *s, uint32_t left)
 		enum express_result r = express_progress(t, p, &world);
 		if (r == EXPRESS_REFUSED)
 			return 0;
-		tell(r, world);
+		tell(t, r, world);
 	}
 	return s->state == EXPRESS_DONE;
 }

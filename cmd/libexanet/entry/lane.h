@@ -11,7 +11,7 @@ enum { EXPRESS_BASE = 1 << 25, EXPRESS_SENT_ALL = (1 << 26) - 1 };
 
 /* 0: there is none. */
 extern struct express_table *exanet_table;
-extern void (*exanet_rang)(int32_t world, int32_t starved);
+extern void (*exanet_refill)(int32_t world);
 
 void exanet_lane_open(struct express_table *t, exanet_handle none);
 
