@@ -74,6 +74,17 @@ done in 4 steps
 5 6
 `
 
+// What is said meanwhile does not end a table.
+func TestTablesAreOfTheOutput(t *testing.T) {
+	w := ways(t, `echo "# a"; echo 1 2; echo "warning: x" >&2; echo 2 3`, `echo "# a"; echo 1 2; echo 2 3`)
+	got, err := Run(t.Context(), w, 2, func() {})
+	require.NoError(t, err)
+	tables := NewReport("sh", w, got).Tables
+	require.Len(t, tables, 1)
+	require.Len(t, tables[0].Columns[0].Rows, 2)
+	require.Contains(t, NewReport("sh", w, got).Outputs, "warning")
+}
+
 func TestTables(t *testing.T) {
 	require.Equal(t, []Printed{
 		{"OSU MPI Allreduce Latency Test v7.4", []string{"Avg Latency(us)", "Min Latency(us)"}, []PrintedRow{{4, []float64{1.5, 1}}, {8, []float64{2.5, 2}}}},

@@ -27,12 +27,12 @@ func codes(ways [2]Way, outcomes [2][]Outcome) string {
 // same in all runs of the first way can be compared.
 func outputs(ways [2]Way, outcomes [2][]Outcome) string {
 	for _, form := range []func(string) []string{sorted, shapes} {
-		want := form(outcomes[0][0].Output)
+		want := form(outcomes[0][0].All())
 		if !steady(outcomes[0], form, want) {
 			continue
 		}
 		for k, o := range outcomes[1] {
-			if got := form(o.Output); !slices.Equal(want, got) {
+			if got := form(o.All()); !slices.Equal(want, got) {
 				a, b := firstDifference(want, got)
 				return fmt.Sprintf("outputs differ, first in run %d: %q %s, %q %s", k+1, a, ways[0].Name, b, ways[1].Name)
 			}
@@ -44,7 +44,7 @@ func outputs(ways [2]Way, outcomes [2][]Outcome) string {
 
 // steady reports whether all outcomes have the same output in a form.
 func steady(outcomes []Outcome, form func(string) []string, want []string) bool {
-	return !slices.ContainsFunc(outcomes, func(o Outcome) bool { return !slices.Equal(want, form(o.Output)) })
+	return !slices.ContainsFunc(outcomes, func(o Outcome) bool { return !slices.Equal(want, form(o.All())) })
 }
 
 // sorted are the lines of an output in an order of their own, since ranks print

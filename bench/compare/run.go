@@ -31,10 +31,14 @@ type Way struct {
 // Outcome is that of a run.
 type Outcome struct {
 	Seconds float64 // from start to end
-	Output  string  // standard output and error
+	Output  string  // what it has printed
+	Said    string  // and on the standard error, which may come between two lines of that
 	Code    int     // exit code; 128 + N after signal N
 	Late    bool    // it was ended because of the limit
 }
+
+// All is everything that it has printed.
+func (o *Outcome) All() string { return o.Output + o.Said }
 
 // grace is how long a command may take to end after SIGTERM.
 const grace = 5 * time.Second
@@ -43,7 +47,7 @@ const grace = 5 * time.Second
 type FailedError struct{ Outcome }
 
 func (e *FailedError) Error() string {
-	first, _, _ := strings.Cut(strings.TrimSpace(e.Output), "\n")
+	first, _, _ := strings.Cut(strings.TrimSpace(e.Said+e.Output), "\n")
 	if first == "" {
 		first = "nothing"
 	}
@@ -77,7 +81,7 @@ func Run(ctx context.Context, ways [2]Way, rounds int, ran func()) (outcomes [2]
 // Once runs a command once, with an empty input, in a process group of its own, of
 // which nothing is left when it has ended.
 func Once(ctx context.Context, w Way) (Outcome, error) {
-	var out bytes.Buffer
+	var out, said bytes.Buffer
 	limited := ctx
 	if w.Limit > 0 {
 		var stop context.CancelFunc
@@ -85,7 +89,7 @@ func Once(ctx context.Context, w Way) (Outcome, error) {
 		defer stop()
 	}
 	cmd := exec.CommandContext(limited, w.Path, w.Words[1:]...)
-	cmd.Args[0], cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr = w.Words[0], w.Env, w.Dir, &out, &out
+	cmd.Args[0], cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr = w.Words[0], w.Env, w.Dir, &out, &said
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = grace
@@ -94,7 +98,7 @@ func Once(ctx context.Context, w Way) (Outcome, error) {
 	if cmd.Process != nil {
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // mostly there is nobody left
 	}
-	o := Outcome{Seconds: time.Since(begun).Seconds(), Output: out.String(), Late: ctx.Err() == nil && limited.Err() != nil}
+	o := Outcome{Seconds: time.Since(begun).Seconds(), Output: out.String(), Said: said.String(), Late: ctx.Err() == nil && limited.Err() != nil}
 	var exit *exec.ExitError
 	switch {
 	case ctx.Err() != nil:

@@ -128,7 +128,7 @@ func (c *Config) once(ctx context.Context, r *Results, j *job, way string, round
 		fail("had not ended after %v", j.limit)
 		return nil
 	case o.Code != 0:
-		fail("exits with code %d: %s", o.Code, lastLine(o.Output))
+		fail("exits with code %d: %s", o.Code, lastLine(o.All()))
 		return nil
 	case j.parse != nil:
 		if tables, err = j.parse(o.Output); err != nil {
@@ -137,7 +137,7 @@ func (c *Config) once(ctx context.Context, r *Results, j *job, way string, round
 		}
 	default:
 		if tables = compare.Tables(o.Output); tables == nil {
-			fail("prints no figures: %s", lastLine(o.Output))
+			fail("prints no figures: %s", lastLine(o.All()))
 			return nil
 		}
 	}
