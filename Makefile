@@ -4,6 +4,8 @@ GO ?= go
 # Everything that -race can take; real processes share memory that the detector
 # cannot see, so their tests run without it in `test-fast`.
 RACE_FLAGS ?= -race -short
+# .ci/run gives -short: fewer kills, and 2 and 4 ranks where it would be 2, 3 and 4.
+REAL_FLAGS ?=
 # What has no goroutines, but for the explorer's, which tests of cmd/exanet run.
 SERIAL = coll|datatype|group|topo|chart|optimistic|preload|variants(/.*)?|internal/(ldso|randtype)(/.*)?
 
@@ -102,7 +104,7 @@ test-real:
 	scripts/packages.sh
 	$(MAKE) preload preload-vet-mpich preload-vet-openmpi
 	if scripts/arm64.sh $(ARM64_ROOT); then $(MAKE) preload ARCH=arm64; else rm -f bin/arm64/*.so; fi
-	ARM64_ROOT=$(abspath $(ARM64_ROOT)) $(GO) test -count 1 -timeout 20m -tags real ./$(PRELOAD)
+	ARM64_ROOT=$(abspath $(ARM64_ROOT)) $(GO) test -count 1 -timeout 20m $(REAL_FLAGS) -tags real ./$(PRELOAD)
 
 # What is quick of the tests in Go, built for ARM64, and a job of real processes, which
 # the launcher of this machine starts (docs/testing.md).

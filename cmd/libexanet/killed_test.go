@@ -25,6 +25,9 @@ func TestKilled(t *testing.T) {
 		if h == openmpi { // whose launcher takes a second to end
 			times = 12
 		}
+		if testing.Short() {
+			times /= 4
+		}
 		for i := range times {
 			before := shm(t)
 			killed := make(chan bool, 1)

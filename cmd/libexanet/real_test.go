@@ -43,6 +43,9 @@ func TestProgramsSeeTheSame(t *testing.T) {
 					args = [][]string{nil}
 				}
 				for n := 2; n <= 4; n++ {
+					if testing.Short() && n == 3 {
+						continue
+					}
 					alone := h.job(t, n, nil, program)
 					require.Zero(t, alone.code, "under the host MPI alone: %s", alone.out)
 					for _, a := range args {

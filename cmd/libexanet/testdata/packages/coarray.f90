@@ -36,6 +36,7 @@ program coarrays
   ! halos of an allocatable coarray, neighbours only
   allocate(field(0:n + 1, 2)[*])
   field = me
+  sync all
   if (me > 1) sync images (me - 1)
   if (me < all) then
      field(0, :)[me + 1] = field(n, :)
