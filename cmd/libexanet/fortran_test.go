@@ -69,7 +69,7 @@ func TestFortran(t *testing.T) {
 				}
 				t.Run(name, func(t *testing.T) {
 					program := h.fortran(t, source, d.number)
-					for n := 2; n <= 4; n++ {
+					for _, n := range rankCounts() {
 						run := fmt.Sprint(name, "/", n)
 						if *record {
 							known[run] = hash(h.alone(t, n, program).out)

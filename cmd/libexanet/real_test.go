@@ -42,10 +42,7 @@ func TestProgramsSeeTheSame(t *testing.T) {
 				if args == nil {
 					args = [][]string{nil}
 				}
-				for n := 2; n <= 4; n++ {
-					if testing.Short() && n == 3 {
-						continue
-					}
+				for _, n := range rankCounts() {
 					alone := h.job(t, n, nil, program)
 					require.Zero(t, alone.code, "under the host MPI alone: %s", alone.out)
 					for _, a := range args {
@@ -56,6 +53,14 @@ func TestProgramsSeeTheSame(t *testing.T) {
 			})
 		})
 	}
+}
+
+// rankCounts are the numbers of ranks of a program's jobs.
+func rankCounts() []int {
+	if testing.Short() {
+		return []int{2, 4}
+	}
+	return []int{2, 3, 4}
 }
 
 // The same with the protocols that are not the default.

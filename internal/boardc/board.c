@@ -458,6 +458,7 @@ int board_allgatherv(struct board *b, const void *send, void *recv, const int *c
 		return 0;
 	give(b, turn, BOARD_ALLGATHERV, send, recv, mine, BOARD_ALLGATHERV | (uint64_t)mine << 24);
 	own->posted = turn + 1;
+	p.whole = 1;
 	for (uint32_t i = 0; i < b->ranks; i++)
 		if (i != b->me && !seen(b, turn, i, BOARD_ALLGATHERV | (uint64_t)(counts[i] * elem) << 24, &p))
 			return 0;

@@ -58,9 +58,9 @@ func (bs berths) finish(o *board.Op, rank int) {
 // Ranks that nap in the twin and ranks that sleep in Go wake each other: those in Go would
 // sleep for ever.
 func TestSleepersAreWoken(t *testing.T) {
-	calls := 20000
+	calls := 8000
 	if testing.Short() {
-		calls = 4000
+		calls = 2000
 	}
 	for _, central := range []uint32{0, 1<<coll.Barrier | 1<<coll.Allreduce} {
 		for ranks := 2; ranks <= most; ranks += 2 {
@@ -84,7 +84,7 @@ func TestSleepersAreWoken(t *testing.T) {
 				all.Go(func() {
 					plan, own := rand.New(rand.NewSource(int64(ranks))), rand.New(rand.NewSource(int64(i)))
 					for n := range calls {
-						ops := []coll.Collective{coll.Barrier, coll.Bcast, coll.Gather, coll.Scatter, coll.Allgather, coll.Alltoall, coll.Reduce, coll.Allreduce, coll.Scan}
+						ops := []coll.Collective{coll.Barrier, coll.Bcast, coll.Gather, coll.Scatter, coll.Allgather, coll.Allgatherv, coll.Alltoall, coll.Reduce, coll.Allreduce, coll.ReduceScatter, coll.Scan}
 						c := &call{op: ops[plan.Intn(len(ops))], root: plan.Intn(ranks), n: 1 + plan.Intn(20)*plan.Intn(20), seed: int64(n)}
 						waits[i].Store(c)
 						x, want := c.part(i, ranks)
