@@ -39,9 +39,10 @@ type rank struct {
 	deaths    uint32
 
 	outside     outside
-	recycling   bool       // what has ended is taken back, see recycle.go
-	slab        []Request  // not used yet
-	recycled    []*Request // to be used again
+	calls       atomic.Uint32 // that have ended with something pending
+	recycling   bool          // what has ended is taken back, see recycle.go
+	slab        []Request     // not used yet
+	recycled    []*Request    // to be used again
 	spare       *pooled
 	pairs       *pair
 	fixed       *persistent
@@ -314,6 +315,7 @@ func (k *rank) leave() {
 	if !k.pending() {
 		return
 	}
+	k.calls.Add(1)
 	if !k.armed {
 		k.armed = true
 		for k.fab.ArmBackground() && k.poll() {
@@ -345,8 +347,10 @@ func (k *rank) nudge() {
 // rings, which senders do only while the bell is armed, or until its own rank
 // or an urgent message wakes it.
 func (k *rank) background(mark uint32) {
+	calls := k.calls.Load()
 	for {
 		k.fab.WaitBackground(mark)
+		calls = k.hesitate(calls)
 		k.mu.Lock()
 		mark = k.fab.MarkBackground()
 		k.armed = false
@@ -375,6 +379,28 @@ func (k *rank) background(mark uint32) {
 			return
 		}
 	}
+}
+
+// hesitation is how long the background leaves a rank alone that makes calls, which is
+// about to wait in one perhaps: it would copy with the rank's lock in its hands, on a core
+// that others need.
+const hesitation = 20 * time.Microsecond
+
+// hesitate waits a moment if the rank has made calls since there were so many, once more
+// while it makes others, and returns their number.
+func (k *rank) hesitate(since uint32) uint32 {
+	if !k.boards {
+		return since
+	}
+	for range 4 {
+		now := k.calls.Load()
+		if now == since {
+			break
+		}
+		since = now
+		time.Sleep(hesitation)
+	}
+	return since
 }
 
 // tryPoll polls if nobody else does.

@@ -20,11 +20,10 @@ import (
 // It is a memory file, so a ring that nobody uses costs no memory, and nothing
 // is left of it when the last process of the job is gone.
 const (
-	segmentMagic = 0x3654454e41584521 // "!EXANET6": change it with the layout
+	segmentMagic = 0x3754454e41584521 // "!EXANET7": change it with the layout
 	headerSize   = 4096
 	pageSize     = 4096
 	sharedCells  = 128
-	sharedBulk   = 128 << 10
 	localCells   = 32
 	localBulk    = 64 << 10
 	MaxRanks     = 4096
@@ -117,6 +116,16 @@ type Job struct {
 	localAreas             []atomic.Pointer[[]uint64]
 }
 
+// sharedGeometry is that of the rings of a job of n processes. In a ring that is short of
+// room for a window of messages each way, both ranks wait for room most of the time; rings
+// of many ranks are used less, and there are ranks squared of them.
+func sharedGeometry(n int) geometry {
+	if n > 64 {
+		return geometryOf(sharedCells, 128<<10)
+	}
+	return geometryOf(sharedCells, 512<<10)
+}
+
 func layout(n int, g geometry) (controlStep, ring0, ringStep, area0 int) {
 	controlStep = controlSize + (n+511)/512*64
 	ring0 = (headerSize + n*controlStep + pageSize - 1) &^ (pageSize - 1)
@@ -130,7 +139,7 @@ func NewJob(n int) (*Job, error) {
 	if n < 1 || n > MaxRanks {
 		return nil, &JobError{Ranks: n, Err: ErrRanks}
 	}
-	_, _, _, area0 := layout(n, geometryOf(sharedCells, sharedBulk))
+	_, _, _, area0 := layout(n, sharedGeometry(n))
 	size, each := areaSizes(n, areaShared)
 	f, err := sys.SharedMemory("exanet-job", area0+n*each*size)
 	if err != nil {
@@ -142,7 +151,7 @@ func NewJob(n int) (*Job, error) {
 		return nil, err
 	}
 	j.head.ranks = uint32(n)
-	j.head.cells, j.head.bulk = sharedCells, sharedBulk
+	j.head.cells, j.head.bulk = uint32(j.geo.cells), uint32(j.geo.bulk)
 	atomic.StoreUint64(&j.head.magic, segmentMagic)
 	return j, nil
 }
@@ -153,17 +162,18 @@ func open(f *os.File, n int) (*Job, error) {
 	if err != nil {
 		return nil, &JobError{Ranks: n, Err: err}
 	}
-	j := &Job{geo: geometryOf(sharedCells, sharedBulk), file: f, mapped: b}
+	j := &Job{file: f, mapped: b}
 	j.head = mem.Struct[header](b, 0)
 	if n == 0 {
-		if atomic.LoadUint64(&j.head.magic) != segmentMagic || j.head.cells != sharedCells || j.head.bulk != sharedBulk {
+		g := sharedGeometry(int(j.head.ranks))
+		if atomic.LoadUint64(&j.head.magic) != segmentMagic || uint64(j.head.cells) != g.cells || uint64(j.head.bulk) != g.bulk {
 			_ = sys.Unmap(b)
 			return nil, &JobError{Err: ErrSegment}
 		}
 		n = int(j.head.ranks)
 	}
 	var ring0 int
-	j.ranks = n
+	j.ranks, j.geo = n, sharedGeometry(n)
 	j.controlStep, ring0, j.ringStep, j.area0 = layout(n, j.geo)
 	j.areaSize, j.areas = areaSizes(n, areaShared)
 	j.control0 = unsafe.Pointer(&b[headerSize])
