@@ -36,7 +36,7 @@ func TestTheDefaultsAreWhatTheFitFinds(t *testing.T) {
 
 func TestAFitFindsItsWayFromElsewhere(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes seconds, which -short leaves out")
+		t.Skip("testing.Short: -short is given, and two fits take seconds")
 	}
 	from := sim.DefaultCosts()
 	from.Call, from.Object, from.Dequeue, from.Allocate, from.WriteStart, from.HopOutside = 100, 100, 200, 100, 1000, 100

@@ -96,10 +96,7 @@ func runDemo(cmd *cobra.Command, f *demoFlags) error {
 	defer os.RemoveAll(dir)
 
 	report, err := launchDemo(ctx, cmd, f, dir)
-	switch {
-	case err != nil && ctx.Err() != nil:
-		return context.Cause(ctx)
-	case err != nil:
+	if err != nil {
 		return err
 	}
 	total, err := readStats(dir, f.ranks)

@@ -476,11 +476,10 @@ int board_perform(struct board *b, enum board_op op, int root, const void *send,
 	struct patience p = begin(b, own);
 	if (!may(b, own, op, n, elem))
 		return 0;
-	if (goes_central(b, op) || follows(b, own, op)) {
-		own->core = 0;
-		if (follows(b, own, op))
-			call |= 1 << 8;
-		return perform_central(b, own, op, send, recv, n, call, fold, &p);
+	int behind = follows(b, own, op);
+	if (behind || goes_central(b, op)) {
+		__atomic_store_n(&own->core, 0, __ATOMIC_RELEASE);
+		return perform_central(b, own, op, send, recv, n, call | (uint64_t)behind << 8, fold, &p);
 	}
 	if (giver) {
 		if (!unused(b, own, turn))
