@@ -73,15 +73,23 @@ func (c couple) finish(t require.TestingT, x *rdmaeng.Transfer) (slot int, n rdm
 // written, and what is not sent neither.
 func TestAnyLayoutToAnyOther(t *testing.T) {
 	paths := map[string]int{}
-	for _, c := range couples(t) {
-		t.Run(c.name, func(t *testing.T) { anyLayouts(t, c, paths) })
+	missing := func() string {
+		for _, p := range []string{"agent", "one process stage 1", "one process stage 2", "attach 0 stage 1", "attach 0 stage 2",
+			"attach 0 stage 2 staged", "attach 0 stage 2 staged refused midway", "attach 2 stage 1", "attach 2 stage 1 staged"} {
+			if paths[p] == 0 {
+				return p
+			}
+		}
+		return ""
 	}
-	if testing.Short() {
-		return // too few of them to be sure of every path
+	// A hundred layouts of each couple come to every path nearly always.
+	for round := 0; round == 0 || missing() != "" && round < 10 && !testing.Short(); round++ {
+		for _, c := range couples(t) {
+			t.Run(c.name, func(t *testing.T) { anyLayouts(t, c, paths) })
+		}
 	}
-	for _, p := range []string{"agent", "one process stage 1", "one process stage 2", "attach 0 stage 1", "attach 0 stage 2",
-		"attach 0 stage 2 staged", "attach 0 stage 2 staged refused midway", "attach 2 stage 1", "attach 2 stage 1 staged"} {
-		require.NotZero(t, paths[p], p)
+	if !testing.Short() { // else they may be too few
+		require.Empty(t, missing())
 	}
 }
 
