@@ -55,7 +55,7 @@ func TestMistakesInAFile(t *testing.T) {
 		"bcast any any any binomial":   "line 1: want collective, bytes, ranks and algorithm: 5 words",
 		"\n# x\nbcst any any binomial": `line 3: there is no collective "bcst": there are barrier, bcast`,
 		"bcast any any ring":           `line 1: bcast has no algorithm "ring": it has binomial, scatter_ring, shared`,
-		"gatherv any any shared":       `line 1: gatherv has no algorithm "shared"`,
+		"gatherv any any binomial":     `line 1: gatherv has no algorithm "binomial"`,
 		"bcast 0 any binomial":         `line 1: bytes "0": want a number from 1 on, or any`,
 		"bcast 1k any binomial":        `line 1: bytes "1k"`,
 		"bcast any -2 binomial":        `line 1: ranks "-2": want a number from 1 on, or any`,

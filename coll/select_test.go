@@ -40,7 +40,8 @@ func TestSharedMemory(t *testing.T) {
 	}
 	require.True(t, shared("", coll.Call{Op: coll.Barrier, Ranks: 3}))
 	require.False(t, shared("barrier:tree", coll.Call{Op: coll.Barrier, Ranks: 3}))
-	require.False(t, shared("", coll.Call{Op: coll.Gatherv, Ranks: 3}))
+	require.True(t, shared("", coll.Call{Op: coll.Gatherv, Ranks: 3}))
+	require.False(t, shared("", coll.Call{Op: coll.NeighborAlltoallv, Ranks: 3}))
 	require.True(t, shared("", coll.Call{Op: coll.Bcast, Ranks: 3, Recv: make([]byte, 8)}))
 	large := coll.Call{Op: coll.Bcast, Ranks: 3, Recv: make([]byte, 8<<20)}
 	require.False(t, shared("", large))

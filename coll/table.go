@@ -42,7 +42,7 @@ var algorithms = [Collectives][]Algorithm{
 }
 
 func init() {
-	for _, c := range []Collective{Barrier, Bcast, Gather, Scatter, Allgather, Allgatherv, Alltoall, Reduce, Allreduce, ReduceScatter, ReduceScatterBlock, Scan, Exscan} {
+	for _, c := range []Collective{Barrier, Bcast, Gather, Gatherv, Scatter, Scatterv, Allgather, Allgatherv, Alltoall, Alltoallv, Alltoallw, Reduce, Allreduce, ReduceScatter, ReduceScatterBlock, Scan, Exscan} {
 		algorithms[c] = append(algorithms[c], Algorithm{Name: Shared, shared: true})
 	}
 }
@@ -84,8 +84,10 @@ var rules = [Collectives][]Rule{
 	Allgather:          {{Bytes: 16 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: "ring"}, {Bytes: 256 << 10, Algorithm: Shared}, {Bytes: 32 << 10, Algorithm: "bruck"}, {Algorithm: "ring"}},
 	Allgatherv:         {{Bytes: 32 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: "ring"}, {Bytes: 512 << 10, Algorithm: Shared}, {Bytes: 128 << 10, Algorithm: "bruck"}, {Algorithm: "ring"}},
 	Alltoall:           {{Bytes: 16 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: "linear"}, {Bytes: 128 << 10, Algorithm: Shared}, {Bytes: 64, Algorithm: "bruck"}, {Ranks: 32, Algorithm: "linear"}, {Algorithm: "pairwise"}},
-	Alltoallv:          {{Ranks: 32, Algorithm: "linear"}, {Algorithm: "pairwise"}},
-	Alltoallw:          {{Ranks: 32, Algorithm: "linear"}, {Algorithm: "pairwise"}},
+	Gatherv:            {{Algorithm: Shared}},
+	Scatterv:           {{Algorithm: Shared}},
+	Alltoallv:          {{Algorithm: Shared}, {Ranks: 32, Algorithm: "linear"}, {Algorithm: "pairwise"}},
+	Alltoallw:          {{Algorithm: Shared}, {Ranks: 32, Algorithm: "linear"}, {Algorithm: "pairwise"}},
 	ReduceScatter:      {{Bytes: 128 << 10, Algorithm: Shared}, {Bytes: 512 << 10, Algorithm: "halving"}, {Algorithm: "pairwise"}},
 	ReduceScatterBlock: {{Bytes: 128 << 10, Algorithm: Shared}, {Bytes: 512 << 10, Algorithm: "halving"}, {Algorithm: "pairwise"}},
 	Scan:               {{Ranks: 2, Algorithm: Shared}, {Bytes: 128 << 10, Algorithm: Shared}, {Ranks: 4, Algorithm: "linear"}, {Algorithm: "doubling"}},

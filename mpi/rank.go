@@ -174,10 +174,13 @@ func (k *rank) bury(deaths uint32) {
 
 // waitUntil waits until done, which is called with the lock held, as the whole
 // of waitUntil is.
-func (k *rank) waitUntil(done func() bool) { k.waitFor(done, nil) }
+func (k *rank) waitUntil(done func() bool) {
+	k.waitFor(done, nil)
+	k.leave()
+}
 
-// waitFor is waitUntil for something that words of a board tell, unless w is nil.
-// The leader looks at its own words. Those of followers ring at the leader, who wakes
+// waitFor is waitUntil for something that words of a board tell, unless w is nil, without
+// the end of a call. The leader looks at its own words. Those of followers ring at the leader, who wakes
 // the followers.
 func (k *rank) waitFor(done func() bool, w *board.Words) {
 	for !done() {
@@ -214,7 +217,6 @@ func (k *rank) waitFor(done func() bool, w *board.Words) {
 			k.cond.Broadcast()
 		}
 	}
-	k.leave()
 }
 
 func (k *rank) lead(done func() bool, w *board.Words) {

@@ -3,6 +3,7 @@ package mpi
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/exanet-mpi/exanet/coll"
 	"github.com/exanet-mpi/exanet/coll/board"
@@ -117,7 +118,11 @@ func (x *collective) share() error {
 	// rank has lost count.
 	c.board.Cut(true)
 	o.Begin(c.board)
-	for !o.Step() {
+	over := o.Step()
+	if board.Vector(x.Op) {
+		x.beginLate()
+	}
+	for ; !over; over = o.Step() {
 		if !x.await(o.Awaits()) {
 			return x.cut()
 		}
@@ -126,11 +131,66 @@ func (x *collective) share() error {
 		return x.cut()
 	}
 	c.board.Cut(false)
-	if err := o.Err(); err != nil {
-		return x.mismatched(err)
+	err := o.Err()
+	if err != nil {
+		err = x.mismatched(err)
 	}
-	x.leave()
-	return nil
+	if board.Vector(x.Op) {
+		err = x.endLate(err)
+	}
+	if err == nil {
+		x.leave()
+	}
+	return err
+}
+
+// beginLate begins the messages of blocks that are too long for the board: as many as
+// this rank expects by the sizes that it has passed itself.
+func (x *collective) beginLate() {
+	x.BuildLate(x.c.board.Most(x.Op))
+	x.tag = int32(x.Op)
+	x.rewind()
+	if len(x.Steps) == 0 {
+		return
+	}
+	k := x.c.rank
+	k.mu.Lock()
+	x.perform(true)
+	k.mu.Unlock()
+}
+
+// endLate waits for these messages, and those that other ranks send unexpectedly: if the
+// sizes do not match, which is the error so far, the board tells what comes and what does
+// not.
+func (x *collective) endLate(err error) error {
+	if len(x.Steps) == 0 && err == nil {
+		return nil
+	}
+	k := x.c.rank
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if err != nil {
+		x.err = err
+		x.drop(func(m *pooled) bool { return m.Recv && !slices.Contains(x.op.Late, int(m.Peer)) })
+		for _, i := range x.op.Late {
+			if !slices.ContainsFunc(x.Steps, func(s coll.Step) bool { return s.Kind == coll.Recv && s.Peer == int32(i) }) {
+				m := x.message(int32(i), nil)
+				m.Recv = true
+				k.proto.PostRecv(&m.Request)
+			}
+		}
+	}
+	x.wholly()
+	return x.err
+}
+
+// drop takes back messages under way. The rank's lock is held.
+func (x *collective) drop(which func(m *pooled) bool) {
+	for _, m := range x.wait {
+		if !m.Done && which(m) {
+			x.c.rank.proto.Cancel(&m.Request)
+		}
+	}
 }
 
 // await waits for words of the board and reports whether they have come: they do not
@@ -148,6 +208,9 @@ func (x *collective) await(w *board.Words) bool {
 			*at, x.next = x.next, nil
 			break
 		}
+	}
+	if len(x.wait) == 0 { // else there is more to wait for
+		k.leave()
 	}
 	k.mu.Unlock()
 	return w.There()
@@ -169,6 +232,12 @@ func (c *Comm) deceased() int {
 
 // cut is the error of a call that can not be performed on the board.
 func (x *collective) cut() error {
+	if k := x.c.rank; len(x.wait) > 0 {
+		k.mu.Lock()
+		x.drop(func(*pooled) bool { return true })
+		x.wholly()
+		k.mu.Unlock()
+	}
 	if x.c.board.Broken() {
 		return x.mismatched(x.op.Lost())
 	}

@@ -5,6 +5,7 @@
 //	board.go  the memory: who writes what, and when it may be written again
 //	op.go     a collective as a machine that goes on as far as it can
 //	parts.go  what each collective posts and takes
+//	blocks.go the same where each rank's block has a size of its own
 //
 // A collective is a sequence of turns, one for each piece of the data that a
 // place has room for. A turn has one number at all ranks, which all count alike,
@@ -77,7 +78,7 @@ type Board struct {
 	Me, Ranks int
 	Fenced    bool           // post with a full fence, see emu/host
 	Central   uint32         // bits of those of Barrier and Allreduce that go through rank 0, see form
-	Follows   bool           // so does a Barrier behind a Bcast or Scatter of rank 0, which so leaves first and gives again
+	Follows   bool           // so does a Barrier behind a Bcast or Scatter(v) of rank 0, which so leaves first and gives again
 	Split     int            // the size in bytes from which each rank combines a part of the vector
 	Ring      func(rank int) // wakes a rank of the board that sleeps
 

@@ -127,6 +127,46 @@ func (p *plan) part(rank, ranks int) (o *Op, want []byte) {
 		} else {
 			o.Send = p.data(rank, o.RecvBlocks.Counts[rank])
 		}
+	case coll.Gatherv:
+		o.Root, o.Send = p.root, p.data(rank, p.length(rank, p.root))
+		if root {
+			o.RecvBlocks = p.blocks(ranks, func(i int) int { return p.length(i, rank) })
+			for i := range ranks {
+				want = append(want, p.data(i, p.length(i, rank))...)
+			}
+			o.Recv = make([]byte, len(want))
+			if o.InPlace = p.inPlace; o.InPlace {
+				copy(o.RecvBlocks.Of(o.Recv, rank), o.Send)
+				o.Send = nil
+			}
+		}
+	case coll.Scatterv:
+		o.Root = p.root
+		all := p.blocks(ranks, func(i int) int { return p.length(p.root, i) })
+		lo, hi := all.Span(rank)
+		_, end := all.Span(ranks - 1)
+		o.Recv, want = make([]byte, hi-lo), p.data(p.root, end)[lo:hi]
+		if root {
+			o.Send, o.SendBlocks = p.data(rank, end), all
+			if o.InPlace = p.inPlace; o.InPlace {
+				o.Recv, want = nil, nil
+			}
+		}
+	case coll.Alltoallv, coll.Alltoallw:
+		out := func(r int) coll.Blocks { return p.blocks(ranks, func(i int) int { return p.length(r, i) }) }
+		o.SendBlocks, o.RecvBlocks = out(rank), p.blocks(ranks, func(i int) int { return p.length(i, rank) })
+		for i := range ranks {
+			from := out(i)
+			lo, hi := from.Span(rank)
+			_, end := from.Span(ranks - 1)
+			want = append(want, p.data(i, end)[lo:hi]...)
+		}
+		_, end := o.SendBlocks.Span(ranks - 1)
+		o.Send, o.Recv = p.data(rank, end), make([]byte, len(want))
+		if o.InPlace = p.inPlace; o.InPlace { // lengths are the same both ways
+			copy(o.Recv, o.Send)
+			o.Send, o.SendBlocks = nil, coll.Blocks{}
+		}
 	case coll.Scan, coll.Exscan, coll.ReduceScatter, coll.ReduceScatterBlock:
 		n *= 2
 		last, lo, hi := rank, 0, n
@@ -178,7 +218,18 @@ func (p *plan) part(rank, ranks int) (o *Op, want []byte) {
 	return o, want
 }
 
-var served = []coll.Collective{coll.Barrier, coll.Bcast, coll.Gather, coll.Scatter, coll.Allgather, coll.Allgatherv, coll.Alltoall, coll.Reduce, coll.Allreduce, coll.ReduceScatter, coll.ReduceScatterBlock, coll.Scan, coll.Exscan}
+// length is that of the block which one rank sends another where they differ.
+func (p *plan) length(from, to int) int { return p.n * ((from + to + from*to) % 5) / 4 }
+
+func (p *plan) blocks(ranks int, length func(i int) int) coll.Blocks {
+	b := coll.Blocks{Unit: 1}
+	for i := range ranks {
+		b.Counts = append(b.Counts, length(i))
+	}
+	return b
+}
+
+var served = []coll.Collective{coll.Barrier, coll.Bcast, coll.Gather, coll.Gatherv, coll.Scatter, coll.Scatterv, coll.Allgather, coll.Allgatherv, coll.Alltoall, coll.Alltoallv, coll.Alltoallw, coll.Reduce, coll.Allreduce, coll.ReduceScatter, coll.ReduceScatterBlock, coll.Scan, coll.Exscan}
 
 // Any sequence of calls, with the ranks in any order, gives what a serial program
 // would, and nobody waits for what does not come.
@@ -277,6 +328,14 @@ func (r *run) step(t *rapid.T) bool {
 		return false
 	}
 	require.NoError(t, r.op.Err())
+	for _, i := range r.op.Late { // as messages would
+		to, from := r.op.incoming(i), r.want
+		if r.op.Op != coll.Scatterv {
+			from = r.op.RecvBlocks.Of(r.want, i)
+		}
+		require.Greater(t, len(to), r.b.Most(r.op.Op))
+		copy(to, from)
+	}
 	if r.want != nil && !bytes.Equal(r.want, r.op.Recv[:len(r.want)]) {
 		t.Fatalf("call %d, rank %d: %+v", r.at, r.b.Me, r.plans[r.at])
 	}

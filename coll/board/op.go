@@ -12,10 +12,11 @@ type Op struct {
 	*coll.Call
 	Combine func(in, inout []byte) // inout = in op inout, where in is of lower ranks
 	Own     bool                   // Combine is the program's, which gets to see no memory of others
+	Late    []int                  // ranks whose blocks for this one are messages, since they are longer than Most
 
 	b       *Board
 	what    uint64
-	size    int // of the vector or of a block, the largest of Allgatherv, in bytes
+	size    int // of the vector or of a block, the largest of Allgatherv, in bytes; 0 if each rank has its own
 	step    int // of which a turn has so many
 	lo, hi  int // the part of the vector that this rank gets of a scattering reduction
 	form    form
@@ -66,8 +67,10 @@ func uncall(w uint64) (op coll.Collective, root, size int) {
 // in a turn does not fit in a place.
 func (b *Board) Serves(c *coll.Call) bool {
 	switch c.Op {
-	case coll.Barrier, coll.Bcast, coll.Gather, coll.Scatter, coll.Allgather, coll.Allgatherv:
+	case coll.Barrier, coll.Bcast, coll.Gather, coll.Gatherv, coll.Scatter, coll.Scatterv, coll.Allgather, coll.Allgatherv:
 		return true
+	case coll.Alltoallv, coll.Alltoallw:
+		return b.Most(c.Op) > 0
 	case coll.Reduce, coll.Allreduce, coll.Scan, coll.Exscan, coll.ReduceScatter, coll.ReduceScatterBlock:
 		return c.Elem <= b.piece
 	case coll.Alltoall:
@@ -120,7 +123,7 @@ func (o *Op) Begin(b *Board) {
 		}
 	}
 	o.first = b.own.turns.Load()
-	o.put, o.got, o.seen, o.err = 0, 0, 0, nil
+	o.put, o.got, o.seen, o.err, o.Late = 0, 0, 0, nil, o.Late[:0]
 	switch {
 	case b.own.posted == o.first+1:
 		o.put = 1 // others may rely on the core that the line tells already
@@ -220,7 +223,7 @@ func (o *Op) Step() bool {
 		o.got++
 		b.leave(o.first + uint64(o.got) - 1)
 		if o.got == o.total {
-			b.own.gave = uint64(flag((o.Op == coll.Bcast || o.Op == coll.Scatter) && o.Root == 0))
+			b.own.gave = uint64(flag(fromRoot(o.Op) && o.Root == 0))
 			return true
 		}
 	}
@@ -232,9 +235,9 @@ func (o *Op) posts(turn int) bool {
 	switch {
 	case o.form == central:
 		return o.isResult(turn) == (o.Rank == 0)
-	case o.Op == coll.Bcast || o.Op == coll.Scatter:
+	case fromRoot(o.Op):
 		return root
-	case o.Op == coll.Gather:
+	case o.Op == coll.Gather || o.Op == coll.Gatherv:
 		return !root
 	case o.Op == coll.Reduce:
 		return !root || o.InPlace
@@ -247,12 +250,17 @@ func (o *Op) takes(turn int) bool {
 	switch {
 	case o.form == central:
 		return o.isResult(turn) != (o.Rank == 0)
-	case o.Op == coll.Bcast || o.Op == coll.Scatter:
+	case fromRoot(o.Op):
 		return !root
-	case o.Op == coll.Gather || o.Op == coll.Reduce:
+	case o.Op == coll.Gather || o.Op == coll.Gatherv || o.Op == coll.Reduce:
 		return root
 	}
 	return true
+}
+
+// fromRoot reports whether the root of a collective gives to all others, and gets nothing.
+func fromRoot(op coll.Collective) bool {
+	return op == coll.Bcast || op == coll.Scatter || op == coll.Scatterv
 }
 
 // mayPost reports whether the next turn may be posted before more has been taken.
@@ -269,7 +277,7 @@ func (o *Op) complete() bool {
 	switch {
 	case o.Op == coll.Bcast:
 		return o.look(b, turn, o.Root, o.Root)
-	case o.Op == coll.Scatter:
+	case o.Op == coll.Scatter || o.Op == coll.Scatterv:
 		return o.look(b, turn, o.Rank, o.Root)
 	case o.form == central && o.Rank != 0:
 		if !o.look(b, turn, 0, 0) {
@@ -306,7 +314,7 @@ func (o *Op) look(b *Board, turn uint64, rank, writer int) bool {
 		return false
 	}
 	switch c := b.cell(turn, rank); {
-	case c.call == o.due(rank):
+	case c.call == o.due(rank), Vector(o.Op) && alike(c.call, o.what):
 	case c.call == spoilt:
 		if o.err == nil {
 			o.err = &Mismatch{Rank: writer, Mine: o.size, Heard: true}

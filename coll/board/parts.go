@@ -74,6 +74,9 @@ func (o *Op) post(turn int) {
 	lo, hi := o.piece(o.stepOf(turn))
 	n := hi - lo
 	switch o.Op {
+	case coll.Gatherv, coll.Scatterv, coll.Alltoallv, coll.Alltoallw:
+		o.postBlocks(at)
+		return
 	case coll.Bcast:
 		copy(b.place(at, o.Rank, n), o.Recv[lo:hi])
 	case coll.Scatter:
@@ -150,6 +153,8 @@ func (o *Op) take(turn int) {
 	lo, hi := o.piece(o.stepOf(turn))
 	n := hi - lo
 	switch o.Op {
+	case coll.Gatherv, coll.Scatterv, coll.Alltoallv, coll.Alltoallw:
+		o.takeBlocks(at)
 	case coll.Bcast:
 		copy(o.Recv[lo:hi], b.place(at, o.Root, n))
 	case coll.Scatter:

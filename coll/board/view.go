@@ -17,6 +17,7 @@ type View struct {
 	Berths
 	follows uint32
 	Naps    uint32                   // 1: whoever waits sleeps where another rank needs its core
+	most    [2]uint32                // of Gatherv and Scatterv, and of Alltoallv: see Board.Most
 	Outside uint64                   // address of a count, 0: none; where it is not 0, Go makes progress while it waits
 	Limit   [coll.Collectives]uint64 // a call of fewer bytes is one of the board's
 }
@@ -35,6 +36,7 @@ func (b *Board) View(v *View, berths Berths) {
 		Berths: berths,
 		head:   mem.Ref(b.head), own: mem.Ref(b.own), lines: mem.AddrOf(b.lines), cells: mem.AddrOf(b.cells), pieces: mem.AddrOf(b.pieces),
 		piece: uint32(b.piece), me: uint32(b.Me), ranks: uint32(b.Ranks), fenced: flag(b.Fenced), central: b.Central, split: uint32(b.Split), follows: flag(b.Follows),
+		most: [2]uint32{uint32(b.Most(coll.Gatherv)), uint32(max(0, b.Most(coll.Alltoallv)))},
 	}
 }
 

@@ -227,14 +227,21 @@ static int again(const struct board *b, uint64_t turn, uint32_t rank, struct pat
 	return 1;
 }
 
-/* Looks for a cell of this call. */
-static inline int seen(const struct board *b, uint64_t turn, uint32_t rank, uint64_t call, struct patience *p)
+/* Looks for a cell. */
+static inline const struct cell *seen_any(const struct board *b, uint64_t turn, uint32_t rank, struct patience *p)
 {
-	struct cell *c = cell(b, turn, rank);
+	const struct cell *c = cell(b, turn, rank);
 	while (load(&c->turn) != turn + 1)
 		if (!again(b, turn, rank, p))
 			return 0;
-	return c->call == call;
+	return c;
+}
+
+/* Looks for a cell of this call. */
+static inline int seen(const struct board *b, uint64_t turn, uint32_t rank, uint64_t call, struct patience *p)
+{
+	const struct cell *c = seen_any(b, turn, rank, p);
+	return c && c->call == call;
 }
 
 static inline void learn(struct line *own, uint64_t turn)
@@ -444,27 +451,141 @@ int board_reduce_scatter(struct board *b, enum board_op op, const void *send, vo
 	return over(b, own, turn, 0);
 }
 
-int board_allgatherv(struct board *b, const void *send, void *recv, const int *counts, const int *displs, size_t elem)
+static inline size_t size_of(const struct board_blocks *x, uint32_t i) { return x->counts[i] * x->elem; }
+static inline char *block_of(const struct board_blocks *x, uint32_t i) { return x->at + x->displs[i] * (ptrdiff_t)x->elem; }
+
+/* Copies a block of a buffer, which may be anywhere if it is empty. */
+static inline void move(void *to, const void *from, size_t n)
+{
+	if (n > 0)
+		memcpy(to, from, n);
+}
+
+/* Takes the blocks of all ranks, the caller's from its own data. */
+static int collect(struct board *b, struct line *own, uint64_t turn, uint64_t call, const void *send, const struct board_blocks *recv, struct patience *p)
+{
+	p->whole = 1;
+	for (uint32_t i = 0; i < b->ranks; i++)
+		if (i != b->me && !seen(b, turn, i, call | (uint64_t)size_of(recv, i) << 24, p))
+			return 0;
+	learn(own, turn);
+	for (uint32_t i = 0; i < b->ranks; i++) {
+		size_t n = size_of(recv, i);
+		move(block_of(recv, i), i == b->me ? send : place(b, turn, i, n), n);
+	}
+	return over(b, own, turn, 0);
+}
+
+int board_allgatherv(struct board *b, const void *send, struct board_blocks recv)
 {
 	struct line *own = AT(struct line, b->own);
 	uint64_t turn = own->turns;
 	struct patience p = begin(b, own);
-	size_t all = 0, largest = 0, mine = counts[b->me] * elem;
+	size_t all = 0, largest = 0, mine = size_of(&recv, b->me);
 	for (uint32_t i = 0; i < b->ranks; i++) {
-		all += counts[i] * elem;
-		largest = counts[i] * elem > largest ? counts[i] * elem : largest;
+		size_t n = size_of(&recv, i);
+		all += n;
+		largest = n > largest ? n : largest;
 	}
 	if (!may(b, own, BOARD_ALLGATHERV, all, 1) || largest > b->piece || !unused(b, own, turn))
 		return 0;
-	give(b, turn, BOARD_ALLGATHERV, send, recv, mine, BOARD_ALLGATHERV | (uint64_t)mine << 24);
+	give(b, turn, BOARD_ALLGATHERV, send, 0, mine, BOARD_ALLGATHERV | (uint64_t)mine << 24);
+	own->posted = turn + 1;
+	return collect(b, own, turn, BOARD_ALLGATHERV, send, &recv, &p);
+}
+
+/* Whether none of a rank's blocks is too long for a turn. */
+static int all_short(const struct board *b, const struct board_blocks *x, size_t most)
+{
+	for (uint32_t i = 0; i < b->ranks; i++)
+		if (i != b->me && size_of(x, i) > most)
+			return 0;
+	return 1;
+}
+
+int board_gatherv(struct board *b, int root, const void *send, size_t n, struct board_blocks recv)
+{
+	struct line *own = AT(struct line, b->own);
+	uint64_t turn = own->turns, call = BOARD_GATHERV | (uint64_t)root << 8;
+	uint32_t me = b->me;
+	struct patience p = begin(b, own);
+	if (!may(b, own, BOARD_GATHERV, 0, 1))
+		return 0;
+	if (me != (uint32_t)root) {
+		if (n > b->most || !unused(b, own, turn))
+			return 0;
+		move(place(b, turn, me, n), send, n);
+		post(b, turn, me, call | (uint64_t)n << 24);
+		return over(b, own, turn, 0);
+	}
+	return all_short(b, &recv, b->most) && collect(b, own, turn, call, send, &recv, &p);
+}
+
+int board_scatterv(struct board *b, int root, struct board_blocks send, void *recv, size_t n)
+{
+	struct line *own = AT(struct line, b->own);
+	uint64_t turn = own->turns, call = BOARD_SCATTERV | (uint64_t)root << 8;
+	uint32_t me = b->me;
+	struct patience p = begin(b, own);
+	if (!may(b, own, BOARD_SCATTERV, 0, 1))
+		return 0;
+	if (me == (uint32_t)root) {
+		if (!all_short(b, &send, b->most) || !unused(b, own, turn))
+			return 0;
+		for (uint32_t i = 0; i < b->ranks; i++) {
+			size_t n = size_of(&send, i);
+			move(i == me ? recv : place(b, turn, i, n), block_of(&send, i), n);
+			if (i != me)
+				post(b, turn, i, call | (uint64_t)n << 24);
+		}
+	} else {
+		if (n > b->most || !seen(b, turn, me, call | (uint64_t)n << 24, &p))
+			return 0;
+		move(recv, place(b, turn, me, n), n);
+	}
+	return over(b, own, turn, root == 0);
+}
+
+/* A part of what a rank posts of an Alltoallv. */
+struct part {
+	uint64_t size;
+	char block[];
+};
+
+static inline struct part *part(const struct board *b, uint64_t turn, uint32_t from, uint32_t to, size_t length)
+{
+	return (struct part *)(place(b, turn, from, length * (b->ranks - 1)) + (to - (to > from)) * length);
+}
+
+int board_alltoallv(struct board *b, struct board_blocks send, struct board_blocks recv)
+{
+	struct line *own = AT(struct line, b->own);
+	uint64_t turn = own->turns;
+	uint32_t me = b->me;
+	struct patience p = begin(b, own);
+	if (!may(b, own, BOARD_ALLTOALLV, 0, 1) || !all_short(b, &send, b->most_each) || !all_short(b, &recv, b->most_each) || !unused(b, own, turn))
+		return 0;
+	size_t longest = 0;
+	for (uint32_t i = 0; i < b->ranks; i++)
+		longest = i != me && size_of(&send, i) > longest ? size_of(&send, i) : longest;
+	size_t length = sizeof(struct part) + ((longest + 7) & ~(size_t)7);
+	for (uint32_t i = 0; i < b->ranks; i++)
+		if (i != me) {
+			struct part *to = part(b, turn, me, i, length);
+			to->size = size_of(&send, i);
+			move(to->block, block_of(&send, i), to->size);
+		}
+	post(b, turn, me, BOARD_ALLTOALLV | (uint64_t)length << 24);
 	own->posted = turn + 1;
 	p.whole = 1;
-	for (uint32_t i = 0; i < b->ranks; i++)
-		if (i != b->me && !seen(b, turn, i, BOARD_ALLGATHERV | (uint64_t)(counts[i] * elem) << 24, &p))
+	for (uint32_t i = 0; i < b->ranks; i++) {
+		const struct cell *c = i == me ? 0 : seen_any(b, turn, i, &p);
+		if (i != me && (!c || c->call << 40 >> 40 != BOARD_ALLTOALLV || part(b, turn, i, me, c->call >> 24)->size != size_of(&recv, i)))
 			return 0;
+	}
 	learn(own, turn);
 	for (uint32_t i = 0; i < b->ranks; i++)
-		memcpy((char *)recv + displs[i] * (ptrdiff_t)elem, i == b->me ? send : place(b, turn, i, counts[i] * elem), counts[i] * elem);
+		move(block_of(&recv, i), i == me ? block_of(&send, me) : part(b, turn, i, me, cell(b, turn, i)->call >> 24)->block, size_of(&recv, i));
 	return over(b, own, turn, 0);
 }
 

@@ -15,8 +15,8 @@
 #include <stdint.h>
 
 /* As package coll numbers them. */
-enum board_op { BOARD_BARRIER = 0, BOARD_BCAST = 1, BOARD_GATHER = 2, BOARD_SCATTER = 4, BOARD_ALLGATHER = 6, BOARD_ALLGATHERV = 7, BOARD_ALLTOALL = 8, BOARD_REDUCE = 11, BOARD_ALLREDUCE = 12,
-	BOARD_REDUCE_SCATTER = 13, BOARD_REDUCE_SCATTER_BLOCK = 14, BOARD_SCAN = 15, BOARD_EXSCAN = 16, BOARD_OPS = 22 };
+enum board_op { BOARD_BARRIER = 0, BOARD_BCAST = 1, BOARD_GATHER = 2, BOARD_GATHERV = 3, BOARD_SCATTER = 4, BOARD_SCATTERV = 5, BOARD_ALLGATHER = 6, BOARD_ALLGATHERV = 7,
+	BOARD_ALLTOALL = 8, BOARD_ALLTOALLV = 9, BOARD_REDUCE = 11, BOARD_ALLREDUCE = 12, BOARD_REDUCE_SCATTER = 13, BOARD_REDUCE_SCATTER_BLOCK = 14, BOARD_SCAN = 15, BOARD_EXSCAN = 16, BOARD_OPS = 22 };
 
 /* One rank's view of a board: board.View in Go. */
 struct board {
@@ -26,6 +26,7 @@ struct board {
 	uint64_t berths, berth; /* of all ranks of the job, and of this one */
 	uint32_t step, job;     /* bytes from one to the next, and their number */
 	uint32_t follows, naps; /* naps: this rank sleeps where another needs its core */
+	uint32_t most, most_each; /* bytes of a block of Gatherv or Scatterv, and of Alltoallv */
 	uint64_t outside;       /* the address of an int64_t: not 0: who waits must not, in C; 0: none */
 	uint64_t limit[BOARD_OPS]; /* a call of fewer bytes is one of the board's */
 };
@@ -41,9 +42,20 @@ int board_perform(struct board *b, enum board_op op, int root, const void *send,
    rank gets those from lo to hi. */
 int board_reduce_scatter(struct board *b, enum board_op op, const void *send, void *recv, size_t n, size_t lo, size_t hi, size_t elem, board_fold fold);
 
-/* The same for an Allgatherv: block i has counts[i] elements of elem bytes, and lies displs[i]
-   of them behind recv. */
-int board_allgatherv(struct board *b, const void *send, void *recv, const int *counts, const int *displs, size_t elem);
+/* Blocks of one buffer: block i has counts[i] elements of elem bytes, and lies displs[i] of
+   them behind at. */
+struct board_blocks {
+	char *at;
+	const int *counts, *displs;
+	size_t elem;
+};
+
+/* The same for calls with blocks of different sizes. Own data are n bytes; only the root
+   looks at the blocks of Gatherv and Scatterv. */
+int board_allgatherv(struct board *b, const void *send, struct board_blocks recv);
+int board_gatherv(struct board *b, int root, const void *send, size_t n, struct board_blocks recv);
+int board_scatterv(struct board *b, int root, struct board_blocks send, void *recv, size_t n);
+int board_alltoallv(struct board *b, struct board_blocks send, struct board_blocks recv);
 
 /* The functions for predefined operators on kinds of elements, 0 if there is none. */
 enum board_kind { BOARD_NONE, BOARD_I8, BOARD_I16, BOARD_I32, BOARD_I64, BOARD_U8, BOARD_U16, BOARD_U32, BOARD_U64, BOARD_F32, BOARD_F64, BOARD_KINDS };

@@ -24,12 +24,23 @@ func Perform(v *board.View, x *coll.Call, n int) bool {
 		lo, hi := x.RecvBlocks.Span(x.Rank)
 		return C.board_reduce_scatter(b, op, send, recv, C.size_t(n), C.size_t(lo), C.size_t(hi), 1, sum) != 0
 	case coll.Allgatherv:
-		var counts, displs []C.int
-		for i := range x.Ranks {
-			lo, hi := x.RecvBlocks.Span(i)
-			counts, displs = append(counts, C.int(hi-lo)), append(displs, C.int(lo))
-		}
-		return C.board_allgatherv(b, send, recv, &counts[0], &displs[0], 1) != 0
+		return C.board_allgatherv(b, send, blocks(x, &x.RecvBlocks, recv)) != 0
+	case coll.Gatherv:
+		return C.board_gatherv(b, C.int(x.Root), send, C.size_t(len(x.Send)), blocks(x, &x.RecvBlocks, recv)) != 0
+	case coll.Scatterv:
+		return C.board_scatterv(b, C.int(x.Root), blocks(x, &x.SendBlocks, send), recv, C.size_t(len(x.Recv))) != 0
+	case coll.Alltoallv:
+		return C.board_alltoallv(b, blocks(x, &x.SendBlocks, send), blocks(x, &x.RecvBlocks, recv)) != 0
 	}
 	return C.board_perform(b, op, C.int(x.Root), send, recv, C.size_t(n), 1, sum) != 0
+}
+
+// blocks is blocks that follow each other in a buffer.
+func blocks(x *coll.Call, b *coll.Blocks, at unsafe.Pointer) C.struct_board_blocks {
+	var counts, displs []C.int
+	for i := range x.Ranks {
+		lo, hi := b.Span(i)
+		counts, displs = append(counts, C.int(hi-lo)), append(displs, C.int(lo))
+	}
+	return C.struct_board_blocks{at: (*C.char)(at), counts: &counts[0], displs: &displs[0], elem: 1}
 }

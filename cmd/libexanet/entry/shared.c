@@ -153,14 +153,80 @@ int exanet_shared_Reduce_scatter_block(const void *out, void *in, int64_t count,
 	return reduce_scatter(b, BOARD_REDUCE_SCATTER_BLOCK, out, in, n * b->ranks, n * b->me, n * b->me + n, exanet_type_of(type), op);
 }
 
+/* The blocks of a buffer and, in span, where the first of them begins and the last ends;
+   0 unless they are known, and as they should be. */
+static int blocks(const struct board *b, struct board_blocks *x, const void *buf, const int *counts, const int *displs, exanet_handle type, uintptr_t span[2])
+{
+	uint32_t size = exanet_type_of(type)->size;
+	*x = (struct board_blocks){(char *)buf, counts, displs, size};
+	span[0] = ~(uintptr_t)0, span[1] = 0;
+	if (!counts || !displs || !size || (uintptr_t)buf == 1 || (uintptr_t)buf == ~(uintptr_t)0)
+		return 0;
+	for (uint32_t i = 0; i < b->ranks; i++) {
+		if (counts[i] < 0 || counts[i] >= 1 << 20)
+			return 0;
+		if (counts[i] > 0) {
+			uintptr_t at = (uintptr_t)buf + displs[i] * (intptr_t)size, end = at + counts[i] * size;
+			span[0] = at < span[0] ? at : span[0];
+			span[1] = end > span[1] ? end : span[1];
+		}
+	}
+	return span[1] == 0 || (uintptr_t)buf >= 4096;
+}
+
+/* The same for a block alone, whose bytes it returns; -1 as blocks 0. */
+static int64_t block(const void *buf, int64_t count, exanet_handle type, uintptr_t span[2])
+{
+	uint32_t size = exanet_type_of(type)->size;
+	span[0] = (uintptr_t)buf, span[1] = span[0] + count * size;
+	return count == 0 && size && (uintptr_t)buf != 1 && (uintptr_t)buf != ~(uintptr_t)0 ? 0 : bytes(buf, count, type);
+}
+
+static inline int disjoint(const uintptr_t a[2], const uintptr_t b[2]) { return a[1] <= b[0] || b[1] <= a[0]; }
+
 int exanet_shared_Allgatherv(const void *out, int64_t outcount, exanet_handle outtype, void *in, const int *counts, const int *displs, exanet_handle intype, exanet_handle comm)
 {
 	struct board *b = board_of(comm);
-	int64_t n = bytes(out, outcount, outtype), size = exanet_type_of(intype)->size;
-	if (!b || !counts || !displs || n <= 0 || !size || bytes(in, counts[b->me], intype) != n)
+	struct board_blocks recv;
+	uintptr_t from[2], to[2];
+	int64_t n;
+	if (!b || (n = block(out, outcount, outtype, from)) < 0 || !blocks(b, &recv, in, counts, displs, intype, to))
 		return 0;
-	for (uint32_t i = 0; i < b->ranks; i++)
-		if (counts[i] < 0 || counts[i] >= 1 << 20 || !apart(out, n, (char *)in + displs[i] * size, counts[i] * size))
-			return 0;
-	return board_allgatherv(b, out, in, counts, displs, size);
+	return (int64_t)(counts[b->me] * recv.elem) == n && disjoint(from, to) && board_allgatherv(b, out, recv);
+}
+
+int exanet_shared_Gatherv(const void *out, int64_t outcount, exanet_handle outtype, void *in, const int *counts, const int *displs, exanet_handle intype, int root, exanet_handle comm)
+{
+	struct board *b = board_of(comm);
+	struct board_blocks recv = {0};
+	uintptr_t from[2], to[2];
+	int64_t n;
+	if (!b || !within(b, root) || (n = block(out, outcount, outtype, from)) < 0)
+		return 0;
+	if (b->me == (uint32_t)root && (!blocks(b, &recv, in, counts, displs, intype, to) || (int64_t)(counts[root] * recv.elem) != n || !disjoint(from, to)))
+		return 0;
+	return board_gatherv(b, root, out, n, recv);
+}
+
+int exanet_shared_Scatterv(const void *out, const int *counts, const int *displs, exanet_handle outtype, void *in, int64_t incount, exanet_handle intype, int root, exanet_handle comm)
+{
+	struct board *b = board_of(comm);
+	struct board_blocks send = {0};
+	uintptr_t from[2], to[2];
+	int64_t n;
+	if (!b || !within(b, root) || (n = block(in, incount, intype, to)) < 0)
+		return 0;
+	if (b->me == (uint32_t)root && (!blocks(b, &send, out, counts, displs, outtype, from) || (int64_t)(counts[root] * send.elem) != n || !disjoint(from, to)))
+		return 0;
+	return board_scatterv(b, root, send, in, n);
+}
+
+int exanet_shared_Alltoallv(const void *out, const int *outcounts, const int *outdispls, exanet_handle outtype, void *in, const int *incounts, const int *indispls, exanet_handle intype, exanet_handle comm)
+{
+	struct board *b = board_of(comm);
+	struct board_blocks send, recv;
+	uintptr_t from[2], to[2];
+	if (!b || !blocks(b, &send, out, outcounts, outdispls, outtype, from) || !blocks(b, &recv, in, incounts, indispls, intype, to) || !disjoint(from, to))
+		return 0;
+	return outcounts[b->me] * send.elem == incounts[b->me] * recv.elem && board_alltoallv(b, send, recv);
 }

@@ -54,5 +54,8 @@ int exanet_shared_Exscan(const void *out, void *in, int64_t count, exanet_handle
 int exanet_shared_Reduce_scatter(const void *out, void *in, const int *counts, exanet_handle type, exanet_handle op, exanet_handle comm);
 int exanet_shared_Reduce_scatter_block(const void *out, void *in, int64_t count, exanet_handle type, exanet_handle op, exanet_handle comm);
 int exanet_shared_Allgatherv(const void *out, int64_t outcount, exanet_handle outtype, void *in, const int *counts, const int *displs, exanet_handle intype, exanet_handle comm);
+int exanet_shared_Gatherv(const void *out, int64_t outcount, exanet_handle outtype, void *in, const int *counts, const int *displs, exanet_handle intype, int root, exanet_handle comm);
+int exanet_shared_Scatterv(const void *out, const int *counts, const int *displs, exanet_handle outtype, void *in, int64_t incount, exanet_handle intype, int root, exanet_handle comm);
+int exanet_shared_Alltoallv(const void *out, const int *outcounts, const int *outdispls, exanet_handle outtype, void *in, const int *incounts, const int *indispls, exanet_handle intype, exanet_handle comm);
 
 #endif

@@ -395,7 +395,7 @@ func (e *entry) isShared() bool {
 	switch e.name {
 	case "Barrier", "Bcast", "Gather", "Scatter", "Allgather", "Alltoall", "Reduce", "Allreduce", "Scan", "Exscan", "Reduce_scatter_block":
 		return e.made == ""
-	case "Reduce_scatter", "Allgatherv": // with arrays of int
+	case "Reduce_scatter", "Allgatherv", "Gatherv", "Scatterv", "Alltoallv": // with arrays of int
 		return e.made == "" && e.large == 0
 	}
 	return false
