@@ -83,6 +83,9 @@ func (f *Fabric) TrySend(to int, h packetizer.Header, payload []byte) bool {
 	} else {
 		copy(bulk, payload)
 	}
+	if tellsDone(len(payload)) {
+		*c.done() = r.head.done
+	}
 	c.header[1], c.header[2] = h[1], h[2]
 	r.publish(g, c, h[0], len(payload), bulkTail, f.fenced)
 	f.Ring(to)
@@ -117,7 +120,7 @@ func (f *Fabric) rescan() {
 		for set := w.Load(); set != 0; set &= set - 1 {
 			from := base + bits.TrailingZeros64(set)
 			if !f.knows(from) {
-				f.in = append(f.in, inbox{f.job.ringOf(from, f.me), from})
+				f.in = append(f.in, f.inboxOf(from))
 			}
 		}
 	}
@@ -174,7 +177,7 @@ func (f *Fabric) Next() (h packetizer.Header, payload []byte, ok bool) {
 
 // NextFrom is Next for the messages of one rank. It carries out no records.
 func (f *Fabric) NextFrom(rank int) (h packetizer.Header, payload []byte, ok bool) {
-	in := inbox{f.job.ringOf(rank, f.me), rank}
+	in := f.inboxOf(rank)
 	c, w, ok := in.peek(&f.job.geo)
 	n := int(w >> 16 & 0xffff)
 	if !ok || n == deviceLength {
@@ -184,12 +187,21 @@ func (f *Fabric) NextFrom(rank int) (h packetizer.Header, payload []byte, ok boo
 	return h, payload, true
 }
 
+func (f *Fabric) inboxOf(from int) inbox {
+	return inbox{f.job.ringOf(from, f.me), f.job.ringOf(f.me, from).head, from}
+}
+
 // out takes a message of n bytes out, until Release.
 func (f *Fabric) out(in *inbox, c *cell, w uint64, n int) (packetizer.Header, []byte) {
 	f.current = *in
 	payload := c.payload[:min(n, cellInline)]
 	if n > cellInline {
-		payload = in.bulkNext(&f.job.geo, n)
+		payload = in.bulkNext(&f.job.geo, c, n)
+	}
+	if tellsDone(n) {
+		if done := *c.done(); done > 0 { // else nothing of the ring back need be touched
+			in.back.credited(done)
+		}
 	}
 	return packetizer.Header{w, c.header[1], c.header[2]}, payload
 }

@@ -82,7 +82,7 @@ func (f *Fabric) carryOut(in *inbox, c *cell) {
 	i, s := f.exposed(c.header[1])
 	if kind != notifyRecord {
 		n := int(body.size)
-		bulk := in.bulkNext(&f.job.geo, n)
+		bulk := in.bulkNext(&f.job.geo, c, n)
 		off := int(c.header[2])
 		if s != nil {
 			if off == 0 && s.staged != nil {

@@ -22,10 +22,13 @@ import (
 // stored last, with release order, and carries the lap of the ring as phase: a
 // cell holds a message exactly if its phase is that of the current lap, so
 // producer and consumer share no index. Bulk space is taken in the order of the
-// cells and at offsets that both sides compute alike.
+// cells; a cell tells from where on.
 //
 // The consumer gives cells and bulk space back in steps of an eighth of the
-// ring.
+// ring. Messages the other way tell besides how much bulk space has been consumed, where
+// their first cache line has room for that. A producer that knows so that all of it is
+// free begins again at its front, which both processors still have in their caches: two
+// ranks that answer each other use the same few lines.
 type ring struct {
 	head  *ringHead
 	cells unsafe.Pointer // *[geometry.cells]cell
@@ -43,7 +46,7 @@ type ringHead struct {
 	attach     uint8 // what the probe of cross-memory attach found
 	_          [6]byte
 	claimed    [shareSlots / 64]uint64 // bitmap of claims in use
-	_          [64 - 56]byte
+	done       uint64                  // bytes of bulk of the ring back that this side has consumed
 
 	// Written by the consumer, read by the producer when it runs out.
 	released     atomic.Uint64
@@ -57,7 +60,7 @@ type ringHead struct {
 
 	// Touched by the consumer only.
 	cursor cursor
-	_      [64 - 32]byte
+	_      [64 - 40]byte
 
 	// By both sides: how they share out copies to the consumer, see share.go.
 	claims [shareSlots]claim
@@ -70,7 +73,8 @@ type cursor struct {
 	head     uint64 // cells consumed since the beginning
 	returned uint64 // of which released to the producer
 	bulkHead uint64 // bytes of bulk space, likewise
-	bulkRet  uint64
+	bulkRet  uint64 // and those that the producer has skipped since
+	bulkDone uint64 // those of cells consumed
 }
 
 const (
@@ -84,6 +88,20 @@ type cell struct {
 	header  packetizer.Header
 	payload [cellInline]byte
 }
+
+// The last words of a cell's first line: where the bulk bytes of the cell begin, counted
+// since the beginning, if it has such; and ringHead.done, in messages with such or with a
+// payload of up to shortPayload bytes.
+func (c *cell) bulkAt() *uint64 { return (*uint64)(unsafe.Pointer(&c.payload[shortPayload-8])) }
+func (c *cell) done() *uint64   { return (*uint64)(unsafe.Pointer(&c.payload[shortPayload])) }
+
+const shortPayload = bulkAlign - packetizer.HeaderSize - 8
+
+// mostInFront is the longest payload for which the bulk space begins again: two longer ones
+// and the buffers of both ranks do not fit in the nearest cache anyway.
+const mostInFront = 8 << 10
+
+func tellsDone(n int) bool { return n <= shortPayload || n > cellInline }
 
 // geometry gives the size of every ring of a job.
 type geometry struct {
@@ -119,20 +137,24 @@ func (g *geometry) phase(i uint64) uint64 {
 	return (i>>g.shift + 1) & 0xffff
 }
 
-// bulkPlace returns where n bytes go when the bulk space up to tail is taken:
-// their offset and the new tail. They never wrap around the end.
-func (g *geometry) bulkPlace(tail uint64, n int) (off, next uint64) {
-	size := uint64(n+bulkAlign-1) &^ (bulkAlign - 1)
-	off = tail & (g.bulk - 1)
-	if off+size > g.bulk {
-		tail += g.bulk - off
-		off = 0
+// bulkPlace returns from where on n bytes go when the bulk space up to tail is taken, and
+// the new tail. They never wrap around the end.
+func (g *geometry) bulkPlace(tail uint64, n int) (at, next uint64) {
+	size := bulkSize(n)
+	if tail&(g.bulk-1)+size > g.bulk {
+		tail = g.lap(tail)
 	}
-	return off, tail + size
+	return tail, tail + size
 }
 
-func (r ring) bulkBytes(off uint64, n int) []byte {
-	return unsafe.Slice((*byte)(unsafe.Add(r.bulk, off)), n)
+// bulkSize is the bulk space that n bytes take.
+func bulkSize(n int) uint64 { return uint64(n+bulkAlign-1) &^ (bulkAlign - 1) }
+
+// lap is where the bulk space begins again behind what is taken up to tail.
+func (g *geometry) lap(tail uint64) uint64 { return (tail + g.bulk - 1) &^ (g.bulk - 1) }
+
+func (r ring) bulkBytes(g *geometry, at uint64, n int) []byte {
+	return unsafe.Slice((*byte)(unsafe.Add(r.bulk, at&(g.bulk-1))), n)
 }
 
 // A record is a cell with a length of deviceLength: it comes from the sending
@@ -149,20 +171,27 @@ func (r ring) room(g *geometry, inline bool, n int) (c *cell, bulk []byte, bulkT
 			return nil, nil, 0
 		}
 	}
-	bulkTail = h.bulkTail
+	c, bulkTail = r.cell(g, h.tail), h.bulkTail
 	if !inline {
-		var off uint64
-		off, bulkTail = g.bulkPlace(h.bulkTail, n)
+		if n <= mostInFront && h.bulkCredit == h.bulkTail {
+			h.bulkTail = g.lap(h.bulkTail)
+			h.bulkCredit = h.bulkTail
+		}
+		var at uint64
+		at, bulkTail = g.bulkPlace(h.bulkTail, n)
 		if bulkTail-h.bulkCredit > g.bulk {
-			h.bulkCredit = h.bulkReleased.Load()
+			h.credited(h.bulkReleased.Load())
 			if bulkTail-h.bulkCredit > g.bulk {
 				return nil, nil, 0
 			}
 		}
-		bulk = r.bulkBytes(off, n)
+		*c.bulkAt(), bulk = at, r.bulkBytes(g, at, n)
 	}
-	return r.cell(g, h.tail), bulk, bulkTail
+	return c, bulk, bulkTail
 }
+
+// credited notes how much bulk space the consumer has said to have consumed.
+func (h *ringHead) credited(bulk uint64) { h.bulkCredit = max(h.bulkCredit, bulk) }
 
 // publish makes the cell that room returned visible to the consumer. low is
 // the length field; fenced asks for a full barrier behind the store.
@@ -181,6 +210,7 @@ func (r ring) publish(g *geometry, c *cell, word0 uint64, length int, bulkTail u
 // inbox is the consumer's side of a ring.
 type inbox struct {
 	ring
+	back *ringHead // of the ring to the same rank
 	from int
 }
 
@@ -192,12 +222,12 @@ func (in *inbox) peek(g *geometry) (c *cell, w uint64, ok bool) {
 	return c, w, w&0xffff == g.phase(i)
 }
 
-// bulkNext returns the bulk bytes of the current cell; advance releases them.
-func (in *inbox) bulkNext(g *geometry, n int) []byte {
-	at := &in.head.cursor.bulkHead
-	off, next := g.bulkPlace(*at, n)
-	*at = next
-	return in.bulkBytes(off, n)
+// bulkNext returns the bulk bytes of a cell, the current one; advance releases them.
+func (in *inbox) bulkNext(g *geometry, c *cell, n int) []byte {
+	at, first := &in.head.cursor, *c.bulkAt()
+	at.bulkRet += first - at.bulkHead
+	at.bulkHead = first + bulkSize(n)
+	return in.bulkBytes(g, first, n)
 }
 
 // advance consumes the current cell and reports whether the producer, having
@@ -206,6 +236,10 @@ func (in *inbox) advance(g *geometry) (ring bool) {
 	h := in.head
 	at := &h.cursor
 	at.head++
+	if at.bulkDone != at.bulkHead {
+		at.bulkDone = at.bulkHead
+		in.back.done = at.bulkDone
+	}
 	if at.head-at.returned < g.cells/8 && at.bulkHead-at.bulkRet < g.bulk/8 {
 		return false
 	}

@@ -22,41 +22,112 @@ func attachAll(t require.TestingT, n int) []*Fabric {
 	return fabs
 }
 
-// A ring is a bounded FIFO of whole messages, whatever their sizes.
-func TestRingIsABoundedFIFO(t *testing.T) {
+// Rings are bounded FIFOs of whole messages, whatever their sizes, and whatever has been
+// told of one in the other.
+func TestRingsAreBoundedFIFOs(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		fabs := attachAll(t, 2)
-		var model [][]byte
+		type message struct {
+			number int
+			data   []byte
+		}
+		var model [2][]message // by the rank that they are from
+		var current [2]bool    // has a message out
 		sent := 0
+		rank := rapid.IntRange(0, 1)
 		t.Repeat(map[string]func(*rapid.T){
 			"send": func(t *rapid.T) {
-				n := rapid.OneOf(rapid.IntRange(0, 60), rapid.IntRange(0, DefaultLimit), rapid.Just(DefaultLimit)).Draw(t, "size")
+				me := rank.Draw(t, "from")
+				n := rapid.OneOf(rapid.IntRange(0, 60), rapid.IntRange(0, DefaultLimit), rapid.Just(DefaultLimit), rapid.IntRange(cellInline, mostInFront+1)).Draw(t, "size")
 				b := make([]byte, n)
 				for i := range b {
 					b[i] = byte(sent + i)
 				}
 				h := packetizer.Header{uint64(sent) << 32, uint64(n), ^uint64(sent)}
-				if fabs[0].TrySend(1, h, b) {
-					model = append(model, b)
+				if fabs[me].TrySend(1-me, h, b) {
+					model[me] = append(model[me], message{sent, b})
 					sent++
-				} else if len(model) == 0 {
+				} else if len(model[me]) == 0 {
 					t.Fatal("an empty ring refuses a message")
 				}
 			},
-			"receive": func(t *rapid.T) {
-				h, b, ok := fabs[1].Next()
-				require.Equal(t, len(model) > 0, ok)
-				if !ok {
+			"take out": func(t *rapid.T) {
+				me := rank.Draw(t, "by")
+				if current[me] {
+					t.Skip()
+				}
+				h, b, ok := fabs[me].Next()
+				waiting := model[1-me]
+				require.Equal(t, len(waiting) > 0, ok)
+				if current[me] = ok; !ok {
 					return
 				}
-				require.Equal(t, model[0], append([]byte{}, b...))
+				require.Equal(t, waiting[0].data, append([]byte{}, b...))
 				require.Equal(t, uint64(len(b)), h[1])
-				require.Equal(t, uint64(sent-len(model)), h[0]>>32)
-				model = model[1:]
-				fabs[1].Release()
+				require.Equal(t, uint64(waiting[0].number), h[0]>>32)
+				waiting[0].data = b
+			},
+			"release": func(t *rapid.T) {
+				me := rank.Draw(t, "by")
+				if !current[me] {
+					t.Skip()
+				}
+				m := model[1-me][0]
+				for i, v := range m.data {
+					if v != byte(m.number+i) {
+						t.Fatalf("byte %d of message %d has been written over before it was released", i, m.number)
+					}
+				}
+				model[1-me] = model[1-me][1:]
+				fabs[me].Release()
+				current[me] = false
 			},
 		})
 	})
+}
+
+// Ranks that answer each other use the front of their rings; who gets no answer goes on
+// around the ring, and so does who sends long messages.
+func TestRingBeginsAgain(t *testing.T) {
+	for _, c := range []struct {
+		size, answer int
+		again        bool
+	}{{300, 300, true}, {mostInFront, mostInFront, true}, {4000, 0, true}, {4000, shortPayload, true}, {4000, shortPayload + 1, false}, {mostInFront + 1, 0, false}, {4000, -1, false}} {
+		fabs := attachAll(t, 2)
+		receive := func(me, n int) {
+			_, b, ok := fabs[me].Next()
+			require.True(t, ok)
+			require.Len(t, b, n)
+			fabs[me].Release()
+		}
+		seen := make(map[uint64]bool)
+		for range 20 {
+			require.True(t, fabs[0].TrySend(1, packetizer.Header{}, make([]byte, c.size)))
+			seen[fabs[0].job.ringOf(0, 1).head.bulkTail&(fabs[0].job.geo.bulk-1)] = true
+			receive(1, c.size)
+			if c.answer >= 0 {
+				require.True(t, fabs[1].TrySend(0, packetizer.Header{}, make([]byte, c.answer)))
+				receive(0, c.answer)
+			}
+		}
+		require.Equal(t, c.again, len(seen) == 1, c)
+	}
+}
+
+// What has been told before the ring began again takes nothing back.
+func TestOldNewsOfARing(t *testing.T) {
+	fabs := attachAll(t, 2)
+	pass := func(from int, n int) {
+		require.True(t, fabs[from].TrySend(1-from, packetizer.Header{}, make([]byte, n)))
+		_, _, ok := fabs[1-from].Next()
+		require.True(t, ok)
+		fabs[1-from].Release()
+	}
+	pass(0, 300)
+	pass(1, 0) // tells of it
+	require.True(t, fabs[0].TrySend(1, packetizer.Header{}, make([]byte, 300)))
+	pass(1, 0) // tells of the first still
+	require.True(t, fabs[0].TrySend(1, packetizer.Header{}, make([]byte, DefaultLimit)))
 }
 
 // Writes through the ring arrive whole, the notification once and after the

@@ -50,20 +50,28 @@ struct express_table {
 struct express_ring {
 	uint64_t tail, credit, bulk_tail, bulk_credit;
 	uint8_t opened, attach;
-	uint8_t spare1[30];
+	uint8_t spare1[6];
+	uint64_t claimed[2], done;
 	uint64_t released, bulk_released;
 	uint64_t spare2[6];
 	uint32_t starved;
 	uint32_t spare3[15];
-	uint64_t head, returned, bulk_head, bulk_returned;
-	uint64_t spare4[4];
+	uint64_t head, returned, bulk_head, bulk_returned, bulk_done;
+	uint64_t spare4[3];
 };
 
-enum { EXPRESS_CELL = 256, EXPRESS_HEADER = 24, EXPRESS_INLINE = EXPRESS_CELL - EXPRESS_HEADER, EXPRESS_LINE = 64 };
+enum { EXPRESS_CELL = 256, EXPRESS_HEADER = 24, EXPRESS_INLINE = EXPRESS_CELL - EXPRESS_HEADER, EXPRESS_LINE = 64,
+	EXPRESS_SHORT = EXPRESS_LINE - EXPRESS_HEADER - 8 /* payload beside which done has room */, EXPRESS_FRONT = 8192 /* for which the bulk space begins again */ };
 
 struct express_cell {
 	uint64_t header[3];
-	unsigned char payload[EXPRESS_INLINE];
+	union {
+		unsigned char payload[EXPRESS_INLINE];
+		struct {
+			unsigned char start[EXPRESS_SHORT - 8];
+			uint64_t bulk_at, done;
+		};
+	};
 };
 
 /* What became of a try. STARVED: done, and the peer, whose rank in the job is in

@@ -12,6 +12,7 @@ import (
 	"github.com/exanet-mpi/exanet/emu/host"
 	"github.com/exanet-mpi/exanet/internal/duo"
 	"github.com/exanet-mpi/exanet/internal/lanec"
+	"github.com/exanet-mpi/exanet/internal/mem"
 	"github.com/exanet-mpi/exanet/variants"
 	"github.com/exanet-mpi/exanet/variants/express"
 	"github.com/exanet-mpi/exanet/variants/ticket"
@@ -273,9 +274,8 @@ func (v *receive) check(t *rapid.T, table *express.Table, m message, id int) {
 	}
 }
 
-// Once its lanes are lent, the lane needs the protocol for nothing but the credit:
-// rings go round and round.
-func TestTheLaneAlone(t *testing.T) {
+// lent are players whose lanes of tag 0 are lent.
+func lent(t *testing.T) [2]*player {
 	ps := players(t)
 	for i, p := range ps {
 		p.send(0, 8)
@@ -285,6 +285,47 @@ func TestTheLaneAlone(t *testing.T) {
 		ps[0].poll()
 		ps[1].poll()
 	}
+	return ps
+}
+
+// Ranks that answer each other use the front of their rings again and again, whoever of
+// the two ends is in Go.
+func TestTheLaneBeginsAgain(t *testing.T) {
+	for inGo, name := range []string{"C", "Go beside C", "C beside Go"} {
+		ps := lent(t)
+		out, in := make([]byte, limit), make([]byte, limit)
+		var ends [2]map[uint64]bool
+		for i := range 300 {
+			for me, a := range ps {
+				b := ps[1-me]
+				fill(out, 2*i+me)
+				if me+1 == inGo {
+					a.enter()
+					require.True(t, a.Rank[me].TrySend(a.World[me], int32(1-me), 0, out))
+					a.Rank[me].LendOut(a.World[me], int32(1-me), 0, handle)
+				} else {
+					sent, _ := a.lane.Send(handle, out, int32(1-me), 0)
+					require.True(t, sent)
+				}
+				if ends[me] == nil || i == 10 {
+					ends[me] = make(map[uint64]bool)
+				}
+				taken := mem.Deref[[3]uint64](a.port.Out)[2]
+				ends[me][taken%uint64(a.table.Bulk)] = true
+				n, ok, _ := b.lane.Receive(handle, in, int32(me), 0)
+				require.True(t, ok)
+				require.Equal(t, out, in[:n])
+			}
+		}
+		require.Len(t, ends[0], 1, name)
+		require.Len(t, ends[1], 1, name)
+	}
+}
+
+// Once its lanes are lent, the lane needs the protocol for nothing but the credit:
+// rings go round and round.
+func TestTheLaneAlone(t *testing.T) {
+	ps := lent(t)
 	out, in := make([]byte, limit), make([]byte, limit)
 	for i := range 1500 {
 		a, b := ps[i/10%2], ps[1-i/10%2]

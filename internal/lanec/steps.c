@@ -24,22 +24,37 @@ static inline uint64_t phase(const struct express_table *t, uint64_t i)
 	return ((i >> t->shift) + 1) & 0xffff;
 }
 
-static inline unsigned char *bulk(const struct express_table *t, uint64_t ring, uint64_t off)
+static inline unsigned char *bulk(const struct express_table *t, uint64_t ring, uint64_t at)
 {
-	return (unsigned char *)(ring + t->cell + (uint64_t)t->cells * EXPRESS_CELL + off);
+	return (unsigned char *)(ring + t->cell + (uint64_t)t->cells * EXPRESS_CELL + (at & (t->bulk - 1)));
 }
 
-/* Where n bytes go when the bulk space up to tail is taken, and the new tail. */
-static inline uint64_t bulk_place(const struct express_table *t, uint64_t tail, uint32_t n, uint64_t *next)
+static inline uint64_t bulk_size(uint32_t n) { return ((uint64_t)n + EXPRESS_LINE - 1) & ~(uint64_t)(EXPRESS_LINE - 1); }
+
+/* Where the bulk space begins again behind what is taken up to tail. */
+static inline uint64_t lap(const struct express_table *t, uint64_t tail) { return (tail + t->bulk - 1) & ~((uint64_t)t->bulk - 1); }
+
+/* Notes how much bulk space the consumer has said to have consumed. */
+static inline void credited(struct express_ring *r, uint64_t bulk)
 {
-	uint64_t size = ((uint64_t)n + EXPRESS_LINE - 1) & ~(uint64_t)(EXPRESS_LINE - 1);
-	uint64_t off = tail & (t->bulk - 1);
-	if (off + size > t->bulk) {
-		tail += t->bulk - off;
-		off = 0;
+	if (bulk > r->bulk_credit)
+		r->bulk_credit = bulk;
+}
+
+/* Takes bulk space for n bytes; 0 if there is none. */
+static inline int take_bulk(const struct express_table *t, struct express_ring *r, uint32_t n, uint64_t *at)
+{
+	if (n <= EXPRESS_FRONT && r->bulk_credit == r->bulk_tail)
+		r->bulk_credit = r->bulk_tail = lap(t, r->bulk_tail);
+	*at = (r->bulk_tail & (t->bulk - 1)) + bulk_size(n) > t->bulk ? lap(t, r->bulk_tail) : r->bulk_tail;
+	uint64_t next = *at + bulk_size(n);
+	if (next - r->bulk_credit > t->bulk) {
+		credited(r, __atomic_load_n(&r->bulk_released, __ATOMIC_ACQUIRE));
+		if (next - r->bulk_credit > t->bulk)
+			return 0;
 	}
-	*next = tail + size;
-	return off;
+	r->bulk_tail = next;
+	return 1;
 }
 
 struct express_lane *express_find(struct express_lane *lanes, uint64_t comm, int32_t peer, int32_t tag)
@@ -70,15 +85,14 @@ enum express_result express_send(struct express_table *t, uint64_t comm, const v
 	if (n <= EXPRESS_INLINE) {
 		memcpy(c->payload, buf, n);
 	} else {
-		uint64_t next, off = bulk_place(t, r->bulk_tail, n, &next);
-		if (next - r->bulk_credit > t->bulk) {
-			r->bulk_credit = __atomic_load_n(&r->bulk_released, __ATOMIC_ACQUIRE);
-			if (next - r->bulk_credit > t->bulk)
-				return EXPRESS_REFUSED;
-		}
-		memcpy(bulk(t, p->out, off), buf, n);
-		r->bulk_tail = next;
+		uint64_t at;
+		if (!take_bulk(t, r, n, &at))
+			return EXPRESS_REFUSED;
+		memcpy(bulk(t, p->out, at), buf, n);
+		c->bulk_at = at;
 	}
+	if (n <= EXPRESS_SHORT || n > EXPRESS_INLINE)
+		c->done = r->done;
 	c->header[1] = l->word;
 	c->header[2] = (uint32_t)tag | (uint64_t)l->next << 32;
 	r->tail = i + 1;
@@ -112,12 +126,16 @@ static inline enum express_result take(struct express_table *t, struct express_l
 	struct express_ring *r = (struct express_ring *)p->in;
 	if (p->consumed + EXPRESS_HEADER + n >= t->window / 4)
 		return EXPRESS_REFUSED; /* the protocol has to say so to the peer */
+	struct express_ring *back = (struct express_ring *)p->out;
 	if (n <= EXPRESS_INLINE) {
 		memcpy(buf, c->payload, n);
 	} else {
-		uint64_t off = bulk_place(t, r->bulk_head, n, &r->bulk_head);
-		memcpy(buf, bulk(t, p->in, off), n);
+		r->bulk_returned += c->bulk_at - r->bulk_head; /* what the producer has skipped */
+		memcpy(buf, bulk(t, p->in, c->bulk_at), n);
+		back->done = r->bulk_done = r->bulk_head = c->bulk_at + bulk_size(n);
 	}
+	if ((n <= EXPRESS_SHORT || n > EXPRESS_INLINE) && c->done > 0)
+		credited(back, c->done);
 	p->consumed += EXPRESS_HEADER + n;
 	l->next++;
 	r->head++;
