@@ -169,13 +169,17 @@ func judge(ranks []berth) []verdict {
 func (j *Job) berths() []berth {
 	bs := make([]berth, j.ranks)
 	for i := range bs {
-		c := j.control(i)
-		bs[i].group = c.group.Load()
-		for w := range bs[i].cpus {
-			bs[i].cpus[w] = c.cpus[w].Load()
-		}
+		bs[i] = j.control(i).berth()
 	}
 	return bs
+}
+
+func (c *control) berth() (b berth) {
+	b.group = c.group.Load()
+	for w := range b.cpus {
+		b.cpus[w] = c.cpus[w].Load()
+	}
+	return b
 }
 
 // moor publishes where this rank may run.
@@ -185,6 +189,7 @@ func (c *control) moor() {
 		c.cpus[i].Store(w)
 	}
 	c.group.Store(sys.SchedGroup())
+	c.thread.Store(uint32(sys.Thread()))
 }
 
 // assess tells all ranks how they stand to each other, once all have joined.

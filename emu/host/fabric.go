@@ -18,6 +18,8 @@
 package host
 
 import (
+	"time"
+
 	"math/bits"
 
 	"github.com/exanet-mpi/exanet/packetizer"
@@ -44,6 +46,7 @@ type Fabric struct {
 	cursor     int     // where the next poll begins
 	current    inbox   // whose message is out, between Next and Release
 	openedSeen uint32
+	spreadAt   time.Time // when spread has looked last
 
 	engine
 }

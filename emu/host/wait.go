@@ -81,6 +81,7 @@ func (f *Fabric) Spin(mark uint32) bool {
 
 func (f *Fabric) spin(mark uint32) bool {
 	var start time.Time
+	spread := false
 	for {
 		// Even with a core for each rank the awaited one may share ours, for
 		// instance when other programs run: spinning alone would keep it
@@ -91,8 +92,16 @@ func (f *Fabric) spin(mark uint32) bool {
 		}
 		if start.IsZero() {
 			start = time.Now()
-		} else if time.Since(start) > spinTime {
+			continue
+		}
+		switch waited := time.Since(start); {
+		case waited > spinTime:
 			return false
+		case waited > spreadAfter && !spread:
+			spread = true
+			if f.spread() {
+				start = time.Time{}
+			}
 		}
 	}
 }

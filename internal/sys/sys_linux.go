@@ -7,6 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
+	"strconv"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"unsafe"
@@ -35,6 +38,49 @@ func Core() uint32 {
 		return 0
 	}
 	return core + 1
+}
+
+// Thread is the number of the caller's thread, as the kernel counts them.
+func Thread() int { return unix.Gettid() }
+
+// MoveTo moves the caller to a core, as Core numbers them, of those that it may run on;
+// it may go elsewhere later.
+func MoveTo(core uint32) error {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	var all, one unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &all); err != nil {
+		return err
+	}
+	one.Set(int(core) - 1)
+	if err := unix.SchedSetaffinity(0, &one); err != nil {
+		return err
+	}
+	return unix.SchedSetaffinity(0, &all)
+}
+
+// RunsOn tells on which core a thread runs, or would if it could, as Core numbers them,
+// and whether it is ready to. 0: there is no such thread, or this process may not know.
+func RunsOn(thread int) (core uint32, ready bool) {
+	text, err := Text("/proc/" + strconv.Itoa(thread) + "/stat")
+	if err != nil {
+		return 0, false
+	}
+	return runsOn(text)
+}
+
+func runsOn(stat string) (core uint32, ready bool) {
+	const state, processor = 0, 36 // behind the name: proc(5) has them as fields 3 and 39
+	// The name of the program, in parentheses, may have anything in it.
+	fields := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:])
+	if len(fields) <= processor {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(fields[processor], 10, 31)
+	if err != nil {
+		return 0, false
+	}
+	return uint32(n) + 1, fields[state] == "R"
 }
 
 // FutexWake wakes at most n sleepers on w.

@@ -1,0 +1,63 @@
+package host
+
+import (
+	"math/bits"
+	"time"
+
+	"github.com/exanet-mpi/exanet/internal/sys"
+)
+
+// Ranks that have a core each may find themselves on one all the same: new processes
+// often begin where their launcher runs. What waits there keeps the awaited rank from
+// running, and under a launcher that gives each rank a session it can not even hand over
+// the core (see wait.go). The kernel takes tens of milliseconds to part them, since it
+// sees each sleep now and then. So a rank that has waited for long looks where the others
+// are, and moves to a core where none is. The processors that it may run on stay the same.
+
+const (
+	spreadAfter = spinTime / 3           // of waiting
+	spreadPause = 500 * time.Microsecond // for each rank of the job, between two looks, which take microseconds
+)
+
+// spread reports whether this rank has moved away from another that needs its core. Only
+// the poller may call it.
+func (f *Fabric) spread() bool {
+	if now := time.Now(); now.Sub(f.spreadAt) >= spreadPause*time.Duration(f.job.ranks) {
+		f.spreadAt = now
+	} else {
+		return false
+	}
+	f.self.thread.Store(uint32(sys.Thread()))
+	core, shared := sys.Core(), false
+	free := f.self.berth().cpus
+	for i := range f.job.ranks {
+		thread := f.job.control(i).thread.Load()
+		if i == f.me || thread == 0 {
+			continue
+		}
+		on, ready := sys.RunsOn(int(thread))
+		shared = shared || ready && on == core
+		free.remove(on)
+	}
+	if free.remove(core); !shared || free.count() == 0 {
+		return false
+	}
+	return sys.MoveTo(free.first()) == nil
+}
+
+// remove takes a core, as sys.Core numbers them, out of a set, and first is the first
+// there.
+func (s *cpuSet) remove(core uint32) {
+	if 1 <= core && core <= cpuWords*64 {
+		s[(core-1)/64] &^= 1 << ((core - 1) % 64)
+	}
+}
+
+func (s *cpuSet) first() uint32 {
+	for i, w := range s {
+		if w != 0 {
+			return uint32(i*64+bits.TrailingZeros64(w)) + 1
+		}
+	}
+	return 0
+}
