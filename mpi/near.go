@@ -20,6 +20,7 @@ type near struct {
 
 type taker interface {
 	Take(ctx *variants.Context, src, tag int32, buf []byte, h packetizer.Header, payload []byte) bool
+	TakesNext(ctx *variants.Context, src, tag int32) bool
 }
 
 func (n *near) open(f fabric, proto protocol) {
@@ -35,17 +36,17 @@ func (k *rank) receiveNow(ctx *variants.Context, d memory, source, tag int) (n i
 		return 0, false
 	}
 	world := int(ctx.World(int32(source)))
-	for i := 0; i <= k.near.looks; i++ {
-		h, payload, ok := k.near.fab.NextFrom(world)
-		if !ok {
-			continue
-		}
-		if ok = k.near.proto.Take(ctx, int32(source), int32(tag), d.buf, h, payload); !ok {
-			k.proto.Deliver(h, payload)
-		}
-		n = len(payload)
-		k.near.fab.Release()
-		return n, ok
+	h, payload, ok := k.near.fab.NextFrom(world, 1)
+	if !ok && k.near.proto.TakesNext(ctx, int32(source), int32(tag)) {
+		h, payload, ok = k.near.fab.NextFrom(world, k.near.looks)
 	}
-	return 0, false
+	if !ok {
+		return 0, false
+	}
+	if ok = k.near.proto.Take(ctx, int32(source), int32(tag), d.buf, h, payload); !ok {
+		k.proto.Deliver(h, payload)
+	}
+	n = len(payload)
+	k.near.fab.Release()
+	return n, ok
 }

@@ -178,16 +178,23 @@ func (f *Fabric) Next() (h packetizer.Header, payload []byte, ok bool) {
 	return h, nil, false
 }
 
-// NextFrom is Next for the messages of one rank. It carries out no records.
-func (f *Fabric) NextFrom(rank int) (h packetizer.Header, payload []byte, ok bool) {
+// NextFrom is Next for the messages of one rank, at which it looks so many times. It
+// carries out no records.
+func (f *Fabric) NextFrom(rank, looks int) (h packetizer.Header, payload []byte, ok bool) {
 	in := f.inboxOf(rank)
-	c, w, ok := in.peek(&f.job.geo)
-	n := int(w >> 16 & 0xffff)
-	if !ok || n == deviceLength {
-		return h, nil, false
+	for range looks {
+		c, w, ok := in.peek(&f.job.geo)
+		if !ok {
+			continue
+		}
+		n := int(w >> 16 & 0xffff)
+		if n == deviceLength {
+			break
+		}
+		h, payload = f.out(&in, c, w, n)
+		return h, payload, true
 	}
-	h, payload = f.out(&in, c, w, n)
-	return h, payload, true
+	return h, nil, false
 }
 
 func (f *Fabric) inboxOf(from int) inbox {

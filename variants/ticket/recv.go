@@ -105,6 +105,13 @@ func (p *Protocol) Take(ctx *variants.Context, src, tag int32, buf []byte, h pac
 	return true
 }
 
+// TakesNext reports whether a receive that would be posted now gets the next message of
+// its lane: no message and no receive waits for it.
+func (p *Protocol) TakesNext(ctx *variants.Context, src, tag int32) bool {
+	c := p.comms.Of(ctx)
+	return c.wild.Head() == nil && p.inLane(c, src, tag).idle()
+}
+
 // arrive matches a message that a send has caused, or keeps it.
 func (p *Protocol) arrive(c *comm, e variants.Envelope, size int, payload []byte) {
 	l := p.inLane(c, e.Src, e.Tag)

@@ -4,6 +4,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/exanet-mpi/exanet/variants"
 )
 
 // A receive that would be posted now does not overtake one that has been posted and
@@ -14,7 +16,7 @@ func TestTakeDoesNotOvertake(t *testing.T) {
 	first, second := make([]byte, 4), make([]byte, 4)
 	r := p.Recv(1, 3, first)
 	require.True(t, p.Rank[0].TrySend(p.World[0], 1, 3, []byte("one")))
-	h, payload, ok := p.Fabric[1].NextFrom(0)
+	h, payload, ok := p.Fabric[1].NextFrom(0, 1)
 	require.True(t, ok)
 	require.False(t, p.Rank[1].Take(p.World[1], 0, 3, second, h, payload))
 	p.Rank[1].Deliver(h, payload)
@@ -25,8 +27,30 @@ func TestTakeDoesNotOvertake(t *testing.T) {
 	p.in().forgetting = false
 	p.Rank[1].lift(p.Rank[1].comms.Of(p.World[1]))
 	require.True(t, p.Rank[0].TrySend(p.World[0], 1, 3, []byte("two")))
-	h, payload, ok = p.Fabric[1].NextFrom(0)
+	h, payload, ok = p.Fabric[1].NextFrom(0, 1)
 	require.True(t, ok)
 	require.True(t, p.Rank[1].Take(p.World[1], 0, 3, second, h, payload))
 	require.Equal(t, "two\x00", string(second))
+}
+
+// While an earlier message of a lane waits for a receive, or a receive for any, it is not
+// the next message that a receive would take.
+func TestTakesNext(t *testing.T) {
+	p := newPair(t)
+	next := func(tag int32) bool { return p.Rank[1].TakesNext(p.World[1], 0, tag) }
+	require.True(t, next(3))
+	require.True(t, p.Rank[0].TrySend(p.World[0], 1, 3, []byte("one")))
+	require.True(t, next(3), "it has not been looked at")
+	p.Poll(1)
+	require.False(t, next(3))
+	require.True(t, next(4))
+	buf := make([]byte, 4)
+	require.True(t, p.Recv(1, 3, buf).Done)
+	require.True(t, next(3))
+	r := p.Recv(1, variants.AnyTag, buf)
+	require.False(t, next(3))
+	require.True(t, p.Rank[0].TrySend(p.World[0], 1, 5, []byte("two")))
+	p.Poll(1)
+	require.True(t, r.Done)
+	require.True(t, next(3))
 }
