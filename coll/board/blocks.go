@@ -115,9 +115,8 @@ func (o *Op) postBlocks(at uint64) {
 	}
 }
 
-// takeBlocks takes the blocks for this rank, and notes which are late. They are so as
-// those who post them say: who expects a block of another size gets it all the same, as
-// long as it is late.
+// takeBlocks takes the blocks for this rank, and notes which are late: those of which who
+// posts them says so, whatever this rank expects.
 func (o *Op) takeBlocks(at uint64) {
 	if o.Op == coll.Scatterv {
 		o.takeBlock(at, o.Root, o.Rank)

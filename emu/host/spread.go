@@ -30,6 +30,9 @@ func (f *Fabric) spread() bool {
 	f.self.thread.Store(uint32(sys.Thread()))
 	core, shared := sys.Core(), false
 	free := f.self.berth().cpus
+	if free.remove(core); free.count() == 0 {
+		return false
+	}
 	for i := range f.job.ranks {
 		thread := f.job.control(i).thread.Load()
 		if i == f.me || thread == 0 {
@@ -39,7 +42,7 @@ func (f *Fabric) spread() bool {
 		shared = shared || ready && on == core
 		free.remove(on)
 	}
-	if free.remove(core); !shared || free.count() == 0 {
+	if !shared || free.count() == 0 {
 		return false
 	}
 	return sys.MoveTo(free.first()) == nil
