@@ -44,7 +44,7 @@ func TestMistakesInTune(t *testing.T) {
 	for says, args := range map[string][]string{
 		`writes one file: "b"`:   {"a", "b"},
 		"want numbers from 2":    {"-n", "2,1"},
-		"--op gatherv: use all":  {"--op", "gatherv"},
+		"--op neighbor: use all": {"--op", "neighbor"},
 		"--sizes":                {"--sizes", "x"},
 		"want sizes from 1 byte": {"--sizes", "0:8"},
 		"--repeat 0":             {"--repeat", "0"},
