@@ -22,6 +22,18 @@ func attachAll(t require.TestingT, n int) []*Fabric {
 	return fabs
 }
 
+// joined are the ranks of a job of two processes, which are both this one.
+func joined(t require.TestingT) (j *Job, fabs [2]*Fabric) {
+	j, err := NewJob(2)
+	require.NoError(t, err)
+	for i := range fabs {
+		m, err := j.join(i, "")
+		require.NoError(t, err)
+		fabs[i] = NewFabric(m, 0)
+	}
+	return j, fabs
+}
+
 // Rings are bounded FIFOs of whole messages, whatever their sizes, and whatever has been
 // told of one in the other.
 func TestRingsAreBoundedFIFOs(t *testing.T) {
@@ -54,7 +66,7 @@ func TestRingsAreBoundedFIFOs(t *testing.T) {
 			"take out": func(t *rapid.T) {
 				me := rank.Draw(t, "by")
 				if current[me] {
-					t.Skip()
+					t.Skip("this rank has a message out")
 				}
 				h, b, ok := fabs[me].Next()
 				waiting := model[1-me]
@@ -70,7 +82,7 @@ func TestRingsAreBoundedFIFOs(t *testing.T) {
 			"release": func(t *rapid.T) {
 				me := rank.Draw(t, "by")
 				if !current[me] {
-					t.Skip()
+					t.Skip("this rank has no message out")
 				}
 				m := model[1-me][0]
 				for i, v := range m.data {

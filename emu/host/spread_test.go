@@ -19,14 +19,7 @@ func TestSpread(t *testing.T) {
 	if free.count() < 2 {
 		t.Skip("this process may run on one core only, by its affinity mask")
 	}
-	j, err := NewJob(2)
-	require.NoError(t, err)
-	var fabs [2]*Fabric
-	for i := range fabs {
-		m, err := j.join(i, "")
-		require.NoError(t, err)
-		fabs[i] = NewFabric(m, 0)
-	}
+	_, fabs := joined(t)
 	looks := func() bool {
 		fabs[0].spreadAt = time.Time{}
 		return fabs[0].spread()

@@ -29,14 +29,7 @@ func couples(t require.TestingT) []couple {
 	fabs := attachAll(t, 2)
 	cs := []couple{{fabs[0], fabs[1], "one process"}}
 	for _, attach := range []uint8{attachUnknown, attachRefused} {
-		j, err := NewJob(2)
-		require.NoError(t, err)
-		var f [2]*Fabric
-		for i := range f {
-			m, err := j.join(i, "")
-			require.NoError(t, err)
-			f[i] = NewFabric(m, 0)
-		}
+		j, f := joined(t)
 		j.ringOf(0, 1).head.attach = attach
 		cs = append(cs, couple{f[0], f[1], fmt.Sprintf("attach %d", attach)})
 	}

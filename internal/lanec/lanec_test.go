@@ -289,7 +289,7 @@ func lent(t *testing.T) [2]*player {
 }
 
 // Ranks that answer each other use the front of their rings again and again, whoever of
-// the two ends is in Go.
+// the two sends in Go.
 func TestTheLaneBeginsAgain(t *testing.T) {
 	for inGo, name := range []string{"C", "Go beside C", "C beside Go"} {
 		ps := lent(t)
@@ -320,6 +320,26 @@ func TestTheLaneBeginsAgain(t *testing.T) {
 		require.Len(t, ends[0], 1, name)
 		require.Len(t, ends[1], 1, name)
 	}
+}
+
+// What has been told before a ring began again takes nothing back.
+func TestOldNewsOnTheLane(t *testing.T) {
+	ps := lent(t)
+	buf := make([]byte, limit)
+	send := func(from, n int) {
+		sent, _ := ps[from].lane.Send(handle, buf[:n], int32(1-from), 0)
+		require.True(t, sent)
+	}
+	pass := func(from, n int) {
+		send(from, n)
+		_, ok, _ := ps[1-from].lane.Receive(handle, buf, int32(from), 0)
+		require.True(t, ok)
+	}
+	pass(0, 300)
+	pass(1, 8) // tells of it
+	send(0, 300)
+	pass(1, 8) // tells of the first still
+	send(0, limit)
 }
 
 // Once its lanes are lent, the lane needs the protocol for nothing but the credit:
