@@ -6,6 +6,7 @@ import (
 
 	"github.com/exanet-mpi/exanet/coll"
 	"github.com/exanet-mpi/exanet/coll/board"
+	"github.com/exanet-mpi/exanet/internal/mem"
 	"github.com/exanet-mpi/exanet/variants"
 )
 
@@ -197,7 +198,7 @@ func (s *collective) work(st *coll.Step, alone bool) bool {
 
 func (s *collective) compute(st *coll.Step, from, to int) {
 	if st.Kind == coll.Copy {
-		copy(st.To[from:to], st.From[from:to])
+		mem.Copy(st.To[from:to], st.From[from:to])
 	} else {
 		s.combine(st.From[from:to], st.To[from:to])
 	}

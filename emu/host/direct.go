@@ -67,7 +67,7 @@ func (f *Fabric) store(t *rdmaeng.Transfer, end int) (int, bool) {
 	addr := t.Dst.Addr + uint64(t.Done)
 	if f.within(t.To) {
 		if !gaps {
-			return copy(mem.At(addr, end-t.Done), t.Src[t.Done:end]), true
+			return mem.Copy(mem.At(addr, end-t.Done), t.Src[t.Done:end]), true
 		}
 		dst := target(t)
 		dst.Base = mem.Pointer(t.Dst.Addr)
