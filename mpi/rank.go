@@ -40,6 +40,7 @@ type rank struct {
 
 	outside     outside
 	calls       atomic.Uint32 // that have ended with something pending
+	hesitating  atomic.Bool   // the background leaves the rank to its calls, see hesitate
 	recycling   bool          // what has ended is taken back, see recycle.go
 	slab        []Request     // not used yet
 	recycled    []*Request    // to be used again
@@ -318,9 +319,13 @@ func (k *rank) leave() {
 		return
 	}
 	k.calls.Add(1)
+	if k.hesitating.Load() {
+		k.poll() // in place of the background, which has been rung
+	}
 	if !k.armed {
 		k.armed = true
-		for k.fab.ArmBackground() && k.poll() {
+		mark := k.fab.MarkBackground()
+		for k.fab.ArmBackground() && k.poll() && k.fab.MarkBackground() == mark {
 		}
 	}
 	if k.ready.Len() > 0 || k.proto.Pressing() && !k.stuck {
@@ -383,26 +388,40 @@ func (k *rank) background(mark uint32) {
 	}
 }
 
-// hesitation is how long the background leaves a rank alone that makes calls, which is
-// about to wait in one perhaps: it would copy with the rank's lock in its hands, on a core
-// that others need.
-const hesitation = 20 * time.Microsecond
+// hesitation is how long the background leaves a rank alone at first that makes calls,
+// which is about to wait in one perhaps: it would copy with the rank's lock in its hands,
+// on a core that others need. The calls make progress meanwhile.
+const (
+	hesitation     = 20 * time.Microsecond
+	mostHesitation = 160 * time.Microsecond
+)
 
-// hesitate waits a moment if the rank has made calls since there were so many, once more
-// while it makes others, and returns their number.
+// hesitate waits a moment if the rank has made calls since there were so many, and longer
+// and longer while it makes others or is in one, and returns their number.
 func (k *rank) hesitate(since uint32) uint32 {
 	if !k.boards {
 		return since
 	}
-	for range 4 {
+	for pause := hesitation; ; pause = min(2*pause, mostHesitation) {
 		now := k.calls.Load()
-		if now == since {
+		if now == since && !k.inCall() {
 			break
 		}
 		since = now
-		time.Sleep(hesitation)
+		k.hesitating.Store(true)
+		time.Sleep(pause)
 	}
+	k.hesitating.Store(false)
 	return since
+}
+
+// inCall reports whether a call has the rank's lock.
+func (k *rank) inCall() bool {
+	if !k.mu.TryLock() {
+		return true
+	}
+	k.mu.Mutex.Unlock()
+	return false
 }
 
 // tryPoll polls if nobody else does.

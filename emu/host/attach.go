@@ -32,15 +32,15 @@ const pidKept = 10 * time.Millisecond
 type attached struct {
 	pidfd int
 	alive bool
-	seen  time.Time // when
+	seen  time.Duration // when, on the fabric's clock
 }
 
 func newCookie() []uint64 {
 	return []uint64{rand.Uint64() | 1, 0}
 }
 
-// reaches reports whether store can write into the memory of a rank.
-func (f *Fabric) reaches(to int) bool {
+// Reaches reports whether store can write into the memory of a rank, and Read read it.
+func (f *Fabric) Reaches(to int) bool {
 	if f.job.localRings != nil || to == f.me {
 		return true
 	}
@@ -55,10 +55,28 @@ func (f *Fabric) reaches(to int) bool {
 		return false
 	}
 	p := f.peers[to]
-	if now := time.Now(); now.Sub(p.seen) > pidKept {
+	if now := f.Now(); now-p.seen > pidKept {
 		p.alive, p.seen = sys.Alive(p.pidfd), now
 	}
 	return p.alive
+}
+
+// Read reads the memory of a rank that this one reaches, and reports whether it could read
+// all. It may be called at any time.
+func (f *Fabric) Read(from int, addr uint64, to []byte) bool {
+	if f.within(from) {
+		mem.Copy(to, mem.At(addr, len(to)))
+		return true
+	}
+	pid := int(f.job.control(from).pid.Load())
+	for len(to) > 0 {
+		n, err := sys.VMRead(pid, addr, to[:min(len(to), copyPiece)])
+		if err != nil || n == 0 {
+			return false
+		}
+		addr, to = addr+uint64(n), to[n:]
+	}
+	return true
 }
 
 func (f *Fabric) probe(to int) bool {
@@ -76,7 +94,7 @@ func (f *Fabric) probe(to int) bool {
 			if f.peers == nil {
 				f.peers = make(map[int]*attached)
 			}
-			f.peers[to] = &attached{pidfd: fd}
+			f.peers[to] = &attached{pidfd: fd, seen: -pidKept}
 			return true
 		}
 	}

@@ -46,7 +46,8 @@ type Fabric struct {
 	cursor     int     // where the next poll begins
 	current    inbox   // whose message is out, between Next and Release
 	openedSeen uint32
-	spreadAt   time.Time // when spread has looked last
+	spreadAt   time.Time     // when spread has looked last
+	patience   time.Duration // for which it spins before it sleeps, with a core for each rank
 
 	engine
 }
@@ -57,7 +58,7 @@ func NewFabric(m *Member, limit int) *Fabric {
 	if limit == 0 {
 		limit = DefaultLimit
 	}
-	return &Fabric{Member: m, limit: limit, fenced: true}
+	return &Fabric{Member: m, limit: limit, fenced: true, patience: spinTime}
 }
 
 // Settled tells the fabric that every rank has joined; until then it takes no
@@ -172,9 +173,10 @@ func (f *Fabric) Next() (h packetizer.Header, payload []byte, ok bool) {
 		h, payload = f.out(in, c, w, n)
 		return h, payload, true
 	}
-	if len(f.shares) > 0 {
+	if len(f.shares) > 0 && !f.wrote {
 		f.readShares()
 	}
+	f.wrote = false
 	return h, nil, false
 }
 

@@ -41,6 +41,7 @@ type engine struct {
 	fetches []*rdmaeng.Transfer // that the agent carries out
 
 	offers int     // shared copies of this rank that are not over
+	wrote  bool    // a part of one has been written since the last poll: the next one leaves those of others to them
 	shares []share // copies that others have offered; the polling side's, as what is below of them
 
 	// Copies that Borrow has been told of and the next poll takes over: whoever spins
@@ -102,7 +103,7 @@ func (f *Fabric) carryOut(in *inbox, c *cell) {
 func (f *Fabric) Start(t *rdmaeng.Transfer) {
 	t.Done, t.Shared, t.Unhurried = 0, false, false
 	if t.Stage == stageLent {
-		if f.reaches(t.To) && f.aim(t) && t.Layout == nil {
+		if f.Reaches(t.To) && f.aim(t) && t.Layout == nil {
 			f.begin(t)
 			return
 		}
@@ -111,7 +112,7 @@ func (f *Fabric) Start(t *rdmaeng.Transfer) {
 	switch n := t.Size(); {
 	case n == 0:
 		t.Stage = stageNotify
-	case n <= ringLimit || !f.reaches(t.To) || !f.aim(t):
+	case n <= ringLimit || !f.Reaches(t.To) || !f.aim(t):
 		t.Stage = stageRing
 	case t.Layout == nil && f.shareable(t) && f.offer(t):
 	default:

@@ -58,7 +58,7 @@ type share struct {
 
 // unitOf returns the size of a unit of a copy of n bytes, and how many there are.
 func unitOf(n int) (unit, units int) {
-	unit = max(shareUnit, (n/claimUnits+pageSize)&^(pageSize-1))
+	unit = max(shareUnit, (n+claimUnits*pageSize-1)/(claimUnits*pageSize)*pageSize)
 	return unit, (n + unit - 1) / unit
 }
 
@@ -82,7 +82,7 @@ func (f *Fabric) shareable(t *rdmaeng.Transfer) bool {
 
 // Lend implements rdmaeng.Lender.
 func (f *Fabric) Lend(t *rdmaeng.Transfer) (src rdmaeng.Window, ok bool) {
-	if !f.shareable(t) || !f.reaches(t.To) || !f.claimFor(t) {
+	if !f.shareable(t) || !f.Reaches(t.To) || !f.claimFor(t) {
 		return src, false
 	}
 	t.Stage, t.Unhurried = stageLent, f.unhurried()
@@ -166,6 +166,7 @@ func (f *Fabric) writeShare(t *rdmaeng.Transfer) {
 	unit, units := unitOf(len(t.Src))
 	first, n := c.take(t.Share, units, f.portion(unit, units), false)
 	if n > 0 {
+		f.wrote = true
 		at, end := first*unit, min((first+n)*unit, len(t.Src))
 		if !f.storeAll(t, at, end) {
 			c.giveUp(t.Share)
@@ -191,7 +192,7 @@ func (f *Fabric) writeShare(t *rdmaeng.Transfer) {
 // storeAll writes the bytes of a contiguous transfer from at to end.
 func (f *Fabric) storeAll(t *rdmaeng.Transfer, at, end int) bool {
 	if f.within(t.To) {
-		copy(mem.At(t.Dst.Addr+uint64(at), end-at), t.Src[at:end])
+		mem.Copy(mem.At(t.Dst.Addr+uint64(at), end-at), t.Src[at:end])
 		return true
 	}
 	pid := int(f.job.control(t.To).pid.Load())
@@ -246,7 +247,7 @@ func (f *Fabric) takeOver() {
 // join is this rank's part in a copy to a slot of its own, and reports whether it can
 // have one.
 func (f *Fabric) join(s *slot, from int, src rdmaeng.Window, target uint64, size int, n rdmaeng.Notification) (share, bool) {
-	if size > len(s.landing()) || !f.reaches(from) {
+	if size > len(s.landing()) || !f.Reaches(from) {
 		return share{}, false
 	}
 	return share{
@@ -305,22 +306,7 @@ func (f *Fabric) readShare(s *share) {
 
 // loadAll reads the bytes of a shared copy from at to end.
 func (f *Fabric) loadAll(s *share, buf []byte, at, end int) bool {
-	if f.job.Dead(s.from) {
-		return false
-	}
-	if f.within(s.from) {
-		copy(buf[at:end], mem.At(s.addr+uint64(at), end-at))
-		return true
-	}
-	pid := int(f.job.control(s.from).pid.Load())
-	for at < end {
-		n, err := sys.VMRead(pid, s.addr+uint64(at), buf[at:min(end, at+copyPiece)])
-		if err != nil || n == 0 {
-			return false
-		}
-		at += n
-	}
-	return true
+	return !f.job.Dead(s.from) && f.Read(s.from, s.addr+uint64(at), buf[at:end])
 }
 
 // readable reports whether one of the copies offered has units left.

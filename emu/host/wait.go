@@ -27,11 +27,12 @@ import (
 // other run, and between ranks of one process, senders publish with a fence instead
 // (header.fence).
 const (
-	glances  = 200                   // looks while nobody else can use the lock: about 1 us
-	looks    = 50                    // between two yields, with a core for each rank
-	spinTime = 30 * time.Microsecond // before sleeping, with a core for each rank
-	yields   = 400                   // before sleeping, with fewer cores: shared by the ranks of a core
-	fewest   = 8                     // of them a rank
+	glances  = 200                    // looks while nobody else can use the lock: about 1 us
+	looks    = 50                     // between two yields, with a core for each rank
+	spinTime = 30 * time.Microsecond  // before sleeping, with a core for each rank
+	longSpin = 200 * time.Microsecond // the same, if the last wait would have ended in it
+	yields   = 400                    // before sleeping, with fewer cores: shared by the ranks of a core
+	fewest   = 8                      // of them a rank
 )
 
 // Glance looks for something to do for about a microsecond, where it does not
@@ -95,7 +96,7 @@ func (f *Fabric) spin(mark uint32) bool {
 			continue
 		}
 		switch waited := time.Since(start); {
-		case waited > spinTime:
+		case waited > f.patience:
 			return false
 		case waited > spreadAfter && !spread:
 			spread = true
@@ -135,6 +136,7 @@ func (f *Fabric) try(mark uint32) bool {
 // processor. It may return early.
 func (f *Fabric) Sleep(mark uint32) {
 	c := f.self
+	start := f.Now()
 	c.flags.Or(bellForeground)
 	f.settle()
 	if !f.ready(mark) {
@@ -145,6 +147,11 @@ func (f *Fabric) Sleep(mark uint32) {
 		}
 	}
 	c.flags.And(^bellForeground)
+	if slept := f.Now() - start; f.patience+slept > longSpin {
+		f.patience = spinTime
+	} else {
+		f.patience = longSpin
+	}
 }
 
 // settle orders the flag that this rank has just raised before its next look
@@ -173,10 +180,12 @@ func (f *Fabric) ready(mark uint32) bool {
 
 // ArmBackground raises the flag of the background bell and reports whether
 // something has arrived meanwhile, which no sender will ring for. Only the
-// poller may call it.
+// poller may call it. A flag that is still up need not be ordered again.
 func (f *Fabric) ArmBackground() (arrived bool) {
-	f.self.flags.Or(bellBackground)
-	f.settle()
+	if f.self.flags.Load()&bellBackground == 0 {
+		f.self.flags.Or(bellBackground)
+		f.settle()
+	}
 	return f.ready(f.self.foreground.Load())
 }
 

@@ -1,0 +1,71 @@
+package mpi
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// While the background leaves a rank to its calls, each of them does what has come.
+func TestCallsDoTheWorkOfABackgroundThatHesitates(t *testing.T) {
+	armed, sent := make(chan struct{}), make(chan struct{})
+	require.NoError(t, Run(2, func(c *Comm) error {
+		if c.Rank() == 1 {
+			<-armed
+			q, err := c.Ibarrier()
+			close(sent)
+			return errors.Join(err, WaitAll(q))
+		}
+		k := c.rank
+		q, err := c.Ibarrier()
+		if err != nil {
+			return err
+		}
+		k.mu.Lock()
+		k.fab.DisarmBackground() // so that nobody rings it
+		k.mu.Unlock()
+		close(armed)
+		<-sent
+		k.hesitating.Store(true)
+		mine, err := Irecv(c, []int32{0}, 0, 0)
+		k.hesitating.Store(false)
+		if err != nil {
+			return err
+		}
+		k.mu.Lock()
+		left := k.underWay
+		k.mu.Unlock()
+		if left > 0 {
+			err = errors.New("the barrier's message has not been received")
+		}
+		return errors.Join(err, Send(c, []int32{0}, 0, 0), WaitAll(q, mine))
+	}, WithDevice(deviceHost)))
+}
+
+// It waits as long as a call has the rank's lock.
+func TestTheBackgroundWaitsForCalls(t *testing.T) {
+	require.NoError(t, Run(1, func(c *Comm) error {
+		k := c.rank
+		over := make(chan struct{})
+		k.mu.Lock()
+		go func() {
+			k.hesitate(k.calls.Load())
+			close(over)
+		}()
+		for !k.hesitating.Load() {
+			time.Sleep(time.Millisecond)
+		}
+		time.Sleep(4 * mostHesitation)
+		select {
+		case <-over:
+			t.Error("over")
+		default:
+		}
+		k.mu.Unlock()
+		<-over
+		require.False(t, k.hesitating.Load())
+		return nil
+	}, WithDevice(deviceHost)))
+}
