@@ -40,11 +40,12 @@ scan any any linear`)
 	call := func(ranks, bytes int) *coll.Call {
 		return &coll.Call{Op: coll.Bcast, Ranks: ranks, Recv: make([]byte, bytes)}
 	}
-	require.False(t, s.Shared(call(2, 1000)))
+	shared := func(c *coll.Call) bool { ok, _ := s.Shared(c); return ok }
+	require.False(t, shared(call(2, 1000)))
 	require.Equal(t, "scatter_ring", s.Pick(call(2, 1000)).Name)
-	require.True(t, s.Shared(call(2, 1001)))
+	require.True(t, shared(call(2, 1001)))
 	require.Equal(t, "binomial", s.Pick(call(2, 1001)).Name)
-	require.True(t, s.Shared(call(3, 1000)), "built in")
+	require.True(t, shared(call(3, 1000)), "built in")
 	require.Equal(t, "linear", s.Pick(&coll.Call{Op: coll.Scan, Ranks: 9}).Name)
 	require.Equal(t, []coll.Rule{{Algorithm: "linear", Line: 6}}, s.Rules(coll.Scan), "no call comes to what is built in")
 }
@@ -54,7 +55,7 @@ func TestMistakesInAFile(t *testing.T) {
 		"bcast any any":                "line 1: want collective, bytes, ranks and algorithm: 3 words",
 		"bcast any any any binomial":   "line 1: want collective, bytes, ranks and algorithm: 5 words",
 		"\n# x\nbcst any any binomial": `line 3: there is no collective "bcst": there are barrier, bcast`,
-		"bcast any any ring":           `line 1: bcast has no algorithm "ring": it has binomial, scatter_ring, shared`,
+		"bcast any any ring":           `line 1: bcast has no algorithm "ring": it has binomial, scatter_ring, shared, direct`,
 		"gatherv any any binomial":     `line 1: gatherv has no algorithm "binomial"`,
 		"bcast 0 any binomial":         `line 1: bytes "0": want a number from 1 on, or any`,
 		"bcast 1k any binomial":        `line 1: bytes "1k"`,
@@ -153,7 +154,9 @@ func TestTheFirstRowThatFitsCounts(t *testing.T) {
 				for bytes := range 12 {
 					c := &coll.Call{Op: op, Ranks: ranks, Elem: 1, Commute: true, Recv: make([]byte, bytes), InPlace: true}
 					board, other := firstFit(own, c)
-					require.Equal(t, board == coll.Shared, s.Shared(c))
+					shared, direct := s.Shared(c)
+					require.Equal(t, coll.OnBoard(board), shared)
+					require.Equal(t, board == coll.Direct, direct)
 					require.Equal(t, other, s.Pick(c).Name)
 					if bytes <= limit {
 						require.Equal(t, coll.Shared, board)
@@ -176,7 +179,7 @@ func firstFit(own []coll.Row, c *coll.Call) (board, other string) {
 		if board == "" {
 			board = r.Algorithm
 		}
-		if r.Algorithm != coll.Shared {
+		if !coll.OnBoard(r.Algorithm) {
 			return board, r.Algorithm
 		}
 	}

@@ -156,20 +156,20 @@ func (s *Selection) Forced(c Collective) string {
 	return ""
 }
 
-// Shared reports whether a call is one for an algorithm that needs shared memory.
-func (s *Selection) Shared(c *Call) bool {
+// Shared reports whether a call is one for an algorithm that needs shared memory, and
+// whether that is Direct.
+func (s *Selection) Shared(c *Call) (ok, direct bool) {
 	a := s.forced[c.Op]
 	if a == nil {
 		a = s.row(c, true)
 	}
-	return a.shared
+	return a.shared, a.Name == Direct
 }
 
-// SharedUpTo is the size up to which calls of a collective are for shared memory, -1 if
-// none is.
+// SharedUpTo is the size up to which calls of a collective are for Shared, -1 if none is.
 func (s *Selection) SharedUpTo(op Collective, ranks int) int {
 	if a := s.forced[op]; a != nil {
-		if a.shared {
+		if a.Name == Shared {
 			return math.MaxInt
 		}
 		return -1
@@ -183,7 +183,7 @@ func (s *Selection) SharedUpTo(op Collective, ranks int) int {
 		if r.Ranks != 0 && ranks > r.Ranks || upTo <= limit {
 			continue
 		}
-		if !r.algorithm.shared {
+		if r.Algorithm != Shared {
 			break
 		}
 		limit = upTo

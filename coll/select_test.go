@@ -1,6 +1,7 @@
 package coll_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -36,16 +37,20 @@ func TestSharedMemory(t *testing.T) {
 	shared := func(override string, c coll.Call) bool {
 		s, err := coll.NewSelection(override)
 		require.NoError(t, err)
-		return s.Shared(&c)
+		ok, direct := s.Shared(&c)
+		require.Equal(t, ok && strings.HasSuffix(override, ":direct"), direct)
+		return ok
 	}
 	require.True(t, shared("", coll.Call{Op: coll.Barrier, Ranks: 3}))
 	require.False(t, shared("barrier:tree", coll.Call{Op: coll.Barrier, Ranks: 3}))
 	require.True(t, shared("", coll.Call{Op: coll.Gatherv, Ranks: 3}))
 	require.False(t, shared("", coll.Call{Op: coll.NeighborAlltoallv, Ranks: 3}))
 	require.True(t, shared("", coll.Call{Op: coll.Bcast, Ranks: 3, Recv: make([]byte, 8)}))
-	large := coll.Call{Op: coll.Bcast, Ranks: 3, Recv: make([]byte, 8<<20)}
+	large := coll.Call{Op: coll.Bcast, Ranks: 30, Recv: make([]byte, 8<<20)}
 	require.False(t, shared("", large))
 	require.True(t, shared("bcast:shared", large))
+	require.True(t, shared("bcast:direct", large))
+	require.True(t, shared("bcast:direct", coll.Call{Op: coll.Bcast, Ranks: 3}))
 	require.Equal(t, "binomial", pick(t, "bcast:shared", large), "what serves calls that are not blocking")
 }
 

@@ -12,8 +12,15 @@ type Algorithm struct {
 	shared bool
 }
 
-// Shared is the name of the algorithms that need memory which all ranks share.
-const Shared = "shared"
+// The names of the algorithms that need memory which all ranks share: the data go through
+// it, or each rank reads what it wants where it is, see package board.
+const (
+	Shared = "shared"
+	Direct = "direct"
+)
+
+// OnBoard reports whether it is one of those.
+func OnBoard(algorithm string) bool { return algorithm == Shared || algorithm == Direct }
 
 // algorithms are those of each collective; the first serves every call.
 var algorithms = [Collectives][]Algorithm{
@@ -45,6 +52,9 @@ func init() {
 	for _, c := range []Collective{Barrier, Bcast, Gather, Gatherv, Scatter, Scatterv, Allgather, Allgatherv, Alltoall, Alltoallv, Alltoallw, Reduce, Allreduce, ReduceScatter, ReduceScatterBlock, Scan, Exscan} {
 		algorithms[c] = append(algorithms[c], Algorithm{Name: Shared, shared: true})
 	}
+	for _, c := range []Collective{Bcast, Gather, Scatter, Allgather, Allgatherv, Alltoall} {
+		algorithms[c] = append(algorithms[c], Algorithm{Name: Direct, shared: true})
+	}
 }
 
 // Algorithms returns those of a collective. The first serves every call.
@@ -62,7 +72,7 @@ type Rule struct {
 // covers reports whether no call comes to a row behind this one.
 func (r *Rule) covers(later *Rule) bool {
 	within := func(n, limit int) bool { return limit == 0 || n != 0 && n <= limit }
-	return within(later.Bytes, r.Bytes) && within(later.Ranks, r.Ranks) && (r.Algorithm != Shared || later.Algorithm == Shared)
+	return within(later.Bytes, r.Bytes) && within(later.Ranks, r.Ranks) && (!OnBoard(r.Algorithm) || OnBoard(later.Algorithm))
 }
 
 // The switch points of Reduce and Allreduce are those of the thesis (chapter 4).
@@ -76,14 +86,14 @@ const (
 // are from measurements with 4 and 16 ranks on 2 cores (docs/collectives.md).
 var rules = [Collectives][]Rule{
 	Barrier:            {{Algorithm: Shared}},
-	Bcast:              {{Bytes: 16 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: "binomial"}, {Bytes: 256 << 10, Algorithm: Shared}},
-	Scatter:            {{Bytes: 16 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: "linear"}, {Bytes: 64 << 10, Algorithm: Shared}, {Ranks: 4, Algorithm: "linear"}},
+	Bcast:              {{Bytes: 16 << 10, Algorithm: Shared}, {Bytes: 32 << 10, Ranks: 2, Algorithm: Direct}, {Ranks: 2, Algorithm: "binomial"}, {Bytes: 64 << 10, Algorithm: Shared}, {Ranks: 16, Algorithm: Direct}, {Bytes: 256 << 10, Algorithm: Shared}},
+	Scatter:            {{Bytes: 16 << 10, Algorithm: Shared}, {Bytes: 32 << 10, Ranks: 2, Algorithm: Direct}, {Ranks: 2, Algorithm: "linear"}, {Bytes: 32 << 10, Algorithm: Shared}, {Ranks: 16, Algorithm: Direct}, {Bytes: 64 << 10, Algorithm: Shared}, {Ranks: 4, Algorithm: "linear"}},
 	Reduce:             {{Bytes: 16 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: "binomial"}, {Algorithm: Shared}, {Bytes: thesisReduce, Algorithm: "binomial"}, {Algorithm: "rabenseifner"}},
 	Allreduce:          {{Bytes: 16 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: "recursive_doubling"}, {Algorithm: Shared}, {Bytes: thesisAllreduce, Algorithm: "recursive_doubling"}, {Algorithm: "rabenseifner"}},
-	Gather:             {{Bytes: 16 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: "linear"}, {Bytes: 64 << 10, Algorithm: Shared}, {Ranks: 64, Algorithm: "linear"}, {Algorithm: "binomial"}},
-	Allgather:          {{Bytes: 16 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: "ring"}, {Bytes: 256 << 10, Algorithm: Shared}, {Bytes: 32 << 10, Algorithm: "bruck"}, {Algorithm: "ring"}},
-	Allgatherv:         {{Bytes: 32 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: "ring"}, {Bytes: 512 << 10, Algorithm: Shared}, {Bytes: 128 << 10, Algorithm: "bruck"}, {Algorithm: "ring"}},
-	Alltoall:           {{Bytes: 16 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: "linear"}, {Bytes: 128 << 10, Algorithm: Shared}, {Bytes: 64, Algorithm: "bruck"}, {Ranks: 32, Algorithm: "linear"}, {Algorithm: "pairwise"}},
+	Gather:             {{Bytes: 16 << 10, Algorithm: Shared}, {Bytes: 32 << 10, Ranks: 2, Algorithm: Direct}, {Ranks: 2, Algorithm: "linear"}, {Bytes: 64 << 10, Algorithm: Shared}, {Ranks: 64, Algorithm: "linear"}, {Algorithm: "binomial"}},
+	Allgather:          {{Bytes: 16 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: Direct}, {Bytes: 256 << 10, Algorithm: Shared}, {Ranks: 16, Algorithm: Direct}, {Bytes: 32 << 10, Algorithm: "bruck"}, {Algorithm: "ring"}},
+	Allgatherv:         {{Bytes: 32 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: Direct}, {Bytes: 512 << 10, Algorithm: Shared}, {Ranks: 16, Algorithm: Direct}, {Bytes: 128 << 10, Algorithm: "bruck"}, {Algorithm: "ring"}},
+	Alltoall:           {{Bytes: 16 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: Direct}, {Bytes: 32 << 10, Algorithm: Shared}, {Ranks: 16, Algorithm: Direct}, {Bytes: 64, Algorithm: "bruck"}, {Ranks: 32, Algorithm: "linear"}, {Algorithm: "pairwise"}},
 	Gatherv:            {{Algorithm: Shared}},
 	Scatterv:           {{Algorithm: Shared}},
 	Alltoallv:          {{Algorithm: Shared}, {Ranks: 32, Algorithm: "linear"}, {Algorithm: "pairwise"}},
@@ -97,7 +107,7 @@ var rules = [Collectives][]Rule{
 // Rules returns the rows of a collective that are built in. The last fits every call.
 func Rules(c Collective) []Rule {
 	r := rules[c]
-	if n := len(r); n > 0 && r[n-1].Bytes == 0 && r[n-1].Ranks == 0 && r[n-1].Algorithm != Shared {
+	if n := len(r); n > 0 && r[n-1].Bytes == 0 && r[n-1].Ranks == 0 && !OnBoard(r[n-1].Algorithm) {
 		return r
 	}
 	return append(r[:len(r):len(r)], Rule{Algorithm: algorithms[c][0].Name})
@@ -113,7 +123,7 @@ func BuiltIn(c Collective, bytes, ranks int) (board, other string) {
 		if board == "" {
 			board = r.Algorithm
 		}
-		if r.Algorithm != Shared {
+		if !OnBoard(r.Algorithm) {
 			return board, r.Algorithm
 		}
 	}

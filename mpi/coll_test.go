@@ -410,12 +410,15 @@ func TestForcedAlgorithms(t *testing.T) {
 		"bcast:scatter_ring,allreduce:ring,barrier:tree,gather:linear,scatter:linear,scan:linear,exscan:linear",
 		"allreduce:tree,reduce:rabenseifner,allgather:ring,alltoall:bruck,reduce_scatter:halving,reduce_scatter_block:pairwise",
 		"allreduce:rabenseifner,reduce:binomial,allgather:bruck,allgatherv:bruck,alltoall:linear,alltoallv:linear,reduce_scatter:pairwise",
+		"bcast:direct,gather:direct,scatter:direct,allgather:direct,allgatherv:direct,alltoall:direct",
 	} {
 		require.NoError(t, mpi.Run(5, func(c *mpi.Comm) error {
-			for _, n := range []int{1, 10, 600} {
-				for _, k := range collectives(c, n, 0, false) {
-					if err := k.perform(); err != nil {
-						return err
+			for _, n := range []int{0, 1, 10, 600} {
+				for root := range c.Size() {
+					for _, k := range collectives(c, n, root, root%2 == 1) {
+						if err := k.perform(); err != nil {
+							return fmt.Errorf("%d elements, root %d: %w", n, root, err)
+						}
 					}
 				}
 			}

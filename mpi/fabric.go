@@ -82,6 +82,11 @@ type fabric interface {
 	Rouse(rank int)
 	Berths() (first uint64, step uint32) // the ranks' bells, as internal/boardc has them
 
+	// Reaches reports whether it makes sense to Read a rank's memory, which may be done
+	// without the rank's lock and reports whether all has been read.
+	Reaches(rank int) bool
+	Read(rank int, addr uint64, to []byte) bool
+
 	// Deaths counts the ranks that have died.
 	Deaths() uint32
 	Dead(rank int) bool

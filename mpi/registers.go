@@ -84,6 +84,9 @@ func (r *registers) WaitBackground(mark uint32) {
 	r.Member.WaitBackground(mark)
 }
 
+func (r *registers) Reaches(int) bool              { return false }
+func (r *registers) Read(int, uint64, []byte) bool { return false }
+
 func (r *registers) Rank() int { return r.Member.Rank() }
 func (r *registers) Size() int { return r.Member.Size() }
 func (r *registers) Close()    { _ = r.Endpoint.Close() }

@@ -44,6 +44,13 @@ func (k *rank) openBoard(d ident, members *group.Group, me int) *board.Board {
 	b.Split = board.SplitFrom(b.Ranks, k.fab.Crowded())
 	b.Core = k.fab.Core
 	b.Ring = func(rank int) { k.fab.Rouse(int(members.World(int32(rank)))) }
+	b.Read = func(rank int, addr uint64, to []byte) bool {
+		world := int(members.World(int32(rank)))
+		k.mu.Lock()
+		reaches := k.fab.Reaches(world)
+		k.mu.Unlock()
+		return reaches && k.fab.Read(world, addr, to)
+	}
 	return b
 }
 
@@ -99,7 +106,12 @@ const (
 // onBoard reports whether a blocking call goes through its communicator's board.
 func (x *collective) onBoard() bool {
 	b := x.c.board
-	return b != nil && x.c.algorithms.Shared(&x.Call) && b.Serves(&x.Call)
+	if b == nil {
+		return false
+	}
+	shared, direct := x.c.algorithms.Shared(&x.Call)
+	x.op.Direct = direct
+	return shared && b.Serves(&x.Call, direct)
 }
 
 // share performs a call on the board.
@@ -135,8 +147,11 @@ func (x *collective) share() error {
 	if err != nil {
 		err = x.mismatched(err)
 	}
-	if board.Vector(x.Op) {
+	switch {
+	case board.Vector(x.Op):
 		err = x.endLate(err)
+	case o.Direct:
+		err = x.handOver(err)
 	}
 	if err == nil {
 		x.leave()
@@ -181,6 +196,38 @@ func (x *collective) endLate(err error) error {
 		}
 	}
 	x.wholly()
+	return x.err
+}
+
+// handOver sends the data that other ranks could not read, and receives those that this
+// one could not. It ends early if a rank has died: another may have given up then.
+func (x *collective) handOver(err error) error {
+	o := &x.op
+	if len(o.Late)+len(o.Owed) == 0 || err != nil {
+		return err
+	}
+	k := x.c.rank
+	x.Steps = x.Steps[:0]
+	x.tag = int32(x.Op)
+	x.rewind()
+	k.mu.Lock()
+	for _, i := range o.Late {
+		m := x.message(int32(i), o.Incoming(i))
+		m.Recv = true
+		k.proto.PostRecv(&m.Request)
+	}
+	for _, i := range o.Owed {
+		x.send(int32(i), o.Outgoing(i), true)
+	}
+	k.waitUntil(func() bool { return x.batch.Open == 0 || x.c.mourns() })
+	lost := x.batch.Open > 0
+	if !lost {
+		x.wholly()
+	}
+	k.mu.Unlock()
+	if lost {
+		return x.cut()
+	}
 	return x.err
 }
 

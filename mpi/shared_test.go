@@ -105,6 +105,49 @@ func TestBoardsFromManyGoroutines(t *testing.T) {
 	}))
 }
 
+// In the direct form a rank may use its buffer again when the call has ended, and not
+// before all have read it; one that dies keeps nobody waiting.
+func TestDirectCollectives(t *testing.T) {
+	gone := errors.New("gone")
+	const p, n = 4, 20_000
+	err := mpi.Run(p, func(c *mpi.Comm) error {
+		mine, all := make([]int32, n), make([]int32, n*p)
+		for round := range 200 {
+			for i := range mine {
+				mine[i] = int32(round<<8 | c.Rank())
+			}
+			if err := mpi.Allgather(c, mine, all); err != nil {
+				return err
+			}
+			for i, got := range all {
+				if want := int32(round<<8 | i/n); got != want {
+					return fmt.Errorf("round %d, element %d: %x, not %x", round, i, got, want)
+				}
+			}
+			if root := round % p; c.Rank() == root {
+				if err := mpi.Bcast(c, mine, root); err != nil {
+					return err
+				}
+				clear(mine)
+			} else if err := mpi.Bcast(c, all[:n], root); err != nil {
+				return err
+			} else if all[0] != int32(round<<8|root) || all[n-1] != all[0] {
+				return fmt.Errorf("round %d: %x and %x from rank %d", round, all[0], all[n-1], root)
+			}
+		}
+		if c.Rank() == p-1 {
+			return gone
+		}
+		for range 3 {
+			require.ErrorIs(t, mpi.Allgather(c, mine, all), mpi.ErrProcFailed)
+			require.ErrorIs(t, mpi.Bcast(c, mine, 0), mpi.ErrProcFailed)
+		}
+		return nil
+	}, mpi.WithCollectives("bcast:direct,allgather:direct"))
+	require.ErrorIs(t, err, gone)
+	require.NotErrorIs(t, err, mpi.ErrProcFailed)
+}
+
 // A rank dies while others are on a board with it: all who wait there fail, and so do
 // their later calls there, but not those on a board without it.
 func TestADeadRankOnABoard(t *testing.T) {

@@ -62,13 +62,18 @@ func (f *Figures) rows(op coll.Collective) (rows []Row, differ bool) {
 		r := coll.Row{Op: op, Rule: coll.Rule{Bytes: bytes, Ranks: f.Ranks, Algorithm: f.Curves[curve].Algorithm}}
 		rows = append(rows, Row{r, gain})
 	}
-	shared := func(p pick) bool { return f.Curves[p.best].Algorithm == coll.Shared }
+	board := func(p pick) string { // the algorithm, if it is on a board
+		if a := f.Curves[p.best].Algorithm; coll.OnBoard(a) {
+			return a
+		}
+		return ""
+	}
 	for len(picks) > 0 {
 		run := 1
-		for run < len(picks) && shared(picks[run]) == shared(picks[0]) {
+		for run < len(picks) && board(picks[run]) == board(picks[0]) {
 			run++
 		}
-		if shared(picks[0]) {
+		if board(picks[0]) != "" {
 			row(picks[run-1].upTo, picks[0].best, mean(picks[:run], func(p pick) float64 { return p.gain }))
 		}
 		for from := 0; from < run; {
@@ -85,7 +90,7 @@ func (f *Figures) rows(op coll.Collective) (rows []Row, differ bool) {
 		picks = picks[run:]
 	}
 	for i := len(rows) - 2; i >= 0; i-- {
-		if a := rows[i].Algorithm; a == rows[i+1].Algorithm && a != coll.Shared {
+		if a := rows[i].Algorithm; a == rows[i+1].Algorithm && !coll.OnBoard(a) {
 			rows = slices.Delete(rows, i, i+1)
 		}
 	}
@@ -165,9 +170,9 @@ func (f *Figures) pick(op coll.Collective, bytes int, before []pick, from, to in
 		return best, time(best) / time(at)
 	}
 	p := pick{upTo: bytes}
-	p.messages, p.otherGain = fastest(other, func(i int) bool { return f.Curves[i].Algorithm != coll.Shared }, func(p pick) int { return p.messages })
+	p.messages, p.otherGain = fastest(other, func(i int) bool { return !coll.OnBoard(f.Curves[i].Algorithm) }, func(p pick) int { return p.messages })
 	p.best, p.gain = fastest(board, func(int) bool { return true }, func(p pick) int { return p.best })
-	if f.Curves[p.best].Algorithm != coll.Shared { // one row is for both kinds of calls
+	if !coll.OnBoard(f.Curves[p.best].Algorithm) { // one row is for both kinds of calls
 		p.messages, p.otherGain = p.best, p.gain
 	}
 	return p

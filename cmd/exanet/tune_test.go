@@ -17,7 +17,7 @@ func TestTune(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "tuned")
 	out, errs, code := exanet(t, "", "tune", "-n", "2,3", "--op", "bcast,barrier", "--sizes", "8,4096", "--repeat", "1", name)
 	require.Equal(t, 0, code, errs)
-	require.Regexp(t, `(?m)^# bcast, 3 ranks, .*\n.*\n# Size +binomial +scatter_ring +shared\n8 +[0-9.]+ +[0-9.]+ +[0-9.]+\n4096 `, out)
+	require.Regexp(t, `(?m)^# bcast, 3 ranks, .*\n.*\n# Size +binomial +scatter_ring +shared +direct\n8 +[0-9.]+ +[0-9.]+ +[0-9.]+ +[0-9.]+\n4096 `, out)
 	_, err := coll.ReadTable(name)
 	require.NoError(t, err)
 	text, err := os.ReadFile(name)
@@ -35,7 +35,7 @@ func TestTune(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(out), &all))
 	require.Len(t, all, 1)
 	require.Equal(t, 3, all[0].Ranks)
-	require.Len(t, all[0].Curves, 3)
+	require.Len(t, all[0].Curves, 4)
 	require.Len(t, all[0].Curves[0].Rows[0].Repeats, 2)
 }
 
@@ -103,7 +103,7 @@ func TestABrokenTableIsRefused(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "table")
 	require.NoError(t, os.WriteFile(name, []byte("# mine\nbcast 8 2 bionmial\n"), 0o600))
 	t.Setenv("EXANET_COLL", "@"+name)
-	const why = `, line 2: bcast has no algorithm "bionmial": it has binomial, scatter_ring, shared`
+	const why = `, line 2: bcast has no algorithm "bionmial": it has binomial, scatter_ring, shared, direct`
 	_, errs, code := exanet(t, "", "info", "--collectives")
 	require.Equal(t, exitUsage, code)
 	require.Equal(t, "exanet: EXANET_COLL: table "+name+why+"\n", errs)

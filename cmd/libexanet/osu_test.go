@@ -44,5 +44,11 @@ func TestBenchmarkPrograms(t *testing.T) {
 				assert.Regexp(t, "(?m)^# exanet's "+name+", [23] ranks\n# .*\n[ 0-9]+\\.", ours.out)
 			}
 		}
+		for _, refused := range []string{"-c", "-a"} { // what the ranks cannot read are messages
+			const direct = "bcast:direct,scatter:direct,gather:direct,allgather:direct,allgatherv:direct,alltoall:direct"
+			ours := h.job(t, 3, []string{lib, "EXANET_COLL=" + direct},
+				program, strings.ReplaceAll(direct, ":direct", ""), refused, "-c", "-m", "65536", "-s", "32", "-i", "2", "-x", "1")
+			require.Zero(t, ours.code, "%s: %s", refused, ours.out)
+		}
 	})
 }

@@ -6,6 +6,7 @@
 //	op.go     a collective as a machine that goes on as far as it can
 //	parts.go  what each collective posts and takes
 //	blocks.go the same where each rank's block has a size of its own
+//	direct.go long data, which are read where they are
 //
 // A collective is a sequence of turns, one for each piece of the data that a
 // place has room for. A turn has one number at all ranks, which all count alike,
@@ -64,7 +65,8 @@ type line struct {
 	core    atomic.Uint64 // where it runs, see Core; of the call under way, while it has posted
 	world   uint64        // the rank's number in the job, see View
 	gave    uint64        // 1: in the call before rank 0 gave to all, see Follows
-	_       [cellSize - 64]byte
+	missed  atomic.Uint64 // the last turn, in the upper half, in which this rank could not read from those whose bits are set
+	_       [cellSize - 72]byte
 }
 
 type cell struct {
@@ -81,6 +83,10 @@ type Board struct {
 	Follows   bool           // so does a Barrier behind a Bcast or Scatter(v) of rank 0, which so leaves first and gives again
 	Split     int            // the size in bytes from which each rank combines a part of the vector
 	Ring      func(rank int) // wakes a rank of the board that sleeps
+
+	// Read reads the memory of a rank of the board, and reports whether it could. nil: there
+	// is no such thing, and the board serves no calls in the direct form.
+	Read func(rank int, addr uint64, to []byte) bool
 
 	// Core, unless nil or 0, is the core that this rank runs on, where those who sleep can
 	// do so only for others on the same: whoever of these is awake wakes them, as it
@@ -159,15 +165,19 @@ type Words struct {
 
 // Rank is a rank that is waited for.
 func (w *Words) Rank() int {
-	if w.signal&wholeTurn != 0 {
+	if w.signal&(wholeTurn|allDone) != 0 {
 		return min(w.b.Ranks-w.N, w.b.Ranks-1)
 	}
 	return w.rank
 }
 
 // A line tells what its rank sleeps for as a word, by its offset, or as all cells of a
-// turn that others post: so that who posts one need not wake it for each.
-const wholeTurn = 1 << 63
+// turn that others post, or that all have done with a turn: so that who posts one, or has
+// done with it, need not wake it for each.
+const (
+	wholeTurn = 1 << 63
+	allDone   = 1 << 62
+)
 
 // Sleep announces that this rank is about to sleep until the words come, and Wake
 // that it does not any more. Between Sleep and the last look at the words there must
@@ -218,14 +228,16 @@ func (b *Board) wake(word *uint64, v uint64) {
 		case waiting == at:
 			b.Ring(i)
 		case posted && waiting == wholeTurn|v && !b.near(i, v-1):
-			b.rouse(i, v-1)
+			b.rouse(i, b.others(v-1, 0, i))
+		case !posted && waiting == allDone|v:
+			b.rouse(i, b.finished(v-1, 0, i))
 		}
 	}
 }
 
-// rouse wakes a rank that sleeps for all cells of a turn, if they are there.
-func (b *Board) rouse(rank int, turn uint64) {
-	if w := b.others(turn, 0, rank); w.There() && b.line(rank).waiting.CompareAndSwap(wholeTurn|(turn+1), 0) {
+// rouse wakes a rank that sleeps for words of all others, if they are there.
+func (b *Board) rouse(rank int, w Words) {
+	if w.There() && b.line(rank).waiting.CompareAndSwap(w.signal, 0) {
 		b.Ring(rank)
 	}
 }
@@ -253,7 +265,7 @@ func (b *Board) leave(turn uint64) {
 	b.head.sleepers.Add(0) // a fence: who posts the last cell sees that this rank is gone, or this rank that cell
 	for i := range b.Ranks {
 		if l := b.line(i); i != b.Me && l.core.Load() == core && l.waiting.Load() == wholeTurn|(turn+1) {
-			b.rouse(i, turn)
+			b.rouse(i, b.others(turn, 0, i))
 		}
 	}
 }
@@ -276,6 +288,15 @@ func (b *Board) others(turn uint64, from, but int) Words {
 	return Words{
 		Words: mem.Words{First: &b.cell(turn, from).turn, Stride: cellSize, N: b.Ranks - from, Skip: but - from, Least: turn + 1},
 		b:     b, signal: wholeTurn | (turn + 1),
+	}
+}
+
+// finished are the words that tell that all ranks but one, from a rank on, have done with
+// a turn.
+func (b *Board) finished(turn uint64, from, but int) Words {
+	return Words{
+		Words: mem.Words{First: (*uint64)(unsafe.Pointer(&b.line(from).turns)), Stride: lineSize, N: b.Ranks - from, Skip: but - from, Least: turn + 1},
+		b:     b, signal: allDone | (turn + 1),
 	}
 }
 

@@ -48,6 +48,7 @@ type plan struct {
 	root, n int
 	inPlace bool
 	own     bool
+	direct  bool
 	seed    int64
 }
 
@@ -64,7 +65,7 @@ func (p *plan) data(rank, n int) []byte {
 // part is a rank's call, and what must be in recv afterwards; nil: nothing.
 func (p *plan) part(rank, ranks int) (o *Op, want []byte) {
 	n, root := p.n, rank == p.root
-	o = &Op{Call: &coll.Call{Op: p.op, Rank: rank, Ranks: ranks, Elem: 1}, Combine: concat, Own: p.own}
+	o = &Op{Call: &coll.Call{Op: p.op, Rank: rank, Ranks: ranks, Elem: 1}, Combine: concat, Own: p.own, Direct: p.direct}
 	blocks := coll.Blocks{Unit: 1, N: n}
 	all := func(n int) (b []byte) {
 		for i := range ranks {
@@ -242,7 +243,7 @@ func TestBoardAgainstSerial(t *testing.T) {
 			return &plan{
 				op: rapid.SampledFrom(served).Draw(t, "op"), root: rapid.IntRange(0, ranks-1).Draw(t, "root"),
 				n:       rapid.SampledFrom([]int{0, 1, 8, 56, 57, 112, 113, 500, 1024, 4100, 9000, 33000}).Draw(t, "n"),
-				inPlace: rapid.Bool().Draw(t, "in place"), own: rapid.Bool().Draw(t, "own"), seed: rapid.Int64Range(0, 1<<20).Draw(t, "seed"),
+				inPlace: rapid.Bool().Draw(t, "in place"), own: rapid.Bool().Draw(t, "own"), direct: rapid.Bool().Draw(t, "direct"), seed: rapid.Int64Range(0, 1<<20).Draw(t, "seed"),
 			}
 		}), 1, 20).Draw(t, "plans")
 		random := rand.New(rand.NewSource(rapid.Int64().Draw(t, "order")))
@@ -250,12 +251,23 @@ func TestBoardAgainstSerial(t *testing.T) {
 		central, split := rapid.SampledFrom([]uint32{0, 1 << coll.Barrier, 1<<coll.Barrier | 1<<coll.Allreduce}).Draw(t, "central"), rapid.SampledFrom([]int{1024, SplitFrom(ranks, true)}).Draw(t, "split")
 		follows := rapid.Bool().Draw(t, "follows")
 		runs := make([]*run, ranks)
+		refused := map[[2]int]bool{} // who can not read whose memory
+		for range rapid.IntRange(0, 3).Draw(t, "refusals") {
+			refused[[2]int{random.Intn(ranks), random.Intn(ranks)}] = true
+		}
 		for i, b := range bs {
 			b.Central = central
+			b.Read = func(rank int, addr uint64, to []byte) bool {
+				if refused[[2]int{i, rank}] {
+					return false
+				}
+				copy(to, mem.At(addr, len(to)))
+				return true
+			}
 			b.Follows, b.Split = follows, split
 			b.Ring = func(rank int) { runs[rank].wake() }
 			b.Core = func() uint32 { return uint32(random.Intn(3)) }
-			runs[i] = &run{b: b, plans: plans}
+			runs[i] = &run{b: b, plans: plans, owed: map[[2]int]bool{}}
 		}
 		for left := ranks; left > 0; {
 			moved := false
@@ -279,9 +291,19 @@ func TestBoardAgainstSerial(t *testing.T) {
 				t.Fatalf("everybody waits")
 			}
 		}
-		for _, b := range bs {
+		for i, b := range bs {
 			require.False(t, b.Broken())
 			b.Close()
+			for owed := range runs[i].owed { // call and rank
+				require.True(t, refused[[2]int{owed[1], i}])
+			}
+			for _, miss := range runs[i].missed {
+				require.True(t, runs[miss[1]].owed[[2]int{miss[0], i}], "rank %d has no message from %d in call %d", i, miss[1], miss[0])
+				delete(runs[miss[1]].owed, [2]int{miss[0], i})
+			}
+		}
+		for i := range runs {
+			require.Empty(t, runs[i].owed, "messages of rank %d that nobody expects", i)
 		}
 		require.True(t, Clear(m, testMost))
 	})
@@ -294,6 +316,8 @@ type run struct {
 	op     *Op
 	want   []byte
 	asleep bool
+	owed   map[[2]int]bool // calls, and ranks that a message goes to, in the direct form
+	missed [][2]int        // or comes from
 }
 
 // sleep is what a rank does that can not go on, unless what it waits for has come
@@ -317,7 +341,7 @@ func (r *run) wake() {
 func (r *run) step(t *rapid.T) bool {
 	if r.op == nil {
 		r.op, r.want = r.plans[r.at].part(r.b.Me, r.b.Ranks)
-		if !r.b.Serves(r.op.Call) {
+		if !r.b.Serves(r.op.Call, r.op.Direct) {
 			r.op = nil
 			r.at++
 			return true
@@ -329,16 +353,25 @@ func (r *run) step(t *rapid.T) bool {
 	}
 	require.NoError(t, r.op.Err())
 	for _, i := range r.op.Late { // as messages would
-		to, from := r.op.incoming(i), r.want
-		if r.op.Op != coll.Scatterv {
+		to, from := r.op.Incoming(i), r.want
+		if !fromRoot(r.op.Op) {
 			from = r.op.RecvBlocks.Of(r.want, i)
 		}
-		require.Greater(t, len(to), r.b.Most(r.op.Op))
+		if r.op.Direct {
+			r.missed = append(r.missed, [2]int{r.at, i})
+		} else {
+			require.Greater(t, len(to), r.b.Most(r.op.Op))
+		}
 		copy(to, from)
+	}
+	for _, i := range r.op.Owed {
+		r.owed[[2]int{r.at, i}] = true
 	}
 	if r.want != nil && !bytes.Equal(r.want, r.op.Recv[:len(r.want)]) {
 		t.Fatalf("call %d, rank %d: %+v", r.at, r.b.Me, r.plans[r.at])
 	}
+	clear(r.op.Send) // the program may use its buffers again
+	clear(r.op.Recv)
 	r.op = nil
 	r.at++
 	return true

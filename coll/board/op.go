@@ -12,7 +12,9 @@ type Op struct {
 	*coll.Call
 	Combine func(in, inout []byte) // inout = in op inout, where in is of lower ranks
 	Own     bool                   // Combine is the program's, which gets to see no memory of others
-	Late    []int                  // ranks whose blocks for this one are messages, since they are longer than Most
+	Direct  bool                   // in the direct form, see direct.go
+	Late    []int                  // ranks whose blocks for this one are messages: longer than Most, or not to be read
+	Owed    []int                  // ranks that could not read this one's in the direct form, for which it is a message as well
 
 	b       *Board
 	what    uint64
@@ -25,6 +27,7 @@ type Op struct {
 	put     int    // turns that this rank has posted its part of
 	got     int    // turns that it has taken its part of
 	seen    int    // cells of the turn to be taken that have been seen
+	asked   int    // ranks that have been asked whether they have read, see freed
 	scratch []byte
 	awaits  Words
 	err     error
@@ -60,12 +63,15 @@ func call(c *coll.Call, size int) uint64 {
 const spoilt = ^uint64(0)
 
 func uncall(w uint64) (op coll.Collective, root, size int) {
-	return coll.Collective(w), int(w >> 8 & 0xffff), int(w >> 24)
+	return coll.Collective(w), int(w >> 8 & 0xffff), int(w &^ directly >> 24)
 }
 
 // Serves reports whether a board can do a call at all: not if what one rank posts
-// in a turn does not fit in a place.
-func (b *Board) Serves(c *coll.Call) bool {
+// in a turn does not fit in a place. direct asks for the direct form.
+func (b *Board) Serves(c *coll.Call, direct bool) bool {
+	if direct {
+		return b.servesDirect(c)
+	}
 	switch c.Op {
 	case coll.Barrier, coll.Bcast, coll.Gather, coll.Gatherv, coll.Scatter, coll.Scatterv, coll.Allgather, coll.Allgatherv:
 		return true
@@ -86,6 +92,7 @@ const (
 	plain   form = iota // one turn a piece: everybody takes what he wants
 	split               // every rank combines a share, and posts it in a second turn
 	central             // rank 0 takes all, and posts the result in a second turn
+	direct              // one turn: everybody reads what he wants in the memory of the others
 )
 
 // Begin begins the call that is in the Op.
@@ -122,8 +129,12 @@ func (o *Op) Begin(b *Board) {
 			o.step &^= leastStep - 1
 		}
 	}
+	if o.Direct {
+		o.form = direct
+		o.what |= directly
+	}
 	o.first = b.own.turns.Load()
-	o.put, o.got, o.seen, o.err, o.Late = 0, 0, 0, nil, o.Late[:0]
+	o.put, o.got, o.seen, o.asked, o.err, o.Late, o.Owed = 0, 0, 0, 0, nil, o.Late[:0], o.Owed[:0]
 	switch {
 	case b.own.posted == o.first+1:
 		o.put = 1 // others may rely on the core that the line tells already
@@ -162,8 +173,10 @@ func (b *Board) central(op coll.Collective) bool { return b.Central>>op&1 != 0 }
 
 // measure sets the number of turns for a size.
 func (o *Op) measure(size int) {
-	o.total = max(1, (size+o.step-1)/o.step)
-	if o.form != plain {
+	switch o.total = max(1, (size+o.step-1)/o.step); o.form {
+	case direct:
+		o.total = 1
+	case split, central:
 		o.total *= 2
 	}
 }
@@ -200,7 +213,7 @@ func (o *Op) Lost() error { return &Mismatch{Rank: o.awaits.Rank(), Mine: o.size
 // waits for comes.
 func (o *Op) Step() bool {
 	b := o.b
-	for {
+	for o.got < o.total {
 		for o.put < o.total && o.mayPost() {
 			if o.posts(o.put) {
 				if !b.free(o.first+uint64(o.put), &o.awaits) {
@@ -224,9 +237,9 @@ func (o *Op) Step() bool {
 		b.leave(o.first + uint64(o.got) - 1)
 		if o.got == o.total {
 			b.own.gave = uint64(flag(fromRoot(o.Op) && o.Root == 0))
-			return true
 		}
 	}
+	return o.freed()
 }
 
 // posts and takes report whether this rank posts or takes something in a turn.
@@ -329,7 +342,7 @@ func (o *Op) look(b *Board, turn uint64, rank, writer int) bool {
 // ranks tell the sizes of their own blocks.
 func (o *Op) due(rank int) uint64 {
 	if o.Op == coll.Allgatherv {
-		return call(o.Call, o.RecvBlocks.Size(rank))
+		return call(o.Call, o.RecvBlocks.Size(rank)) | o.what&directly
 	}
 	return o.what
 }
@@ -346,7 +359,9 @@ func (o *Op) differs(what uint64, rank int) {
 	}
 	before := o.total
 	switch {
-	case op != o.Op || root != o.Root:
+	case op != o.Op || root != o.Root || (what^o.what)&directly != 0:
+	case o.form == direct:
+		return
 	case o.Op == coll.Bcast || o.Op == coll.Scatter:
 		o.measure(size)
 		return

@@ -71,6 +71,10 @@ func (o *Op) block(buf []byte, rank, lo, hi int) []byte {
 // post puts this rank's part of a turn into its place.
 func (o *Op) post(turn int) {
 	b, at := o.b, o.first+uint64(turn)
+	if o.form == direct {
+		o.lend(at)
+		return
+	}
 	lo, hi := o.piece(o.stepOf(turn))
 	n := hi - lo
 	switch o.Op {
@@ -150,6 +154,10 @@ func (o *Op) take(turn int) {
 		return
 	}
 	b, at := o.b, o.first+uint64(turn)
+	if o.form == direct {
+		o.borrow(at)
+		return
+	}
 	lo, hi := o.piece(o.stepOf(turn))
 	n := hi - lo
 	switch o.Op {

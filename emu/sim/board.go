@@ -40,6 +40,13 @@ func (e *Endpoint) Rouse(int) {}
 // Berths are for ranks that are processes.
 func (e *Endpoint) Berths() (first uint64, step uint32) { return 0, 0 }
 
+// Reaches reports whether Read reads the memory of a rank, which nothing on the prototype
+// does.
+func (e *Endpoint) Reaches(int) bool { return false }
+
+// Read does not.
+func (e *Endpoint) Read(int, uint64, []byte) bool { return false }
+
 // Deaths counts the ranks that have left in disorder.
 func (e *Endpoint) Deaths() uint32 { return e.s.deaths }
 
