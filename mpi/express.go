@@ -57,6 +57,7 @@ func (c *Comm) OpenExpress(table *express.Table) (*Express, error) {
 	table.Limit, table.Window = uint32(k.limit), variants.CreditWindow
 	table.Cells, table.Shift, table.Bulk, table.Cell = fab.Geometry()
 	table.Berths, table.Step = fab.Berths()
+	table.Own = table.Berths + uint64(fab.Rank())*uint64(table.Step)
 	if k.level < ThreadMultiple && !fab.Crowded() {
 		table.Spins = expressSpins
 	}
@@ -98,7 +99,7 @@ func (l *rankLock) Lock() {
 func (l *rankLock) Unlock() {
 	if x := l.x; x != nil {
 		x.table.Armed = 0
-		if x.rank.armed {
+		if x.rank.armed || x.rank.leader {
 			x.table.Armed = 1
 		}
 		x.table.Leave()

@@ -39,7 +39,7 @@ struct express_table {
 	uint32_t gate, armed, spins, limit;
 	uint32_t cells, shift, bulk, window;
 	uint32_t first, last, free, fresh;
-	uint64_t outside, cell, berths;
+	uint64_t outside, cell, berths, own;
 	uint32_t step, fenced;
 	struct express_lane in[EXPRESS_LANES], out[EXPRESS_LANES];
 	struct express_slot slots[EXPRESS_SLOTS];

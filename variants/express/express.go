@@ -37,7 +37,7 @@ const (
 // read and written by who holds the gate.
 type Table struct {
 	Gate  atomic.Uint32 // 1: taken
-	Armed uint32        // the background bell is up: whoever waits must take it down
+	Armed uint32        // waits belong into Go: the background bell is up, or a call waits there
 	Spins uint32        // looks at a ring before a wait goes on in Go
 	Limit uint32        // of eager messages, in bytes
 
@@ -53,7 +53,7 @@ type Table struct {
 	Outside uint64 // address of a count; unless that is 0, waits belong into Go
 	Cell    uint64 // bytes from the beginning of a ring to its cells
 
-	Berths       uint64 // address of rank 0's bells, see package host
+	Berths, Own  uint64 // addresses of rank 0's bells, and of this rank's, see package host
 	Step, Fenced uint32 // bytes from one rank's to the next; 1: messages are published with a fence
 
 	In, Out [Lanes]Lane

@@ -6,6 +6,7 @@
  * The handle of a receive is a number from EXPRESS_BASE on, its slot; EXPRESS_SENT_ALL
  * is that of every send, which has completed when the call returns.
  */
+#include "doze.h"
 #include "lane.h"
 #include "shared.h"
 
@@ -93,22 +94,43 @@ static inline uint32_t patience(const struct express_table *t)
 	return t->armed || (t->outside && __atomic_load_n((int64_t *)(uintptr_t)t->outside, __ATOMIC_RELAXED)) ? 0 : t->spins;
 }
 
+static const struct exanet_awaited nothing;
+
+/* What tells of the next message from a peer, if it is not there yet. */
+static inline struct exanet_awaited awaited(const struct express_table *t, const struct express_port *p)
+{
+	const struct express_ring *r = (const struct express_ring *)(uintptr_t)p->in;
+	if (express_here(t, p))
+		return nothing;
+	return (struct exanet_awaited){(const uint64_t *)(uintptr_t)(p->in + t->cell + (r->head & (t->cells - 1)) * EXPRESS_CELL), (r->head >> t->shift) + 1};
+}
+
 int exanet_lane_recv(struct express_table *t, void *buf, int64_t count, exanet_handle type, int source, int tag, exanet_handle comm, MPI_Status *status)
 {
 	int64_t room = bytes(t, buf, count, type);
 	int32_t world;
 	uint32_t size;
-	if (room < 0 || !enter(t))
+	enum express_result r;
+	struct exanet_awaited next;
+	if (room < 0)
 		return 0;
-	struct express_lane *l = express_find(t->in, comm, source, tag);
-	enum express_result r = EXPRESS_REFUSED;
-	if (l && !l->noted) {
-		struct express_port *p = (struct express_port *)(uintptr_t)l->port;
-		for (uint32_t left = patience(t); !express_here(t, p) && left; left--)
-			;
-		r = express_receive(t, l, buf, room, &size, &world);
-	}
-	leave(t);
+	do {
+		if (!enter(t))
+			return 0;
+		struct express_lane *l = express_find(t->in, comm, source, tag);
+		next = nothing;
+		r = EXPRESS_REFUSED;
+		if (l && !l->noted) {
+			struct express_port *p = (struct express_port *)(uintptr_t)l->port;
+			uint32_t looks = patience(t);
+			for (uint32_t left = looks; !express_here(t, p) && left; left--)
+				;
+			r = express_receive(t, l, buf, room, &size, &world);
+			if (looks)
+				next = awaited(t, p);
+		}
+		leave(t);
+	} while (r == EXPRESS_REFUSED && next.word && exanet_doze(t, next));
 	if (r == EXPRESS_REFUSED)
 		return 0;
 	tell(t, r, world);
@@ -199,24 +221,46 @@ static int all(struct express_table *t, int n, exanet_handle *h, MPI_Status *sta
 	return 1;
 }
 
+/* What tells of the message that the first request waits for which is not done. */
+static struct exanet_awaited pending(struct express_table *t, int n, const exanet_handle *h)
+{
+	for (int i = 0; i < n && known(t, h[i]); i++) {
+		struct express_slot *s = slot_of(t, h[i]);
+		if (s && s->state != EXPRESS_DONE)
+			return s->state == EXPRESS_NOTED ? awaited(t, (struct express_port *)(uintptr_t)t->in[s->lane].port) : nothing;
+	}
+	return nothing;
+}
+
+/* Waits for n requests of the lane, until what is left belongs into Go. */
+static int wait(struct express_table *t, int n, exanet_handle *h, MPI_Status *statuses)
+{
+	struct exanet_awaited next;
+	int done;
+	do {
+		if (!enter(t))
+			return 0;
+		uint32_t looks = patience(t);
+		done = all(t, n, h, statuses, looks);
+		next = done || !looks ? nothing : pending(t, n, h);
+		leave(t);
+	} while (next.word && exanet_doze(t, next));
+	return done;
+}
+
 int exanet_lane_wait(struct express_table *t, MPI_Request *request, MPI_Status *status)
 {
 	exanet_handle *h = (exanet_handle *)request;
-	if (*h == no_request || !known(t, *h) || !enter(t))
-		return 0;
-	int done = all(t, 1, h, (uintptr_t)status < 4096 ? 0 : status, patience(t));
-	leave(t);
-	return done;
+	return *h != no_request && known(t, *h) && wait(t, 1, h, (uintptr_t)status < 4096 ? 0 : status);
 }
 
 int exanet_lane_waitall(struct express_table *t, int n, MPI_Request *requests, MPI_Status *statuses)
 {
-	if (n <= 0 || !known(t, *(exanet_handle *)requests) || !enter(t))
+	if (n <= 0 || !known(t, *(exanet_handle *)requests))
 		return 0;
 	if ((uintptr_t)statuses < 4096)
 		statuses = 0;
-	int done = all(t, n, (exanet_handle *)requests, statuses, patience(t));
-	leave(t);
+	int done = wait(t, n, (exanet_handle *)requests, statuses);
 	for (int i = 0; i < n && done && statuses; i++)
 		statuses[i].MPI_ERROR = MPI_SUCCESS;
 	return done;

@@ -1,0 +1,57 @@
+/*
+ * A call on the express lane whose message has not come for some microseconds. It spins on,
+ * and then sleeps with its bell's flag up, as package emu/host does (wait.go, which says why
+ * there is a membarrier): the way through Go, whose scheduler has gone to sleep as well,
+ * takes as long as to wake the thread. What needs more than that belongs into Go: other
+ * messages, deaths, waits of more than NAP_TIME, and now and then a look where the
+ * ranks run (spread.go).
+ */
+#include "doze.h"
+#include "bell.h"
+
+#include <sched.h>
+#include <time.h>
+
+enum { SPIN_TIME = 30000, LONG_SPIN = 200000, NAP_TIME = 10000000 /* ns */, LOOKS = 50, OWN = 16 /* waits for one in Go */ };
+
+/* Of the one thread that makes calls here. */
+static int64_t patience = SPIN_TIME;
+static unsigned waits;
+
+static int64_t now(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static inline int here(struct exanet_awaited a) { return (__atomic_load_n(a.word, __ATOMIC_ACQUIRE) & 0xffff) == a.phase; }
+
+int exanet_doze(const struct express_table *t, struct exanet_awaited a)
+{
+	enum { MEMBARRIER_CMD_GLOBAL_EXPEDITED = 1 << 1 };
+	struct berth *own = (struct berth *)(uintptr_t)t->own;
+	int64_t begun = now();
+	if (++waits % OWN == 0)
+		return 0;
+	do {
+		sched_yield();
+		for (int i = 0; i < LOOKS; i++)
+			if (here(a))
+				return 1;
+	} while (now() - begun < patience);
+
+	uint32_t mark = __atomic_load_n(&own->foreground, __ATOMIC_ACQUIRE);
+	__atomic_or_fetch(&own->flags, BELL_FOREGROUND, __ATOMIC_SEQ_CST);
+	if (!t->fenced)
+		syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
+	struct timespec most = {0, NAP_TIME};
+	if (!here(a))
+		syscall(SYS_futex, &own->foreground, FUTEX_WAIT, mark, &most, 0, 0);
+	/* Who rings takes the flag down. If nobody has, a call in Go may have raised it as well
+	   meanwhile: it is to look again. */
+	if (__atomic_load_n(&own->foreground, __ATOMIC_ACQUIRE) == mark)
+		bell_wake(own);
+	patience = now() - begun > LONG_SPIN ? SPIN_TIME : LONG_SPIN;
+	return here(a);
+}

@@ -1,0 +1,17 @@
+#ifndef EXANET_DOZE_H
+#define EXANET_DOZE_H
+
+#include "express.h"
+
+/* The first word of the message that a call waits for, and what its lower 16 bits are when
+   it is there. */
+struct exanet_awaited {
+	const uint64_t *word;
+	uint16_t phase;
+};
+
+/* Waits for a message without the gate, and reports whether it may be there: if not, the
+   wait goes on in Go. */
+int exanet_doze(const struct express_table *t, struct exanet_awaited a);
+
+#endif
