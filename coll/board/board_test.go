@@ -435,6 +435,50 @@ func TestBoardMismatches(t *testing.T) {
 	}
 }
 
+// The same in the direct form; and a rank that chooses another form than the rest breaks
+// the board.
+func TestDirectMismatches(t *testing.T) {
+	const ranks = 4
+	for _, op := range []coll.Collective{coll.Bcast, coll.Gather, coll.Scatter, coll.Allgather, coll.Allgatherv, coll.Alltoall} {
+		for _, odd := range []int{0, 8, 5000} {
+			for _, mixed := range []bool{false, true} {
+				for _, rank := range []int{0, 2} { // the root, and another
+					bs := open(t, memory(ranks, 4096), ranks)
+					ops, ended := make([]*Op, ranks), make([]bool, ranks)
+					for i, b := range bs {
+						b.Read = func(_ int, addr uint64, to []byte) bool {
+							copy(to, mem.At(addr, len(to)))
+							return true
+						}
+						p := &plan{op: op, n: 16, direct: true}
+						if i == rank {
+							p.n, p.direct = odd, !mixed
+						}
+						ops[i], _ = p.part(i, ranks)
+					}
+					for i, o := range ops {
+						o.Begin(bs[i])
+					}
+					for range 1000 {
+						for i, o := range ops {
+							ended[i] = ended[i] || o.Step()
+						}
+					}
+					wrong := 0
+					for i, o := range ops {
+						require.True(t, ended[i] || bs[i].Broken(), "%v, %d, rank %d", op, odd, i)
+						if o.Err() != nil {
+							wrong++
+						}
+					}
+					require.Equal(t, mixed, bs[0].Broken(), "%v, %d", op, odd)
+					require.True(t, wrong > 0 || mixed, "%v, %d", op, odd)
+				}
+			}
+		}
+	}
+}
+
 // Who sleeps is woken when all that it sleeps for is there, and not before.
 func TestBoardWakes(t *testing.T) {
 	bs := open(t, memory(3, 1024), 3)
