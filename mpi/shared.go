@@ -203,7 +203,7 @@ func (x *collective) endLate(err error) error {
 // one could not. It ends early if a rank has died: another may have given up then.
 func (x *collective) handOver(err error) error {
 	o := &x.op
-	if len(o.Late)+len(o.Owed) == 0 || err != nil {
+	if len(o.Late)+len(o.Owed) == 0 {
 		return err
 	}
 	k := x.c.rank
@@ -225,8 +225,11 @@ func (x *collective) handOver(err error) error {
 		x.wholly()
 	}
 	k.mu.Unlock()
-	if lost {
+	switch {
+	case lost:
 		return x.cut()
+	case err != nil: // it has taken nothing, but what it has is right for others
+		return err
 	}
 	return x.err
 }

@@ -267,7 +267,7 @@ func TestBoardAgainstSerial(t *testing.T) {
 			b.Follows, b.Split = follows, split
 			b.Ring = func(rank int) { runs[rank].wake() }
 			b.Core = func() uint32 { return uint32(random.Intn(3)) }
-			runs[i] = &run{b: b, plans: plans, owed: map[[2]int]bool{}}
+			runs[i] = &run{b: b, plans: plans, all: runs, owed: map[[2]int]bool{}}
 		}
 		for left := ranks; left > 0; {
 			moved := false
@@ -276,7 +276,7 @@ func TestBoardAgainstSerial(t *testing.T) {
 				for n := random.Intn(3); n >= 0 && r.at < len(plans) && !r.asleep; n-- {
 					if r.step(t) {
 						moved = true
-					} else if r.op != nil && random.Intn(2) == 0 {
+					} else if r.op != nil && !r.ended && random.Intn(2) == 0 {
 						r.sleep()
 					}
 				}
@@ -312,10 +312,12 @@ func TestBoardAgainstSerial(t *testing.T) {
 type run struct {
 	b      *Board
 	plans  []*plan
+	all    []*run
 	at     int
 	op     *Op
 	want   []byte
 	asleep bool
+	ended  bool            // on the board, and messages are to come
 	owed   map[[2]int]bool // calls, and ranks that a message goes to, in the direct form
 	missed [][2]int        // or comes from
 }
@@ -352,6 +354,15 @@ func (r *run) step(t *rapid.T) bool {
 		return false
 	}
 	require.NoError(t, r.op.Err())
+	r.ended = true
+	for _, i := range r.op.Owed {
+		r.owed[[2]int{r.at, i}] = true
+	}
+	for _, i := range r.op.Late {
+		if r.op.Direct && !r.all[i].owed[[2]int{r.at, r.b.Me}] {
+			return false // its message has not come
+		}
+	}
 	for _, i := range r.op.Late { // as messages would
 		to, from := r.op.Incoming(i), r.want
 		if !fromRoot(r.op.Op) {
@@ -364,15 +375,12 @@ func (r *run) step(t *rapid.T) bool {
 		}
 		copy(to, from)
 	}
-	for _, i := range r.op.Owed {
-		r.owed[[2]int{r.at, i}] = true
-	}
 	if r.want != nil && !bytes.Equal(r.want, r.op.Recv[:len(r.want)]) {
 		t.Fatalf("call %d, rank %d: %+v", r.at, r.b.Me, r.plans[r.at])
 	}
 	clear(r.op.Send) // the program may use its buffers again
 	clear(r.op.Recv)
-	r.op = nil
+	r.op, r.ended = nil, false
 	r.at++
 	return true
 }
