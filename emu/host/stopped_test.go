@@ -131,13 +131,8 @@ func TestASleeperIsWoken(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				fabs := attachAll(t, 2)
 				if shared {
-					j, err := NewJob(2)
-					require.NoError(t, err)
-					for i := range fabs {
-						m, err := j.join(i, "")
-						require.NoError(t, err)
-						fabs[i] = NewFabric(m, 0)
-					}
+					_, both := joined(t)
+					fabs = both[:]
 				}
 				for range 200 {
 					mark := fabs[0].Mark()

@@ -2,7 +2,7 @@
  * A call on the express lane whose message has not come for some microseconds. It spins on,
  * and then sleeps with its bell's flag up, as package emu/host does (wait.go, which says why
  * there is a membarrier): the way through Go, whose scheduler has gone to sleep as well,
- * takes as long as to wake the thread. What needs more than that belongs into Go: other
+ * takes microseconds more. What needs more than that belongs into Go: other
  * messages, deaths, waits of more than NAP_TIME, and now and then a look where the
  * ranks run (spread.go).
  */
