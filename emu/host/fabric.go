@@ -6,8 +6,8 @@
 //	ring      messages of one rank to another (ring.go)
 //	Member    one rank's place in it: its bells, who has died (member.go, bell.go)
 //	Fabric    one rank's packetizer and mailbox (fabric.go),
-//	          its RDMA engine (rdma.go, direct.go, share.go, attach.go), and how
-//	          it waits (wait.go)
+//	          its RDMA engine (rdma.go, direct.go, share.go,
+//	          batch.go, attach.go), and how it waits (wait.go)
 //
 // A message goes into the ring of its pair by plain stores. An RDMA write goes
 // the same way, piece by piece, if it is short or cross-memory attach is

@@ -35,12 +35,13 @@ type engine struct {
 	exposures
 	layouts layouts
 	direct  direct
+	batch   batch
 
 	peers map[int]*attached // that cross-memory attach reaches
 
 	fetches []*rdmaeng.Transfer // that the agent carries out
 
-	offers int     // shared copies of this rank that are not over
+	offers []*rdmaeng.Transfer // shared copies of this rank that are not over
 	wrote  bool    // a part of one has been written since the last poll: the next one leaves those of others to them
 	shares []share // copies that others have offered; the polling side's, as what is below of them
 

@@ -6,7 +6,6 @@ import (
 	"unsafe"
 
 	"github.com/exanet-mpi/exanet/internal/mem"
-	"github.com/exanet-mpi/exanet/internal/sys"
 	"github.com/exanet-mpi/exanet/rdmaeng"
 )
 
@@ -66,10 +65,10 @@ func unitOf(n int) (unit, units int) {
 // compute.
 func (f *Fabric) unhurried() bool { return f.cores <= f.mates }
 
-// portion is how many units to take at a time: half, if this is the only copy; with
+// want is how many units to take at a time: half, if this is the only copy; with
 // others to turn to all, which saves system calls.
-func (f *Fabric) portion(unit, units int) int {
-	if f.offers+len(f.shares)+len(f.borrowed) == 1 {
+func (f *Fabric) want(unit, units int) int {
+	if len(f.offers)+len(f.shares)+len(f.borrowed) == 1 {
 		units = (units + 1) / 2
 	}
 	return min(units, max(1, shareMost/unit))
@@ -111,7 +110,7 @@ func (f *Fabric) claimFor(t *rdmaeng.Transfer) bool {
 func (f *Fabric) begin(t *rdmaeng.Transfer) {
 	t.Stage = stageShare
 	t.Shared, t.Unhurried = true, f.unhurried()
-	f.offers++
+	f.offers = append(f.offers, t)
 }
 
 // offer starts a shared copy, if the other end can be told of it.
@@ -155,31 +154,20 @@ func freeSlot(taken *[shareSlots / 64]uint64) int {
 // retract ends the writer's part in a shared copy.
 func (f *Fabric) retract(t *rdmaeng.Transfer) {
 	f.Reclaim(t)
-	f.offers--
+	i := slices.Index(f.offers, t)
+	f.offers = slices.Delete(f.offers, i, i+1)
 	t.Shared, t.Unhurried = false, false
 }
 
 // writeShare carries the writer's part on by one portion, and the transfer to its
 // next stage.
 func (f *Fabric) writeShare(t *rdmaeng.Transfer) {
-	c := f.job.ringOf(f.me, t.To).head.claim(int(t.Slot))
-	unit, units := unitOf(len(t.Src))
-	first, n := c.take(t.Share, units, f.portion(unit, units), false)
-	if n > 0 {
-		f.wrote = true
-		at, end := first*unit, min((first+n)*unit, len(t.Src))
-		if !f.storeAll(t, at, end) {
-			c.giveUp(t.Share)
-		} else {
-			t.Done += end - at
-			if c.finish(t.Share, units, n) {
-				f.retract(t)
-				t.Stage = stageNotify
-				return
-			}
-		}
+	f.writeBatch(t)
+	if t.Stage != stageShare {
+		return
 	}
-	switch s := c.look(t.Share, units); {
+	_, units := unitOf(len(t.Src))
+	switch s := f.job.ringOf(f.me, t.To).head.claim(int(t.Slot)).look(t.Share, units); {
 	case s.broken:
 		f.retract(t)
 		t.Stage, t.Done = stageRing, 0
@@ -187,23 +175,6 @@ func (f *Fabric) writeShare(t *rdmaeng.Transfer) {
 		f.retract(t)
 		t.Stage = stageDone // the reader was the last, and knows
 	}
-}
-
-// storeAll writes the bytes of a contiguous transfer from at to end.
-func (f *Fabric) storeAll(t *rdmaeng.Transfer, at, end int) bool {
-	if f.within(t.To) {
-		mem.Copy(mem.At(t.Dst.Addr+uint64(at), end-at), t.Src[at:end])
-		return true
-	}
-	pid := int(f.job.control(t.To).pid.Load())
-	for at < end {
-		n, err := sys.VMWrite(pid, t.Dst.Addr+uint64(at), t.Src[at:min(end, at+copyPiece)])
-		if err != nil || n == 0 {
-			return false
-		}
-		at += n
-	}
-	return true
 }
 
 // offered takes note of a copy that another rank offers.
@@ -257,7 +228,7 @@ func (f *Fabric) join(s *slot, from int, src rdmaeng.Window, target uint64, size
 }
 
 // readShares carries one of the copies that this rank has been offered on by one
-// portion. It prefers those that their writers have not come to.
+// portion, and others of the same writer with it. It prefers those that their writers have not come to.
 func (f *Fabric) readShares() {
 	best := -1
 	for i := 0; i < len(f.shares); i++ {
@@ -278,35 +249,8 @@ func (f *Fabric) readShares() {
 		}
 	}
 	if best >= 0 {
-		f.readShare(&f.shares[best])
+		f.readBatch(best)
 	}
-}
-
-func (f *Fabric) readShare(s *share) {
-	unit, units := unitOf(s.size)
-	first, n := s.claim.take(s.gen, units, f.portion(unit, units), true)
-	if n == 0 {
-		return
-	}
-	i, e := f.exposed(s.target)
-	at, end := first*unit, min((first+n)*unit, s.size)
-	if !f.loadAll(s, e.landing(), at, end) {
-		s.claim.giveUp(s.gen)
-		f.job.wake(s.from, bellBackground)
-		f.job.wake(s.from, bellForeground)
-		return
-	}
-	if s.claim.finish(s.gen, units, n) {
-		e.complete(s.notify)
-		f.notified = append(f.notified, i)
-		f.job.control(s.from).foreground.Add(1)
-		f.Ring(s.from)
-	}
-}
-
-// loadAll reads the bytes of a shared copy from at to end.
-func (f *Fabric) loadAll(s *share, buf []byte, at, end int) bool {
-	return !f.job.Dead(s.from) && f.Read(s.from, s.addr+uint64(at), buf[at:end])
 }
 
 // readable reports whether one of the copies offered has units left.

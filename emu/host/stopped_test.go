@@ -32,6 +32,10 @@ func TestMain(m *testing.M) {
 		stopWithUnits(s)
 		os.Exit(0)
 	}
+	if s := os.Getenv(batcherRole); s != "" {
+		exchangeBatches(s)
+		os.Exit(0)
+	}
 	os.Exit(m.Run())
 }
 

@@ -181,6 +181,11 @@ func VMWritev(pid int, local, remote []Iovec) (int, error) {
 	return vmCopyv(unix.SYS_PROCESS_VM_WRITEV, pid, unsafe.Pointer(&local[0]), len(local), unsafe.Pointer(&remote[0]), len(remote))
 }
 
+// VMReadv is VMWritev the other way round.
+func VMReadv(pid int, local, remote []Iovec) (int, error) {
+	return vmCopyv(unix.SYS_PROCESS_VM_READV, pid, unsafe.Pointer(&local[0]), len(local), unsafe.Pointer(&remote[0]), len(remote))
+}
+
 func vmCopyv(call uintptr, pid int, local unsafe.Pointer, locals int, remote unsafe.Pointer, remotes int) (int, error) {
 	for {
 		// RawSyscall: a copy is not a wait. Callers bound its size, so it
