@@ -37,7 +37,7 @@ func (k *rank) receiveNow(ctx *variants.Context, d memory, source, tag int) (n i
 	}
 	world := int(ctx.World(int32(source)))
 	h, payload, ok := k.near.fab.NextFrom(world, 1)
-	if !ok && k.near.proto.TakesNext(ctx, int32(source), int32(tag)) {
+	if !ok && d.size() <= k.limit && k.near.proto.TakesNext(ctx, int32(source), int32(tag)) {
 		h, payload, ok = k.near.fab.NextFrom(world, k.near.looks)
 	}
 	if !ok {

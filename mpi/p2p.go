@@ -196,7 +196,7 @@ func (c *Comm) recvAndWait(op string, ctx *variants.Context, d memory, source, t
 	k.waitUntil(func() bool { return r.Done })
 	st, err := fromProtocol(r.Status), c.outcome(op, &r.Request)
 	k.put(r)
-	if ctx == c.p2p {
+	if ctx == c.p2p && d.size() <= k.limit {
 		c.lendIn(source, tag)
 	}
 	k.mu.Unlock()
