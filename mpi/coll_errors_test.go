@@ -175,6 +175,41 @@ func TestMismatchesInSharedMemory(t *testing.T) {
 	}
 }
 
+// Long blocks of two ranks are read where they are, unless a rank has them in place.
+func TestMismatchesOfBlocksThatAreRead(t *testing.T) {
+	sizes := []int{20, 20_000, 60_000}
+	for _, n := range sizes {
+		for _, m := range sizes {
+			for _, inPlace := range [][2]bool{{false, false}, {false, true}, {true, true}} {
+				errs := make([]error, 2)
+				require.NoError(t, mpi.Run(2, func(c *mpi.Comm) error {
+					size := []int{n, m}[c.Rank()]
+					each := []int{size, size}
+					send, recv := bytes.Repeat([]byte{byte(1 + c.Rank())}, 2*size), make([]byte, 2*size)
+					if inPlace[c.Rank()] {
+						copy(recv, send)
+						errs[c.Rank()] = mpi.Alltoallv(c, nil, nil, nil, recv, each, nil)
+					} else {
+						errs[c.Rank()] = mpi.Alltoallv(c, send, each, nil, recv, each, nil)
+					}
+					clear(send) // which nobody reads any more
+					if errs[c.Rank()] == nil && (bytes.Count(recv[:size], []byte{1}) != size || bytes.Count(recv[size:], []byte{2}) != size) {
+						return errors.New("wrong data")
+					}
+					return c.Barrier()
+				}))
+				for i, err := range errs {
+					if n != m || inPlace[0] != inPlace[1] && n > 16<<10 {
+						require.True(t, errors.Is(err, mpi.ErrCount) || errors.Is(err, mpi.ErrTruncate), "%d and %d bytes, in place %v, rank %d: %v", n, m, inPlace, i, err)
+					} else {
+						require.NoError(t, err, "%d bytes, in place %v, rank %d", n, inPlace, i)
+					}
+				}
+			}
+		}
+	}
+}
+
 // What a rank that could not go on sends is never taken for data, whatever lengths
 // the ranks have passed, and no error names a length that nobody passed.
 func TestSpoiltMessagesAreNoData(t *testing.T) {

@@ -8,7 +8,8 @@ import (
 
 // A blocking receive of a short message, from a named rank, looks at that rank's
 // messages first. If the next one is for it, and it has come already or comes within
-// a microsecond, it is copied out of the ring, and no receive is posted at all.
+// a microsecond, it is copied out of the ring, and no receive is posted at all. A
+// receive of a long message is posted without that wait: its sender is to know of it.
 
 // near is what it takes: a fabric with messages of each rank by themselves, and a
 // protocol that knows when this does not overtake anything (package ticket).

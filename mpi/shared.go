@@ -3,6 +3,7 @@ package mpi
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/exanet-mpi/exanet/coll"
@@ -147,10 +148,10 @@ func (x *collective) share() error {
 	if err != nil {
 		err = x.mismatched(err)
 	}
-	switch {
-	case board.Vector(x.Op):
+	if board.Vector(x.Op) {
 		err = x.endLate(err)
-	case o.Direct:
+	}
+	if o.Direct || o.Lends() {
 		err = x.handOver(err)
 	}
 	if err == nil {
@@ -162,7 +163,11 @@ func (x *collective) share() error {
 // beginLate begins the messages of blocks that are too long for the board: as many as
 // this rank expects by the sizes that it has passed itself.
 func (x *collective) beginLate() {
-	x.BuildLate(x.c.board.Most(x.Op))
+	most := x.c.board.Most(x.Op)
+	if x.op.Lends() {
+		most = math.MaxInt
+	}
+	x.BuildLate(most)
 	x.tag = int32(x.Op)
 	x.rewind()
 	if len(x.Steps) == 0 {
@@ -203,7 +208,7 @@ func (x *collective) endLate(err error) error {
 // one could not. It ends early if a rank has died: another may have given up then.
 func (x *collective) handOver(err error) error {
 	o := &x.op
-	if len(o.Late)+len(o.Owed) == 0 {
+	if len(o.Missed)+len(o.Owed) == 0 {
 		return err
 	}
 	k := x.c.rank
@@ -211,7 +216,7 @@ func (x *collective) handOver(err error) error {
 	x.tag = int32(x.Op)
 	x.rewind()
 	k.mu.Lock()
-	for _, i := range o.Late {
+	for _, i := range o.Missed {
 		m := x.message(int32(i), o.Incoming(i))
 		m.Recv = true
 		k.proto.PostRecv(&m.Request)

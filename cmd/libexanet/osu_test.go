@@ -35,6 +35,8 @@ func TestBenchmarkPrograms(t *testing.T) {
 			{2, "unexpected,wake -m 10:1000 -s 10 -i 2 -x 0", []string{"unexpected", "wake"}},
 			{3, "barrier,bcast,reduce,allreduce,reduce_scatter,reduce_scatter_block,scan,exscan,scatter,scatterv,gather,gatherv,allgather,allgatherv,alltoall,alltoallv -c -m 65536 -s 32 -i 2 -x 1",
 				[]string{"barrier", "bcast", "reduce", "allreduce", "reduce_scatter", "reduce_scatter_block", "scan", "exscan", "scatter", "scatterv", "gather", "gatherv", "allgather", "allgatherv", "alltoall", "alltoallv"}},
+			{2, "alltoall,alltoallv,allgather -c -m 65536 -s 32 -i 2 -x 1", nil},
+			{2, "alltoall,alltoallv,allgather -a -c -m 65536 -s 32 -i 2 -x 1", nil},
 			{3, "memory,idle -t 20", []string{"memory", "idle, Recv", "idle, Wait", "idle, Ssend", "idle, Barrier", "idle, Allreduce"}},
 			{2, "initfini", []string{"initfini"}},
 		} {

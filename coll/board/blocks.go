@@ -4,18 +4,28 @@ import (
 	"encoding/binary"
 
 	"github.com/exanet-mpi/exanet/coll"
+	"github.com/exanet-mpi/exanet/internal/mem"
 )
 
 // Calls with a block of its own size for each rank, of which a rank knows no more than
 // those that it sends and gets itself: so they all take one turn, in which every block
-// moves that is not too long for it. The others are messages, see coll.Schedule.BuildLate.
+// moves that is not too long for it. The others are messages, see coll.Schedule.BuildLate;
+// but those of an Alltoallv of two ranks are lent, and read where they are, as in the direct
+// form (direct.go).
 //
 // The blocks of Gatherv and Scatterv are in the places of their ranks, with their sizes
 // in the words of the cells. What a rank posts of an Alltoallv is parts of one length,
 // which the word of its cell tells: each is the size of the block for a rank, and the
-// block, unless that is too long.
+// block, or where it is if it is lent, or nothing if it is a message.
 
 const sizeWord = 8
+
+// lentBlock marks the size of a block that is lent.
+const lentBlock = 1 << 63
+
+// mostLending is the number of ranks up to which blocks are lent: among more, messages
+// take no longer.
+const mostLending = 2
 
 // mostToAll is how much a rank posts for all others at most: more is faster as messages,
 // in pieces that stay in a cache. So are longer blocks of two ranks.
@@ -37,6 +47,15 @@ func (b *Board) Most(op coll.Collective) int {
 // and toEach whether every rank sends every other one such a block.
 func Vector(op coll.Collective) bool { return op == coll.Gatherv || op == coll.Scatterv || toEach(op) }
 func toEach(op coll.Collective) bool { return op == coll.Alltoallv || op == coll.Alltoallw }
+
+// lends reports whether long blocks of a call are lent by this rank. In place they are
+// overwritten while others may read them.
+func (b *Board) lends(c *coll.Call) bool {
+	return toEach(c.Op) && !c.InPlace && b.Read != nil && b.Ranks <= mostLending && b.Most(c.Op) >= sizeWord
+}
+
+// Lends reports whether long blocks of the call are read where they are.
+func (o *Op) Lends() bool { return o.lent }
 
 // alike reports whether two words of cells are of one call, whatever the sizes.
 func alike(a, b uint64) bool { return (a^b)<<40 == 0 }
@@ -95,8 +114,12 @@ func (o *Op) postBlocks(at uint64) {
 	default:
 		longest := 0
 		for i := range o.Ranks {
-			if n := len(o.outgoing(i)); i != o.Rank && n <= most {
+			switch n := len(o.outgoing(i)); {
+			case i == o.Rank:
+			case n <= most:
 				longest = max(longest, n)
+			case o.lent:
+				longest = max(longest, sizeWord)
 			}
 		}
 		length := sizeWord + (longest+sizeWord-1)&^(sizeWord-1)
@@ -106,10 +129,15 @@ func (o *Op) postBlocks(at uint64) {
 			}
 			block := o.outgoing(i)
 			to := b.part(at, o.Rank, i, length)
-			binary.NativeEndian.PutUint64(to, uint64(len(block)))
-			if len(block) <= most {
+			size := uint64(len(block))
+			switch {
+			case len(block) <= most:
 				copy(to[sizeWord:], block)
+			case o.lent:
+				size |= lentBlock
+				binary.NativeEndian.PutUint64(to[sizeWord:], mem.Addr(block))
 			}
+			binary.NativeEndian.PutUint64(to, size)
 		}
 		b.post(at, o.Rank, word(length))
 	}
@@ -126,9 +154,10 @@ func (o *Op) takeBlocks(at uint64) {
 		if i != o.Rank {
 			o.takeBlock(at, i, i)
 		} else if !o.InPlace {
-			copy(o.incoming(i), o.outgoing(i))
+			mem.Copy(o.incoming(i), o.outgoing(i))
 		}
 	}
+	o.tellMissed(at)
 }
 
 // takeBlock takes the block that a rank has posted in the cell of one.
@@ -136,16 +165,23 @@ func (o *Op) takeBlock(at uint64, from, cell int) {
 	b := o.b
 	_, _, size := uncall(b.cell(at, cell).call)
 	var block []byte
+	lent := false
 	if toEach(o.Op) {
 		part := b.part(at, from, o.Rank, size)
-		size, block = int(binary.NativeEndian.Uint64(part)), part[sizeWord:]
+		word := binary.NativeEndian.Uint64(part)
+		size, lent, block = int(word&^lentBlock), word&lentBlock != 0, part[sizeWord:]
 	}
 	to := o.incoming(from)
-	if size != len(to) && o.err == nil {
+	long := size > b.Most(o.Op)
+	if (size != len(to) || long && lent != o.lent) && o.err == nil {
 		o.err = &Mismatch{Rank: from, Op: o.Op, Root: o.Root, Size: size, Mine: len(to)}
 	}
 	switch {
-	case size > b.Most(o.Op):
+	case lent:
+		if o.lent && size == len(to) && !b.Read(from, binary.NativeEndian.Uint64(block), to) {
+			o.Missed = append(o.Missed, from)
+		}
+	case long:
 		o.Late = append(o.Late, from)
 	case size != len(to):
 	case block == nil:

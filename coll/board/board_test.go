@@ -236,7 +236,7 @@ var served = []coll.Collective{coll.Barrier, coll.Bcast, coll.Gather, coll.Gathe
 // would, and nobody waits for what does not come.
 func TestBoardAgainstSerial(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		ranks := rapid.IntRange(1, 9).Draw(t, "ranks")
+		ranks := rapid.OneOf(rapid.Just(mostLending), rapid.IntRange(1, 9)).Draw(t, "ranks")
 		piece := rapid.SampledFrom([]int{1024, 4096, pieceMost}).Draw(t, "piece")
 		m := memory(ranks, piece)
 		plans := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) *plan {
@@ -249,7 +249,7 @@ func TestBoardAgainstSerial(t *testing.T) {
 		random := rand.New(rand.NewSource(rapid.Int64().Draw(t, "order")))
 		bs := open(t, m, ranks)
 		central, split := rapid.SampledFrom([]uint32{0, 1 << coll.Barrier, 1<<coll.Barrier | 1<<coll.Allreduce}).Draw(t, "central"), rapid.SampledFrom([]int{1024, SplitFrom(ranks, true)}).Draw(t, "split")
-		follows := rapid.Bool().Draw(t, "follows")
+		follows, reads := rapid.Bool().Draw(t, "follows"), rapid.IntRange(0, 3).Draw(t, "reads") > 0
 		runs := make([]*run, ranks)
 		refused := map[[2]int]bool{} // who can not read whose memory
 		for range rapid.IntRange(0, 3).Draw(t, "refusals") {
@@ -263,6 +263,9 @@ func TestBoardAgainstSerial(t *testing.T) {
 				}
 				copy(to, mem.At(addr, len(to)))
 				return true
+			}
+			if !reads {
+				b.Read = nil
 			}
 			b.Follows, b.Split = follows, split
 			b.Ring = func(rank int) { runs[rank].wake() }
@@ -358,22 +361,24 @@ func (r *run) step(t *rapid.T) bool {
 	for _, i := range r.op.Owed {
 		r.owed[[2]int{r.at, i}] = true
 	}
-	for _, i := range r.op.Late {
-		if r.op.Direct && !r.all[i].owed[[2]int{r.at, r.b.Me}] {
+	for _, i := range r.op.Missed {
+		if !r.all[i].owed[[2]int{r.at, r.b.Me}] {
 			return false // its message has not come
 		}
 	}
-	for _, i := range r.op.Late { // as messages would
+	message := func(i int) int { // as it would
 		to, from := r.op.Incoming(i), r.want
 		if !fromRoot(r.op.Op) {
 			from = r.op.RecvBlocks.Of(r.want, i)
 		}
-		if r.op.Direct {
-			r.missed = append(r.missed, [2]int{r.at, i})
-		} else {
-			require.Greater(t, len(to), r.b.Most(r.op.Op))
-		}
-		copy(to, from)
+		return copy(to, from)
+	}
+	for _, i := range r.op.Missed {
+		r.missed = append(r.missed, [2]int{r.at, i})
+		message(i)
+	}
+	for _, i := range r.op.Late {
+		require.Greater(t, message(i), r.b.Most(r.op.Op))
 	}
 	if r.want != nil && !bytes.Equal(r.want, r.op.Recv[:len(r.want)]) {
 		t.Fatalf("call %d, rank %d: %+v", r.at, r.b.Me, r.plans[r.at])

@@ -17,7 +17,7 @@ import (
 //
 // Whether a rank can read another's memory shows when it tries. One that can not says so
 // in its line before it has done with the turn; then it and the rank that it could not
-// read from know, and the data are a message between the two (Op.Late, Op.Owed).
+// read from know, and the data are a message between the two (Op.Missed, Op.Owed).
 
 // mostDirect is the number of ranks up to which there is a bit for each in a word.
 const mostDirect = 32
@@ -93,42 +93,44 @@ func (o *Op) borrow(at uint64) {
 	if o.Op == coll.Gather {
 		o.keep()
 	}
-	if missed := o.missed(); missed != 0 {
-		o.b.own.missed.Store(at<<32 | missed)
-	}
+	o.tellMissed(at)
 }
 
 // fetch reads what a rank has for this one, off bytes behind the address in a cell.
 func (o *Op) fetch(at uint64, rank, cell, off int) {
 	addr := binary.NativeEndian.Uint64(o.b.cell(at, cell).data[:])
 	if to := o.Incoming(rank); len(to) > 0 && !o.b.Read(rank, addr+uint64(off), to) {
-		o.Late = append(o.Late, rank)
+		o.Missed = append(o.Missed, rank)
 	}
 }
 
-// missed has a bit for each rank that this one could not read from.
-func (o *Op) missed() (bits uint64) {
-	for _, i := range o.Late {
+// tellMissed tells the ranks that this one could not read from.
+func (o *Op) tellMissed(at uint64) {
+	if len(o.Missed) == 0 {
+		return
+	}
+	bits := uint64(0)
+	for _, i := range o.Missed {
 		bits |= 1 << i
 	}
-	return bits
+	o.b.own.missed.Store(at<<32 | bits)
 }
 
 // freed reports whether all who read from this rank have done so, and notes those that
 // could not.
 func (o *Op) freed() bool {
-	if o.form != direct || !o.posts(0) {
+	if !o.lent && (o.form != direct || !o.posts(0)) {
 		return true
 	}
 	for ; o.asked < o.Ranks; o.asked++ {
 		i := o.asked
-		if i == o.Rank || o.Op == coll.Gather && i != o.Root {
+		if i == o.Rank || o.Op == coll.Gather && i != o.Root || o.lent && len(o.outgoing(i)) <= o.b.Most(o.Op) {
 			continue
 		}
 		l := o.b.line(i)
 		switch turns := (*uint64)(unsafe.Pointer(&l.turns)); {
 		case atomic.LoadUint64(turns) > o.first:
-		case o.Op == coll.Gather:
+		case o.Op == coll.Gather || o.lent: // the twin in C wakes nobody who waits for all
 			o.awaits = o.b.word(turns, o.first+1, i)
 			return false
 		default:

@@ -13,8 +13,9 @@ type Op struct {
 	Combine func(in, inout []byte) // inout = in op inout, where in is of lower ranks
 	Own     bool                   // Combine is the program's, which gets to see no memory of others
 	Direct  bool                   // in the direct form, see direct.go
-	Late    []int                  // ranks whose blocks for this one are messages: longer than Most, or not to be read
-	Owed    []int                  // ranks that could not read this one's in the direct form, for which it is a message as well
+	Late    []int                  // ranks whose blocks for this one are messages, being longer than Most
+	Missed  []int                  // ranks whose data this one could not read, so that they are messages
+	Owed    []int                  // ranks that could not read this one's
 
 	b       *Board
 	what    uint64
@@ -22,6 +23,7 @@ type Op struct {
 	step    int // of which a turn has so many
 	lo, hi  int // the part of the vector that this rank gets of a scattering reduction
 	form    form
+	lent    bool   // long blocks of an Alltoallv are lent
 	first   uint64 // turn
 	total   int    // turns
 	put     int    // turns that this rank has posted its part of
@@ -129,12 +131,13 @@ func (o *Op) Begin(b *Board) {
 			o.step &^= leastStep - 1
 		}
 	}
+	o.lent = b.lends(o.Call)
 	if o.Direct {
 		o.form = direct
 		o.what |= directly
 	}
 	o.first = b.own.turns.Load()
-	o.put, o.got, o.seen, o.asked, o.err, o.Late, o.Owed = 0, 0, 0, 0, nil, o.Late[:0], o.Owed[:0]
+	o.put, o.got, o.seen, o.asked, o.err, o.Late, o.Missed, o.Owed = 0, 0, 0, 0, nil, o.Late[:0], o.Missed[:0], o.Owed[:0]
 	switch {
 	case b.own.posted == o.first+1:
 		o.put = 1 // others may rely on the core that the line tells already
