@@ -415,3 +415,33 @@ func TestStatisticsThatCannotBeWritten(t *testing.T) {
 	require.ErrorIs(t, err, mpi.ErrStats)
 	require.ErrorContains(t, err, "EXANET_STATS")
 }
+
+// What cannot be written at the end is said in one line, does not spoil the job, and
+// leaves nothing half-written.
+func TestStatisticsThatCannotBeKept(t *testing.T) {
+	for name, c := range map[string]struct {
+		spoil func(dir string) error
+		why   string
+	}{
+		"the directory vanishes": {os.RemoveAll, "no such file or directory"},
+		"the name is taken":      {func(dir string) error { return os.Mkdir(filepath.Join(dir, "rank-0.json"), 0o777) }, "is there, and no file"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "stats")
+			t.Setenv("EXANET_STATS", dir)
+			said, err := os.Create(filepath.Join(t.TempDir(), "said"))
+			require.NoError(t, err)
+			defer said.Close()
+			stderr := os.Stderr
+			os.Stderr = said
+			err = mpi.Run(1, func(*mpi.Comm) error { return c.spoil(dir) })
+			os.Stderr = stderr
+			require.NoError(t, err)
+			text, err := os.ReadFile(said.Name())
+			require.NoError(t, err)
+			require.Regexp(t, "^exanet: rank 0: .*EXANET_STATS: "+dir+"/rank-0.json.* "+c.why+"\n$", string(text))
+			files, _ := filepath.Glob(filepath.Join(dir, "rank-0.json.*"))
+			require.Empty(t, files)
+		})
+	}
+}

@@ -57,8 +57,8 @@ var (
 	// ErrInit: Init was called twice, or its environment is damaged; or Finalize
 	// was called without Init, or twice.
 	ErrInit = errors.New("cannot begin or end MPI")
-	// ErrStats: the statistics that EXANET_STATS asks for cannot be written. If
-	// Finalize returns it, everything else has ended well.
+	// ErrStats: the statistics that EXANET_STATS asks for cannot be written. What goes
+	// wrong with them after Init is told on the standard error, and no call fails.
 	ErrStats = errors.New("the statistics cannot be written")
 )
 

@@ -341,7 +341,7 @@ func (k *rank) finalize(world *Comm) error {
 	k.ended.Store(true)
 	k.fab.Finalize()
 	if k.stats != nil {
-		return k.writeStats()
+		k.writeStats()
 	}
 	return nil
 }

@@ -2,15 +2,18 @@ package mpi
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"runtime/metrics"
 	"sync"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	files "github.com/exanet-mpi/exanet/internal/whole"
 	"github.com/exanet-mpi/exanet/variants"
 )
 
@@ -90,26 +93,33 @@ func (s *callStats) record(op string, bytes int, began time.Time) {
 	c.Bytes += uint64(bytes)
 }
 
-// write writes the statistics file of a rank whose lock is held.
-func (k *rank) writeStats() error {
+// writeStats writes the statistics file of a rank whose lock is held, or says why it
+// cannot: what the program has computed is not spoilt by that.
+func (k *rank) writeStats() {
+	path := filepath.Join(k.stats.dir, fmt.Sprintf("rank-%d.json", k.fab.Rank()))
+	b, err := json.MarshalIndent(k.statistics(), "", "  ")
+	if err == nil {
+		err = files.WriteFile(path, append(b, '\n'))
+	}
+	if err == nil {
+		return
+	}
+	if cause := syscall.Errno(0); errors.As(err, &cause) {
+		err = cause // without the temporary name
+	}
+	fmt.Fprintf(os.Stderr, "exanet: rank %d: %v: %s: %s: %v\n", k.fab.Rank(), ErrStats, envStats, path, err)
+}
+
+func (k *rank) statistics() *Stats {
 	s := k.stats
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := k.proto.Counters()
-	out := Stats{
+	return &Stats{
 		Rank: k.fab.Rank(), Size: k.fab.Size(), Variant: s.variant,
 		Control: controlMap(n), Writes: n.Writes, Receives: n.Receives, FastReceives: n.FastReceives,
 		Calls: s.calls, Counters: counterMap(n), CollectorCycles: collectorCycles() - s.cycles, Passed: s.passed,
 	}
-	b, err := json.MarshalIndent(out, "", "  ")
-	if err != nil {
-		return err
-	}
-	path := filepath.Join(s.dir, fmt.Sprintf("rank-%d.json", out.Rank))
-	if err := os.WriteFile(path, append(b, '\n'), 0o666); err != nil {
-		return fmt.Errorf("%w: %s: %w", ErrStats, envStats, err)
-	}
-	return nil
 }
 
 // statsFolder makes the folder that EXANET_STATS names, so that a program learns at

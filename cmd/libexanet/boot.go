@@ -201,10 +201,5 @@ func exanet_finalize() int64 {
 		poll()
 		runtime.Gosched()
 	}
-	err := mpi.Finalize()
-	if errors.Is(err, mpi.ErrStats) { // none of the program's business
-		say("%v", err)
-		err = nil
-	}
-	return result(worldHandle, err)
+	return result(worldHandle, mpi.Finalize())
 }
