@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/exanet-mpi/exanet/coll"
 	"github.com/exanet-mpi/exanet/emu/host"
 	"github.com/exanet-mpi/exanet/launch"
 	"github.com/exanet-mpi/exanet/mpi"
@@ -37,7 +38,8 @@ SIGUSR1 or SIGQUIT (^\) shows what each rank waits for.
 
 If a rank fails, the others are ended within two seconds. The exit code is that
 of the first rank that failed (128 + N for signal N), 0 if none did; 127 or 126
-if the program cannot be started, 2 for a mistake in the command line.`,
+if the program cannot be started, 2 for a mistake in the command line or in
+EXANET_VARIANT, EXANET_DEVICE or EXANET_COLL.`,
 		Example: `  exanet run -n 4 ./hello
   exanet run -n 2 --label python3 script.py --its-own-flag
   exanet run -n 4 --device prototype ./hello < input.txt`,
@@ -47,10 +49,6 @@ if the program cannot be started, 2 for a mistake in the command line.`,
 				return usageErrorf("how many ranks? Say -n N (see exanet run --help)")
 			case int(ranks) > host.MaxRanks:
 				return usageErrorf("%d ranks are too many: one host takes up to %d", ranks, host.MaxRanks)
-			case variant != "" && !slices.Contains(mpi.Variants(), variant):
-				return usageErrorf("there is no protocol %q: choose one of %s", variant, strings.Join(mpi.Variants(), ", "))
-			case device != "" && !slices.Contains(mpi.Devices(), device):
-				return usageErrorf("there is no device %q: choose one of %s", device, strings.Join(mpi.Devices(), ", "))
 			case len(args) == 0:
 				return usageErrorf("which program? It comes after the flags (see exanet run --help)")
 			}
@@ -95,7 +93,30 @@ func (n *rankCount) Set(s string) error {
 	return nil
 }
 
+// checkSettings says once, before there are ranks, what each of them would say of its
+// environment.
+func checkSettings(env []string) error {
+	set := make(map[string]string) // of several values the last one counts
+	for _, e := range env {
+		name, value, _ := strings.Cut(e, "=")
+		set[name] = value
+	}
+	if v := set["EXANET_VARIANT"]; v != "" && !slices.Contains(mpi.Variants(), v) {
+		return usageErrorf("there is no protocol %q: choose one of %s", v, strings.Join(mpi.Variants(), ", "))
+	}
+	if d := set["EXANET_DEVICE"]; d != "" && !slices.Contains(mpi.Devices(), d) {
+		return usageErrorf("there is no device %q: choose one of %s", d, strings.Join(mpi.Devices(), ", "))
+	}
+	if _, err := coll.NewSelection(set["EXANET_COLL"]); err != nil {
+		return usageErrorf("EXANET_COLL: %w; see exanet info --collectives", err)
+	}
+	return nil
+}
+
 func runJob(ctx context.Context, cfg launch.Config) error {
+	if err := checkSettings(cfg.Env); err != nil {
+		return err
+	}
 	j, err := launch.Start(ctx, cfg)
 	if err != nil {
 		return err

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/exanet-mpi/exanet/launch"
+	"github.com/exanet-mpi/exanet/mpi"
 )
 
 func init() { commands = append(commands, newShowArgs) }
@@ -69,6 +70,30 @@ func TestRun(t *testing.T) {
 			require.Equal(t, lines, strings.Count(errs, "\n"), errs)
 		})
 	}
+}
+
+// What every rank would refuse is said once, and no rank starts.
+func TestSettingsAreCheckedBeforeRanksStart(t *testing.T) {
+	for _, c := range []struct{ name, value, choice string }{
+		{"EXANET_VARIANT", "nonsense", mpi.DefaultVariant},
+		{"EXANET_DEVICE", "nonsense", mpi.Devices()[0]},
+		{"EXANET_COLL", "allreduce:nonsense", "ring"},
+		{"EXANET_COLL", "@/no/such/table", "/no/such/table"},
+	} {
+		t.Run(c.name+"="+c.value, func(t *testing.T) {
+			t.Setenv(c.name, c.value)
+			for _, line := range []string{"run -n 4 echo started", "bench barrier -n 2"} {
+				out, errs, code := exanet(t, "", strings.Fields(line)...)
+				require.Equal(t, exitUsage, code, errs)
+				require.Empty(t, out)
+				require.Equal(t, 1, strings.Count(errs, "\n"), errs)
+				require.Contains(t, errs, c.choice)
+			}
+		})
+	}
+	t.Setenv("EXANET_VARIANT", "nonsense") // a flag comes before it
+	_, errs, code := exanet(t, "", "run", "-n", "1", "--variant", mpi.DefaultVariant, "true")
+	require.Zero(t, code, errs)
 }
 
 func TestDeathOfARankEndsTheJob(t *testing.T) {
