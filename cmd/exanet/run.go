@@ -101,14 +101,22 @@ func checkSettings(env []string) error {
 		name, value, _ := strings.Cut(e, "=")
 		set[name] = value
 	}
-	if v := set["EXANET_VARIANT"]; v != "" && !slices.Contains(mpi.Variants(), v) {
-		return usageErrorf("there is no protocol %q: choose one of %s", v, strings.Join(mpi.Variants(), ", "))
+	if err := checkVariant(set["EXANET_VARIANT"]); err != nil {
+		return err
 	}
 	if d := set["EXANET_DEVICE"]; d != "" && !slices.Contains(mpi.Devices(), d) {
 		return usageErrorf("there is no device %q: choose one of %s", d, strings.Join(mpi.Devices(), ", "))
 	}
 	if _, err := coll.NewSelection(set["EXANET_COLL"]); err != nil {
 		return usageErrorf("EXANET_COLL: %w; see exanet info --collectives", err)
+	}
+	return nil
+}
+
+// checkVariant checks a value of EXANET_VARIANT, which may be empty.
+func checkVariant(name string) error {
+	if name != "" && !slices.Contains(mpi.Variants(), name) {
+		return usageErrorf("there is no protocol %q: choose one of %s", name, strings.Join(mpi.Variants(), ", "))
 	}
 	return nil
 }

@@ -3,8 +3,10 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -175,13 +177,17 @@ func newSimConstants() *cobra.Command {
 	}
 }
 
-// simVariants reads the value of --variant of simulations, which is the default
-// protocol if it is not given.
+// simVariants reads the value of --variant of simulations; if it is not given, that of
+// EXANET_VARIANT counts, as for ranks on a host.
 func simVariants(value string) ([]string, error) {
-	if value == "" {
-		return []string{mpi.DefaultVariant}, nil
+	if value != "" {
+		return variantsNamed(value)
 	}
-	return variantsNamed(value)
+	name := os.Getenv("EXANET_VARIANT")
+	if err := checkVariant(name); err != nil {
+		return nil, err
+	}
+	return []string{cmp.Or(name, mpi.DefaultVariant)}, nil
 }
 
 // simulate runs a program on a machine.

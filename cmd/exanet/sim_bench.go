@@ -158,7 +158,7 @@ that its sender found advertised when it posted the send.`,
 	x.IntVar(&s.iterations, "iterations", 10, "timed iterations of each size")
 	x.IntVar(&s.warmup, "warmup", 2, "untimed iterations before them")
 	x.BoolVar(&s.json, "json", false, "print JSON")
-	x.StringVar(&chosen, "variant", "", "protocols to simulate side by side: all, or a comma list of "+strings.Join(mpi.Variants(), ", ")+" (default "+mpi.DefaultVariant+")")
+	x.StringVar(&chosen, "variant", "", "protocols to simulate side by side: all, or a comma list of "+strings.Join(mpi.Variants(), ", ")+" (default "+mpi.DefaultVariant+", or $EXANET_VARIANT)")
 	return cmd
 }
 

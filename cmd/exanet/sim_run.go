@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/exanet-mpi/exanet/mpi"
 	"github.com/exanet-mpi/exanet/variants"
 	"github.com/exanet-mpi/exanet/virtual"
 )
@@ -77,7 +78,7 @@ the control messages follow, on the standard error.`,
 	x := cmd.Flags()
 	x.SetInterspersed(false) // flags after PROG are the program's
 	x.VarP(&f.ranks, "ranks", "n", "number of ranks")
-	x.StringVar(&variant, "variant", "", "protocol (default ticket)")
+	x.StringVar(&variant, "variant", "", "protocol (default "+mpi.DefaultVariant+", or $EXANET_VARIANT)")
 	x.BoolVar(&asJSON, "json", false, "print the result as JSON, on the standard error")
 	return cmd
 }

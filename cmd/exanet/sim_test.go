@@ -75,6 +75,24 @@ func TestSimTopologies(t *testing.T) {
 	require.Regexp(t, `8 +100\d\.`, slow)
 }
 
+// Without --variant it is the protocol of EXANET_VARIANT that is simulated.
+func TestSimVariantOfTheEnvironment(t *testing.T) {
+	if len(mpi.Variants()) == 1 {
+		t.Skip("there is one protocol")
+	}
+	const line = "bench latency --sizes 8 --iterations 1"
+	readbased := simulated(t, line+" --variant readbased")
+	ticket := simulated(t, line+" --variant ticket")
+	require.NotEqual(t, readbased, ticket)
+	t.Setenv("EXANET_VARIANT", "readbased")
+	require.Equal(t, readbased, simulated(t, line))
+	require.Equal(t, ticket, simulated(t, line+" --variant ticket"))
+	t.Setenv("EXANET_VARIANT", "nosuch")
+	var out, errs bytes.Buffer
+	require.Equal(t, exitUsage, run(strings.Fields("sim "+line), &out, &errs))
+	require.Contains(t, errs.String(), `"nosuch"`)
+}
+
 func TestSimConstants(t *testing.T) {
 	out := simulated(t, "constants")
 	require.Contains(t, out, "hop_outside")
