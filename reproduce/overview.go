@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -73,7 +74,7 @@ func drawOverview(outcomes []Outcome) ([]byte, error) {
 		}
 		labels.Offset = vg.Point{X: vg.Points(3), Y: vg.Points(2)}
 		for i := range labels.TextStyle {
-			labels.TextStyle[i].Font.Size = vg.Points(7)
+			labels.TextStyle[i].Font = font.From(plot.DefaultFont, vg.Points(7))
 			labels.TextStyle[i].Color = color.Gray{Y: 0x40}
 		}
 		p.Add(dots, labels)

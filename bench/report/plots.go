@@ -145,8 +145,8 @@ func (s Set) collectivesPlot() *plot.Plot {
 	}
 	p := figure.Bars("Collectives of 2 ranks, 8 B to 1 MiB: mean ratio to the MPI alone", "", styles, groups, false)
 	if p != nil {
-		p.X.Tick.Label.Rotation = math.Pi / 4
-		p.X.Tick.Label.XAlign, p.X.Tick.Label.YAlign = draw.XRight, draw.YCenter
+		p.X.Tick.Label.Rotation = -math.Pi / 4
+		p.X.Tick.Label.XAlign, p.X.Tick.Label.YAlign = draw.XLeft, draw.YCenter
 	}
 	return p
 }

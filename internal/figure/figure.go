@@ -15,7 +15,7 @@ import (
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
-	_ "gonum.org/v1/plot/vg/vgsvg" // the format of the plots
+	"gonum.org/v1/plot/vg/vgsvg"
 )
 
 // Style is how one of the things that are compared is drawn.
@@ -80,15 +80,25 @@ func Curves(title, xLabel, unit string, ticks plot.Ticker, curves []Curve) *plot
 	return p
 }
 
+// margin is left free around a plot: labels are placed by the widths of Liberation
+// Sans, and where a viewer takes a wider font they reach further out.
+const margin = 3 * vg.Millimeter
+
+// fonts are those of the text in a document; Arial and Helvetica have the same widths.
+const fonts = family + ",Arial,Helvetica,sans-serif"
+
+const family = "Liberation Sans"
+
 // SVG returns a plot as a document of 17 by 9 cm.
 func SVG(p *plot.Plot) ([]byte, error) {
-	w, err := p.WriterTo(17*vg.Centimeter, 9*vg.Centimeter, "svg")
-	if err != nil {
-		return nil, err
-	}
+	c := vgsvg.New(17*vg.Centimeter, 9*vg.Centimeter)
+	page := draw.New(c)
+	page.SetColor(p.BackgroundColor) // of the margin too
+	page.Fill(page.Path())
+	p.Draw(draw.Crop(page, margin, -margin, margin, -margin))
 	var b bytes.Buffer
-	_, err = w.WriteTo(&b)
-	return b.Bytes(), err
+	_, err := c.WriteTo(&b)
+	return bytes.ReplaceAll(b.Bytes(), []byte("font-family:"+family+";"), []byte("font-family:"+fonts+";")), err
 }
 
 // Inline is a document as a part of a page.
@@ -191,7 +201,6 @@ func Bars(title, unit string, styles []Style, groups []Group, log bool) *plot.Pl
 	}
 	p.NominalX(names...)
 	p.X.Min, p.X.Max = -0.6, float64(len(groups))-0.4
-	p.Legend.Left = false
 	p.Y.Min, p.Y.Max = 0, most*1.35 // room for the legend
 	if log {
 		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, plot.TickerFunc(Decades)
