@@ -26,7 +26,7 @@ func TestInfoCollectives(t *testing.T) {
 	require.Equal(t, 0, code, errs)
 	for _, line := range []string{
 		`# collective +bytes +ranks +algorithm`, `barrier +any +any +shared +# others: tree`, `barrier +any +any +dissemination`,
-		`allreduce +16384 +any +shared +# others: ring, tree`, `allreduce +2048 +any +recursive_doubling`, `allreduce +any +any +rabenseifner`, `neighbor_alltoallw `,
+		`allreduce +32768 +any +shared +# others: ring, tree`, `allreduce +2048 +any +recursive_doubling`, `allreduce +any +any +rabenseifner`, `neighbor_alltoallw `,
 	} {
 		require.Regexp(t, `(?m)^`+line, out)
 	}
