@@ -12,6 +12,7 @@
 //	Attach, AttachStream process_vm_writev into the other process
 //	Stream               one process copying into shared memory, the other out of it
 //	Message              a message of some size, in three ways
+//	Exchange             a block each way at once
 //
 // Measure takes them all, several times in turn, and returns medians.
 package floor
@@ -78,6 +79,8 @@ var measurements = []measurement{
 	{"process_vm_writev 64 B", "us", "one call, into the other process", (*Pair).Attach},
 	{AttachStreamName, "MB/s", "one side alone, the same 4 MiB 64 times", (*Pair).AttachStream},
 	{StreamName, "MB/s", "one core copies in, another out: 16 KiB pieces, room for 8", (*Pair).Stream},
+	{"exchange of 32 KiB", "us", "both copy so much, and read as much from the other, at once", func(p *Pair) (float64, error) { return p.Exchange(32 << 10) }},
+	{"exchange of 1 MiB", "us", "the same", func(p *Pair) (float64, error) { return p.Exchange(largestExchange) }},
 }
 
 // Add measures everything once and adds the figures to the table. Start makes

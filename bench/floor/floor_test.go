@@ -150,3 +150,34 @@ func TestMessages(t *testing.T) {
 	_, err = p.Message(LargestMessage + 1)
 	require.Error(t, err)
 }
+
+// Blocks arrive from the other process, and from this one.
+func TestExchange(t *testing.T) {
+	p, err := Open(t.Context(), child("peer"))
+	require.NoError(t, err)
+	defer p.Close()
+	for _, n := range []int{4096, largestExchange} {
+		for word := uint64(1); word < 3; word++ {
+			p.message4M = touched(bufferSize)
+			mem.U64(p.message4M, 0).Store(10 + word)
+			mem.U64(p.message4M, n).Store(20 + word)
+			theirs := make([]byte, 8)
+			mem.U64(theirs, 0).Store(30 + word)
+			pid, addr, err := p.attachable()
+			if err != nil {
+				t.Skip("cross-memory attach to a child is refused here")
+			}
+			require.NoError(t, write(pid, addr, theirs))
+			each, err := p.exchange(n)
+			if errors.Is(err, ErrOneCore) {
+				t.Skip("there is one core only")
+			}
+			require.NoError(t, err)
+			require.Positive(t, each)
+			require.Equal(t, 10+word, mem.U64(p.message4M, 2*n).Load())
+			require.Equal(t, 30+word, mem.U64(p.message4M, 3*n).Load())
+			require.NoError(t, read(pid, addr+2*uint64(n), theirs))
+			require.Equal(t, 20+word, mem.U64(theirs, 0).Load())
+		}
+	}
+}

@@ -39,14 +39,14 @@ type shared struct {
 	target uint64 // address of the child's buffer
 	seen   uint64 // its first word, after orderLook
 
-	// Of orderMessage: the way, the message's size, this process and its buffer.
+	// Of orderMessage and orderExchange: the way, the size, this process and its buffer.
 	how    uint32
 	size   uint64
 	parent uint64
 	source uint64
 
 	_        [64]byte
-	pingDone uint64 // the half that the parent copies is there
+	pingDone uint64 // what the parent copies is there
 	_        [56]byte
 	pongDone uint64
 	_        [56]byte
@@ -67,6 +67,7 @@ const (
 	orderLook // copy the first word of the buffer into seen
 	orderMessage
 	orderStream
+	orderExchange
 	orderQuit
 )
 
@@ -103,7 +104,7 @@ type Pair struct {
 	until  time.Time // when the child must have carried out the order
 
 	src, dst  []byte // of Copy, made at its first cold one
-	message4M []byte // of Message
+	message4M []byte // of Message and Exchange
 }
 
 // Open starts the child. The calling goroutine is locked to its thread until

@@ -69,6 +69,8 @@ func (p *peer) obey() error {
 		return p.message()
 	case orderStream:
 		p.stream()
+	case orderExchange:
+		return p.exchange()
 	case orderLook:
 		p.s.seen = mem.U64(p.buffer, 0).Load()
 	}
