@@ -3,7 +3,6 @@ package mpi
 import (
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/exanet-mpi/exanet/coll"
@@ -131,8 +130,11 @@ func (x *collective) share() error {
 	// rank has lost count.
 	c.board.Cut(true)
 	o.Begin(c.board)
+	if o.Lends() {
+		x.beginLate() // before blocks in place may be overwritten
+	}
 	over := o.Step()
-	if board.Vector(x.Op) {
+	if board.Vector(x.Op) && !o.Lends() {
 		x.beginLate()
 	}
 	for ; !over; over = o.Step() {
@@ -161,13 +163,13 @@ func (x *collective) share() error {
 }
 
 // beginLate begins the messages of blocks that are too long for the board: as many as
-// this rank expects by the sizes that it has passed itself.
+// this rank expects by the sizes that it has passed itself. Where blocks are lent these are
+// its own ones in place: the board tells what else is a message.
 func (x *collective) beginLate() {
-	most := x.c.board.Most(x.Op)
+	x.BuildLate(x.c.board.Most(x.Op))
 	if x.op.Lends() {
-		most = math.MaxInt
+		x.Steps = slices.DeleteFunc(x.Steps, func(s coll.Step) bool { return !x.InPlace || s.Kind == coll.Recv })
 	}
-	x.BuildLate(most)
 	x.tag = int32(x.Op)
 	x.rewind()
 	if len(x.Steps) == 0 {
@@ -183,7 +185,7 @@ func (x *collective) beginLate() {
 // sizes do not match, which is the error so far, the board tells what comes and what does
 // not.
 func (x *collective) endLate(err error) error {
-	if len(x.Steps) == 0 && err == nil {
+	if len(x.Steps) == 0 && len(x.op.Late) == 0 && err == nil {
 		return nil
 	}
 	k := x.c.rank
@@ -192,9 +194,15 @@ func (x *collective) endLate(err error) error {
 	if err != nil {
 		x.err = err
 		x.drop(func(m *pooled) bool { return m.Recv && !slices.Contains(x.op.Late, int(m.Peer)) })
+	}
+	if err != nil || x.op.Lends() {
 		for _, i := range x.op.Late {
 			if !slices.ContainsFunc(x.Steps, func(s coll.Step) bool { return s.Kind == coll.Recv && s.Peer == int32(i) }) {
-				m := x.message(int32(i), nil)
+				var to []byte
+				if err == nil {
+					to = x.op.Incoming(i)
+				}
+				m := x.message(int32(i), to)
 				m.Recv = true
 				k.proto.PostRecv(&m.Request)
 			}

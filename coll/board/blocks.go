@@ -48,14 +48,11 @@ func (b *Board) Most(op coll.Collective) int {
 func Vector(op coll.Collective) bool { return op == coll.Gatherv || op == coll.Scatterv || toEach(op) }
 func toEach(op coll.Collective) bool { return op == coll.Alltoallv || op == coll.Alltoallw }
 
-// lends reports whether long blocks of a call are lent by this rank. In place they are
-// overwritten while others may read them.
-func (b *Board) lends(c *coll.Call) bool {
-	return toEach(c.Op) && !c.InPlace && b.Read != nil && b.Ranks <= mostLending && b.Most(c.Op) >= sizeWord
+// Lends reports whether long blocks of the call are read where they are, but for those of
+// a rank that has them in place, where they may be overwritten before they have been read.
+func (o *Op) Lends() bool {
+	return toEach(o.Op) && o.b.Read != nil && o.b.Ranks <= mostLending && o.b.Most(o.Op) >= sizeWord
 }
-
-// Lends reports whether long blocks of the call are read where they are.
-func (o *Op) Lends() bool { return o.lent }
 
 // alike reports whether two words of cells are of one call, whatever the sizes.
 func alike(a, b uint64) bool { return (a^b)<<40 == 0 }
@@ -173,12 +170,12 @@ func (o *Op) takeBlock(at uint64, from, cell int) {
 	}
 	to := o.incoming(from)
 	long := size > b.Most(o.Op)
-	if (size != len(to) || long && lent != o.lent) && o.err == nil {
+	if size != len(to) && o.err == nil {
 		o.err = &Mismatch{Rank: from, Op: o.Op, Root: o.Root, Size: size, Mine: len(to)}
 	}
 	switch {
 	case lent:
-		if o.lent && size == len(to) && !b.Read(from, binary.NativeEndian.Uint64(block), to) {
+		if size == len(to) && !b.Read(from, binary.NativeEndian.Uint64(block), to) {
 			o.Missed = append(o.Missed, from)
 		}
 	case long:

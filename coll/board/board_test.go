@@ -49,6 +49,7 @@ type plan struct {
 	inPlace bool
 	own     bool
 	direct  bool
+	mixed   bool // rank 0 has blocks of an Alltoallv in place, or not, unlike the others
 	seed    int64
 }
 
@@ -164,7 +165,7 @@ func (p *plan) part(rank, ranks int) (o *Op, want []byte) {
 		}
 		_, end := o.SendBlocks.Span(ranks - 1)
 		o.Send, o.Recv = p.data(rank, end), make([]byte, len(want))
-		if o.InPlace = p.inPlace; o.InPlace { // lengths are the same both ways
+		if o.InPlace = p.inPlace != (p.mixed && rank == 0); o.InPlace { // lengths are the same both ways
 			copy(o.Recv, o.Send)
 			o.Send, o.SendBlocks = nil, coll.Blocks{}
 		}
@@ -243,7 +244,7 @@ func TestBoardAgainstSerial(t *testing.T) {
 			return &plan{
 				op: rapid.SampledFrom(served).Draw(t, "op"), root: rapid.IntRange(0, ranks-1).Draw(t, "root"),
 				n:       rapid.SampledFrom([]int{0, 1, 8, 56, 57, 112, 113, 500, 1024, 4100, 9000, 33000}).Draw(t, "n"),
-				inPlace: rapid.Bool().Draw(t, "in place"), own: rapid.Bool().Draw(t, "own"), direct: rapid.Bool().Draw(t, "direct"), seed: rapid.Int64Range(0, 1<<20).Draw(t, "seed"),
+				inPlace: rapid.Bool().Draw(t, "in place"), own: rapid.Bool().Draw(t, "own"), direct: rapid.Bool().Draw(t, "direct"), mixed: rapid.Bool().Draw(t, "mixed"), seed: rapid.Int64Range(0, 1<<20).Draw(t, "seed"),
 			}
 		}), 1, 20).Draw(t, "plans")
 		random := rand.New(rand.NewSource(rapid.Int64().Draw(t, "order")))

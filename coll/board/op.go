@@ -23,7 +23,7 @@ type Op struct {
 	step    int // of which a turn has so many
 	lo, hi  int // the part of the vector that this rank gets of a scattering reduction
 	form    form
-	lent    bool   // long blocks of an Alltoallv are lent
+	lent    bool   // this rank's long blocks of an Alltoallv are lent
 	first   uint64 // turn
 	total   int    // turns
 	put     int    // turns that this rank has posted its part of
@@ -131,7 +131,7 @@ func (o *Op) Begin(b *Board) {
 			o.step &^= leastStep - 1
 		}
 	}
-	o.lent = b.lends(o.Call)
+	o.lent = o.Lends() && !o.InPlace
 	if o.Direct {
 		o.form = direct
 		o.what |= directly
