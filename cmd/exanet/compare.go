@@ -31,7 +31,8 @@ of the rounds. The command's input is empty.
 
 If the exit codes differ, or the outputs (numbers aside, where they change from
 run to run even without the library), a line says so; the exit code is 1 then if
-the exit codes differ. If the command fails by itself, its code is that of compare.`,
+the exit codes differ. What the library itself has to say, that the program runs over
+its own MPI for instance, is repeated. If the command fails by itself, its code is that of compare.`,
 		Example: `  exanet compare -- mpirun.mpich -np 2 ./osu_latency
   exanet compare --runs 11 --json -- mpirun.openmpi -np 4 ./app > app.json`,
 		Args: func(c *cobra.Command, args []string) error {
@@ -69,6 +70,19 @@ the exit codes differ. If the command fails by itself, its code is that of compa
 	return c
 }
 
+// ownWords is the first line that the library itself has said in one of the runs: that the
+// program has run over its own MPI, for instance.
+func ownWords(runs []compare.Outcome) string {
+	for _, o := range runs {
+		for line := range strings.Lines(o.Said) {
+			if strings.HasPrefix(line, "exanet: ") {
+				return strings.TrimSuffix(line, "\n")
+			}
+		}
+	}
+	return ""
+}
+
 // compareRuns runs the command without and with the library.
 func compareRuns(c *cobra.Command, words []string, p *preload.Command, runs int) (*compare.Report, error) {
 	ctx, stop := interruptible(c.Context())
@@ -88,6 +102,9 @@ func compareRuns(c *cobra.Command, words []string, p *preload.Command, runs int)
 	}
 	if err != nil {
 		return nil, err
+	}
+	if line := ownWords(outcomes[1]); line != "" {
+		fmt.Fprintln(c.ErrOrStderr(), line)
 	}
 	return compare.NewReport(strings.Join(words, " "), ways, outcomes), nil
 }

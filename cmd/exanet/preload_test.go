@@ -110,6 +110,14 @@ func TestCompare(t *testing.T) {
 	require.Len(t, report.Wall[1].Repeats, 2)
 }
 
+// What the library says, that it takes no part for instance, is told once.
+func TestCompareTellsWhatTheLibrarySays(t *testing.T) {
+	fakeMPI(t, `case "$*" in *LD_PRELOAD*) echo "exanet: rank 0 cannot take part: there is a reason";; esac >&2`)
+	_, errs, code := exanet(t, "", "compare", "--lib", "lib", "--runs", "2", "mpirun.mpich", "./app")
+	require.Zero(t, code)
+	require.Equal(t, "exanet: rank 0 cannot take part: there is a reason\n", errs)
+}
+
 func TestCompareOfFailures(t *testing.T) {
 	fakeMPI(t, `case "$*" in *LD_PRELOAD*) exit 6;; esac`)
 	out, errs, code := exanet(t, "", "compare", "--lib", "lib", "--runs", "1", "mpirun.mpich", "./app")
