@@ -16,7 +16,7 @@ import (
 // only, the claims of the portions that are not whole are broken, and these copies
 // alone take another way.
 const (
-	batchMost  = 8         // copies at a time; no more than half of those there are, as the other end takes part
+	batchMost  = 8         // copies at a time
 	batchBytes = 256 << 10 // and with so much to copy the way in does not matter
 )
 
@@ -38,10 +38,8 @@ type batch struct {
 	local, remote []sys.Iovec
 }
 
-// full reports whether a batch has enough, if there are so many copies.
-func (b *batch) full(copies int) bool {
-	return len(b.portions) >= min(batchMost, (copies+1)/2) || b.bytes >= batchBytes
-}
+// full reports whether a batch has enough.
+func (b *batch) full() bool { return len(b.portions) >= batchMost || b.bytes >= batchBytes }
 
 func (b *batch) clear() {
 	clear(b.portions)
@@ -52,7 +50,7 @@ func (b *batch) clear() {
 // to the batch, if any of it is left.
 func (f *Fabric) add(p portion, buf []byte, addr uint64) {
 	unit, units := unitOf(len(buf))
-	first, n := p.claim.take(p.gen, units, f.want(unit, units), p.s != nil)
+	first, n := p.claim.take(p.gen, units, want(unit, units), p.s != nil)
 	if n == 0 {
 		return
 	}
@@ -80,7 +78,7 @@ func (f *Fabric) writeBatch(t *rdmaeng.Transfer) {
 	b := &f.batch
 	f.addWrite(t)
 	for _, o := range f.offers {
-		if b.full(len(f.offers)) {
+		if b.full() {
 			break
 		}
 		if o != t && o.To == t.To {
@@ -111,7 +109,7 @@ func (f *Fabric) readBatch(first int) {
 	from := f.shares[first].from
 	f.addRead(&f.shares[first])
 	for i := range f.shares {
-		if b.full(len(f.shares)) {
+		if b.full() {
 			break
 		}
 		if s := &f.shares[i]; i != first && s.from == from {

@@ -65,14 +65,9 @@ func unitOf(n int) (unit, units int) {
 // compute.
 func (f *Fabric) unhurried() bool { return f.cores <= f.mates }
 
-// want is how many units to take at a time: half, if this is the only copy; with
-// others to turn to all, which saves system calls.
-func (f *Fabric) want(unit, units int) int {
-	if len(f.offers)+len(f.shares)+len(f.borrowed) == 1 {
-		units = (units + 1) / 2
-	}
-	return min(units, max(1, shareMost/unit))
-}
+// want is how many units to take at a time: half of the copy, so that each end keeps its
+// half of a buffer that is used again in its caches, then what the other has left.
+func want(unit, units int) int { return min((units+1)/2, max(1, shareMost/unit)) }
 
 // shareable reports whether it makes sense that the other end reads a source.
 func (f *Fabric) shareable(t *rdmaeng.Transfer) bool {
