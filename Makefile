@@ -91,7 +91,7 @@ preload-%:
 	$(GO) run ./$(PRELOAD)/generate $(PRELOAD)/functions.txt $(BIN)/mpi-$*.i >$(BIN)/entries-$*.c
 	$(CC) $(host_flags) -Wextra -fexceptions -fPIC -shared -Wl,-z,defs -I$(PRELOAD)/entry -Iinternal/lanec -Iinternal/boardc \
 		-DEXANET_HOST_LIBRARY='"$($*_library)"' -DEXANET_GO_PART='"libexanet-$*-go.so"' \
-		-o $(BIN)/libexanet-$*.so $(PRELOAD)/entry/*.c internal/lanec/steps.c internal/boardc/board.c $(BIN)/entries-$*.c -ldl
+		-o $(BIN)/libexanet-$*.so $(PRELOAD)/entry/*.c internal/lanec/steps.c internal/lanec/rendezvous.c internal/boardc/board.c $(BIN)/entries-$*.c -ldl
 	$(host_go) build -ldflags "$(GUESTFLAGS)" -tags $* -buildmode=c-shared -o $(BIN)/libexanet-$*-go.so ./$(PRELOAD)
 	rm -f $(BIN)/libexanet-$*-go.h
 

@@ -150,7 +150,7 @@ func TestTheFirstRowThatFitsCounts(t *testing.T) {
 		require.NoError(t, err)
 		for _, op := range []coll.Collective{coll.Bcast, coll.Allreduce} {
 			for ranks := 1; ranks <= 5; ranks++ {
-				limit := s.SharedUpTo(op, ranks)
+				limit, from := s.SharedUpTo(op, ranks), s.OneMessageFrom(op)
 				for bytes := range 12 {
 					c := &coll.Call{Op: op, Ranks: ranks, Elem: 1, Commute: true, Recv: make([]byte, bytes), InPlace: true}
 					board, other := firstFit(own, c)
@@ -162,6 +162,12 @@ func TestTheFirstRowThatFitsCounts(t *testing.T) {
 						require.Equal(t, coll.Shared, board)
 					} else if bytes == limit+1 {
 						require.NotEqual(t, coll.Shared, board)
+					}
+					if ranks == 2 && bytes >= from {
+						require.Equal(t, "binomial", board)
+						require.Equal(t, coll.Bcast, op)
+					} else if ranks == 2 && bytes+1 == from {
+						require.NotEqual(t, "binomial", board)
 					}
 				}
 				require.True(t, limit >= -1 && limit <= math.MaxInt)

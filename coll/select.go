@@ -191,6 +191,41 @@ func (s *Selection) SharedUpTo(op Collective, ranks int) int {
 	return limit
 }
 
+// OneMessageFrom is the size from which on all calls of a collective are a single message
+// between two ranks, math.MaxInt if there is none.
+func (s *Selection) OneMessageFrom(op Collective) int {
+	single := ""
+	switch op {
+	case Bcast, Reduce:
+		single = "binomial"
+	case Gather, Scatter:
+		single = "linear"
+	}
+	if a := s.forced[op]; a != nil {
+		if a.Name == single {
+			return 0
+		}
+		return math.MaxInt
+	}
+	covered, from := -1, math.MaxInt
+	for _, r := range s.table[op] {
+		upTo := r.Bytes
+		if upTo == 0 {
+			upTo = math.MaxInt
+		}
+		switch {
+		case r.Ranks != 0 && r.Ranks < 2 || upTo <= covered:
+			continue
+		case r.Algorithm != single:
+			from = math.MaxInt
+		case from == math.MaxInt:
+			from = covered + 1
+		}
+		covered = upTo
+	}
+	return from
+}
+
 // row returns the algorithm of the first row that fits a call; those that need
 // shared memory do not unless there is.
 func (s *Selection) row(c *Call, shared bool) *Algorithm {

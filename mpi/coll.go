@@ -92,6 +92,7 @@ func (x *collective) exchange() error {
 	err := x.err
 	if err == nil {
 		x.leave()
+		x.lendPair()
 	}
 	k.putCollective(x)
 	k.mu.Unlock()

@@ -2,8 +2,10 @@ package mpi
 
 import (
 	"errors"
+	"math"
 	"sync"
 
+	"github.com/exanet-mpi/exanet/coll"
 	"github.com/exanet-mpi/exanet/emu/host"
 	"github.com/exanet-mpi/exanet/internal/effort"
 	"github.com/exanet-mpi/exanet/internal/mem"
@@ -64,10 +66,19 @@ func (c *Comm) OpenExpress(table *express.Table) (*Express, error) {
 	if fab.Fenced() {
 		table.Fenced = 1
 	}
+	table.Direct, table.Most = math.MaxUint32, table.Limit
+	if table.Spins > 0 {
+		table.Direct, table.Most = directLeast, directMost
+	}
 	if k.outside.busy != nil {
 		table.Outside = mem.Ref(k.outside.busy)
 	}
-	proto.Lend(table, func(p *express.Port) { p.Out, p.In, p.Bell = fab.Wires(int(p.World)) })
+	proto.Lend(table, func(p *express.Port) {
+		p.Out, p.In, p.Bell = fab.Wires(int(p.World))
+		if table.Spins > 0 {
+			p.Pid = fab.Attached(int(p.World))
+		}
+	})
 	table.Gate.Store(1) // the lock, which we have, now includes it
 	k.mu.x = x
 	return x, nil
@@ -76,6 +87,13 @@ func (c *Comm) OpenExpress(table *express.Table) (*Express, error) {
 // expressSpins is how often the express lane looks for a message, some microseconds,
 // before a call waits in Go, where it is able to yield and to sleep.
 const expressSpins = 4000
+
+// Messages of so many bytes have a rendezvous on the express lane: shorter ones are
+// sooner through the ring, and with longer ones the way into Go does not matter.
+const (
+	directLeast = 8 << 10
+	directMost  = 1 << 20
+)
 
 // rankLock is a rank's lock. The table's gate is a part of it where there is an
 // express lane. Who takes it posts the receives that have been noted meanwhile.
@@ -148,6 +166,9 @@ func (x *Express) retract(c *Comm) {
 	}
 }
 
+// lends reports whether there may be another message of n bytes on the express lane.
+func (c *Comm) lends(n int) bool { return c.handle != 0 && n <= int(c.rank.mu.x.table.Most) }
+
 // lendOut lends the lane on which a call has sent a message, with the lock held.
 func (c *Comm) lendOut(dest, tag int) {
 	if c.handle != 0 && dest >= 0 {
@@ -159,6 +180,30 @@ func (c *Comm) lendOut(dest, tag int) {
 func (c *Comm) lendIn(source, tag int) {
 	if c.handle != 0 && source >= 0 && tag >= 0 {
 		c.rank.mu.x.proto.LendIn(c.p2p, int32(source), int32(tag), c.handle)
+	}
+}
+
+// lendPair lends the lane of a collective of two ranks that has been one message, with the
+// lock held.
+func (x *collective) lendPair() {
+	c := x.c
+	if x.Ranks != 2 || x.err != nil || !c.lends(x.Bytes()) {
+		return
+	}
+	proto, handle, other := c.rank.mu.x.proto, c.handle^express.Collective, int32(1-x.Rank)
+	switch x.Op {
+	case coll.Bcast, coll.Scatter:
+		if x.Rank == x.Root {
+			proto.LendOut(c.coll, other, x.tag, handle)
+		} else {
+			proto.LendIn(c.coll, other, x.tag, handle)
+		}
+	case coll.Gather, coll.Reduce:
+		if x.Rank == x.Root {
+			proto.LendIn(c.coll, other, x.tag, handle)
+		} else {
+			proto.LendOut(c.coll, other, x.tag, handle)
+		}
 	}
 }
 

@@ -164,6 +164,9 @@ func (c *Comm) sendAndWait(op string, ctx *variants.Context, mode variants.Mode,
 	k.waitUntil(func() bool { return r.Done })
 	err := c.outcome(op, &r.Request)
 	k.put(r)
+	if ctx == c.p2p && c.lends(d.size()) {
+		c.lendOut(dest, tag)
+	}
 	k.mu.Unlock()
 	return err
 }
@@ -196,7 +199,7 @@ func (c *Comm) recvAndWait(op string, ctx *variants.Context, d memory, source, t
 	k.waitUntil(func() bool { return r.Done })
 	st, err := fromProtocol(r.Status), c.outcome(op, &r.Request)
 	k.put(r)
-	if ctx == c.p2p && d.size() <= k.limit {
+	if ctx == c.p2p && c.lends(d.size()) {
 		c.lendIn(source, tag)
 	}
 	k.mu.Unlock()

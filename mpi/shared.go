@@ -3,6 +3,7 @@ package mpi
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/exanet-mpi/exanet/coll"
@@ -80,6 +81,12 @@ func (c *Comm) Board(v *board.View) bool {
 	for op := range v.Limit {
 		if n := c.algorithms.SharedUpTo(coll.Collective(op), c.size); n >= 0 {
 			v.Limit[op] = uint64(n) + 1
+		}
+	}
+	for op := range v.Pair {
+		v.Pair[op] = math.MaxUint64
+		if n := c.algorithms.OneMessageFrom(coll.Collective(op)); n < math.MaxInt && c.size == 2 {
+			v.Pair[op] = uint64(n)
 		}
 	}
 	switch {

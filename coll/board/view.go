@@ -20,6 +20,7 @@ type View struct {
 	most    [2]uint32                // of Gatherv and Scatterv, and of Alltoallv: see Board.Most
 	Outside uint64                   // address of a count, 0: none; where it is not 0, Go makes progress while it waits
 	Limit   [coll.Collectives]uint64 // a call of fewer bytes is one of the board's
+	Pair    [coll.Collectives]uint64 // one of so many is a message between the two ranks, see coll.Selection.OneMessageFrom
 }
 
 // Berths are where the ranks of a job have their bells, see emu/host: the addresses of the

@@ -62,6 +62,9 @@ type ringHead struct {
 	cursor cursor
 	_      [64 - 40]byte
 
+	// By both sides: a rendezvous of the express lane, see package lanec.
+	_ [64]byte
+
 	// By both sides: how they share out copies to the consumer, see share.go.
 	claims [shareSlots]claim
 }

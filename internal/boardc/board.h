@@ -29,6 +29,7 @@ struct board {
 	uint32_t most, most_each; /* bytes of a block of Gatherv or Scatterv, and of Alltoallv */
 	uint64_t outside;       /* the address of an int64_t: not 0: who waits must not, in C; 0: none */
 	uint64_t limit[BOARD_OPS]; /* a call of fewer bytes is one of the board's */
+	uint64_t pair[BOARD_OPS];  /* one of so many is a message between the two ranks */
 };
 
 /* inout = in op inout, for n bytes. */

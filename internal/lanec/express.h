@@ -20,7 +20,9 @@ struct express_port {
 	uint32_t shut;
 	int32_t world;
 	uint64_t out, in, bell;
-	uint64_t spare[2];
+	int32_t pid;
+	uint32_t calm, shy;
+	uint32_t spare;
 };
 
 enum { EXPRESS_UNUSED, EXPRESS_NOTED, EXPRESS_DONE, EXPRESS_POSTED };
@@ -41,12 +43,23 @@ struct express_table {
 	uint32_t first, last, free, fresh;
 	uint64_t outside, cell, berths, own;
 	uint32_t step, fenced;
+	uint32_t direct, most;
 	struct express_lane in[EXPRESS_LANES], out[EXPRESS_LANES];
 	struct express_slot slots[EXPRESS_SLOTS];
 };
 
+/* A receive that waits for a long message, see rendezvous.c: by what its message is
+   known, its buffer, and that of the send that has come to it. */
+struct express_rendezvous {
+	uint64_t word;
+	uint64_t header[2], to, room;
+	int64_t at; /* when, ns of the monotonic clock */
+	uint64_t from, size;
+};
+
 /* A ring of package host: what the producer touches, what the consumer has released,
-   whether the producer waits for that, what the consumer touches; cells; bulk. */
+   whether the producer waits for that, what the consumer touches; where the two meet; cells;
+   bulk. */
 struct express_ring {
 	uint64_t tail, credit, bulk_tail, bulk_credit;
 	uint8_t opened, attach;
@@ -58,6 +71,7 @@ struct express_ring {
 	uint32_t spare3[15];
 	uint64_t head, returned, bulk_head, bulk_returned, bulk_done;
 	uint64_t spare4[3];
+	struct express_rendezvous meeting;
 };
 
 enum { EXPRESS_CELL = 256, EXPRESS_HEADER = 24, EXPRESS_INLINE = EXPRESS_CELL - EXPRESS_HEADER, EXPRESS_LINE = 64,
@@ -85,6 +99,46 @@ enum express_result express_progress(struct express_table *t, struct express_por
 struct express_lane *express_find(struct express_lane *lanes, uint64_t comm, int32_t peer, int32_t tag);
 uint32_t express_note(struct express_table *t, struct express_lane *l, void *buf, uint32_t room);
 void express_release(struct express_table *t, uint32_t slot);
+
+/* In the handle of a communicator: its collectives. */
+static const uint64_t EXPRESS_COLLECTIVE = 1ull << 62;
+
+/* How a receive wants its message, beside the bytes that fit: just so many, and copied by
+   itself alone, since it will use them at once. */
+static const uint64_t EXPRESS_EXACT = 1ull << 63, EXPRESS_ALONE = 1ull << 62;
+
+enum { EXPRESS_FRESH = 20000000 /* ns for which an advertisement holds */ };
+
+/* What a step of a rendezvous has found. WAITING: it is the other side's turn; COMPLETE: the
+   message is where it belongs; OVER: it has to go another way. */
+enum express_stage { EXPRESS_WAITING, EXPRESS_COMPLETE, EXPRESS_OVER };
+
+/* The steps of a rendezvous, with the gate held. Each side knows it by the word that it
+   has advertised or claimed, 0 if there is none. */
+uint64_t express_advertise(struct express_lane *l, void *buf, uint64_t room, uint64_t how, int64_t now);
+enum express_stage express_read(struct express_lane *l, uint64_t word, uint32_t *size);
+uint64_t express_claim(struct express_lane *l, const void *buf, uint64_t n, int64_t now);
+enum express_stage express_write(struct express_lane *l, uint64_t word);
+
+/* Gives a rendezvous up that has been claimed, unless it is complete. */
+enum express_stage express_give_up_read(struct express_lane *l, uint64_t word);
+enum express_stage express_give_up_write(struct express_lane *l, uint64_t word);
+
+/* Takes an advertisement back unless it has been claimed, and reports whether it is over;
+   express_cancel breaks it if it has been. Neither needs the gate, nor the lane. */
+int express_withdraw(const struct express_port *p, uint64_t word);
+void express_cancel(const struct express_port *p, uint64_t word);
+
+static inline struct express_rendezvous *express_meeting(uint64_t ring)
+{
+	return &((struct express_ring *)(uintptr_t)ring)->meeting;
+}
+
+/* Whether somebody has come to an advertisement. */
+static inline int express_met(const struct express_port *p, uint64_t word)
+{
+	return __atomic_load_n(&express_meeting(p->in)->word, __ATOMIC_ACQUIRE) != word;
+}
 
 /* Whether a message from a peer is there. */
 static inline int express_here(const struct express_table *t, const struct express_port *p)

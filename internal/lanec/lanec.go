@@ -69,3 +69,73 @@ func (l Lane) Progress(port *express.Port) (done, starved bool) {
 
 // Release gives a slot back.
 func (l Lane) Release(slot int) { C.express_release(l.t, C.uint32_t(slot)) }
+
+// Stage is what a step of a rendezvous has found.
+type Stage int
+
+// The stages.
+const (
+	Waiting  Stage = C.EXPRESS_WAITING
+	Complete Stage = C.EXPRESS_COMPLETE
+	Over     Stage = C.EXPRESS_OVER
+)
+
+// How a receive wants its message.
+const (
+	Exact = uint64(1) << 63
+	Alone = uint64(1) << 62
+)
+
+// Advertise advertises b, whose memory must stay, to source; 0 if that cannot be.
+func (l Lane) Advertise(comm uint64, b []byte, source, tag int32, how uint64, now int64) uint64 {
+	lane := l.find(comm, source, tag)
+	if lane == nil || lane.noted != 0 {
+		return 0
+	}
+	return uint64(C.express_advertise(lane, first(b), C.uint64_t(len(b)), C.uint64_t(how), C.int64_t(now)))
+}
+
+// Read is the receive's turn in what it has advertised to the peer at port. ok is false if the lane is not lent any more.
+func (l Lane) Read(comm uint64, source, tag int32, word uint64) (stage Stage, size int, ok bool) {
+	lane := l.find(comm, source, tag)
+	if lane == nil {
+		return 0, 0, false
+	}
+	var n C.uint32_t
+	stage = Stage(C.express_read(lane, C.uint64_t(word), &n))
+	return stage, int(n), true
+}
+
+// GiveUpRead ends a receive that a send has claimed.
+func (l Lane) GiveUpRead(comm uint64, source, tag int32, word uint64) Stage {
+	return Stage(C.express_give_up_read(l.find(comm, source, tag), C.uint64_t(word)))
+}
+
+// Withdraw takes an advertisement to the peer at port back, and reports whether it is over.
+func Withdraw(port *express.Port, word uint64) bool {
+	return C.express_withdraw((*C.struct_express_port)(unsafe.Pointer(port)), C.uint64_t(word)) != 0
+}
+
+// Cancel ends an advertisement to the peer at port.
+func Cancel(port *express.Port, word uint64) {
+	C.express_cancel((*C.struct_express_port)(unsafe.Pointer(port)), C.uint64_t(word))
+}
+
+// Claim claims what dest has advertised for b, whose memory must stay; 0 if there is nothing.
+func (l Lane) Claim(comm uint64, b []byte, dest, tag int32, now int64) uint64 {
+	lane := C.express_find(&l.t.out[0], C.uint64_t(comm), C.int32_t(dest), C.int32_t(tag))
+	if lane == nil {
+		return 0
+	}
+	return uint64(C.express_claim(lane, first(b), C.uint64_t(len(b)), C.int64_t(now)))
+}
+
+// Write is the send's turn in what it has claimed.
+func (l Lane) Write(comm uint64, dest, tag int32, word uint64) Stage {
+	return Stage(C.express_write(C.express_find(&l.t.out[0], C.uint64_t(comm), C.int32_t(dest), C.int32_t(tag)), C.uint64_t(word)))
+}
+
+// GiveUpWrite ends it.
+func (l Lane) GiveUpWrite(comm uint64, dest, tag int32, word uint64) Stage {
+	return Stage(C.express_give_up_write(C.express_find(&l.t.out[0], C.uint64_t(comm), C.int32_t(dest), C.int32_t(tag)), C.uint64_t(word)))
+}

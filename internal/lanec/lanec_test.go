@@ -4,6 +4,7 @@ package lanec_test
 
 import (
 	"encoding/binary"
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -34,19 +35,22 @@ type player struct {
 	sent  []message
 	recvs []*receive
 	slots map[int]*receive
+	call  *call // a blocking one that has not ended, see rendezvous_test.go
 }
 
 type message struct {
-	tag int32
-	n   int
+	tag    int32
+	n      int
+	direct bool // by a rendezvous
 }
 
 type receive struct {
-	tag  int32 // or AnyTag
-	buf  []byte
-	r    *variants.Request // nil: on the lane
-	slot int               // of the lane, -1: it was there at once
-	n    int               // of that
+	tag    int32 // or AnyTag
+	buf    []byte
+	r      *variants.Request // nil: on the lane
+	slot   int               // of the lane, -1: it was there at once
+	n      int               // of that
+	direct bool
 }
 
 func players(t require.TestingT) [2]*player {
@@ -61,6 +65,7 @@ func players(t require.TestingT) [2]*player {
 		f := pair.Fabric[i]
 		pair.Rank[i].Lend(p.table, func(x *express.Port) {
 			x.Out, x.In, x.Bell = f.Wires(int(x.World))
+			x.Pid = int32(os.Getpid())
 		})
 		p.port = pair.Rank[i].Out.Peer(int32(1 - i)).Port
 		ps[i] = p
@@ -92,10 +97,13 @@ func fill(b []byte, i int) {
 func (p *player) send(tag int32, n int) {
 	b := make([]byte, n)
 	fill(b, len(p.sent))
-	p.sent = append(p.sent, message{tag, n})
-	if sent, _ := p.lane.Send(handle, b, int32(1-p.me), tag); sent {
-		return
+	p.sent = append(p.sent, message{tag: tag, n: n})
+	if sent, _ := p.lane.Send(handle, b, int32(1-p.me), tag); !sent {
+		p.sendInGo(tag, b)
 	}
+}
+
+func (p *player) sendInGo(tag int32, b []byte) {
 	p.enter()
 	if !p.Rank[p.me].TrySend(p.World[p.me], int32(1-p.me), tag, b) {
 		p.Send(p.me, tag, b)
@@ -206,42 +214,48 @@ func TestTheLaneAndTheProtocolAreOne(t *testing.T) {
 			},
 			"poll": func(t *rapid.T) { who.Draw(t, "who").poll() },
 		})
-		for i, p := range ps { // what is missing
-			other := ps[1-i]
-			for k, m := range matches(other.sent, p.recvs) {
-				if m < 0 {
-					other.send(max(p.recvs[k].tag, 0), 4)
-				}
-			}
-			taken := matches(other.sent, p.recvs)
-			for m := range other.sent {
-				if !contains(taken, m) {
-					p.recv(other.sent[m].tag, 3*limit, false)
-					taken = matches(other.sent, p.recvs)
-				}
-			}
-		}
-		for range 200 {
-			ps[0].poll()
-			ps[1].poll()
-			if ps[0].settled() && ps[1].settled() {
-				break
-			}
-		}
-		for i, p := range ps {
-			other := ps[1-i]
-			require.True(t, p.settled(), "rank %d has receives that do not end", i)
-			for k, m := range matches(other.sent, p.recvs) {
-				p.recvs[k].check(t, p.table, other.sent[m], m)
-			}
-		}
-		for i, p := range ps {
-			for at := range p.table.In {
-				require.Zero(t, p.table.In[at].Noted)
-			}
-			require.Equal(t, p.port.Unmatched, ps[1-i].port.Consumed, "bytes that rank %d thinks unmatched", i)
-		}
+		finish(t, ps)
 	})
+}
+
+// finish gives each receive a message and each message a receive, and checks what has become
+// of all.
+func finish(t *rapid.T, ps [2]*player) {
+	for i, p := range ps { // what is missing
+		other := ps[1-i]
+		for k, m := range matches(other.sent, p.recvs) {
+			if m < 0 {
+				other.send(max(p.recvs[k].tag, 0), 4)
+			}
+		}
+		taken := matches(other.sent, p.recvs)
+		for m := range other.sent {
+			if !contains(taken, m) {
+				p.recv(other.sent[m].tag, 3*limit, false)
+				taken = matches(other.sent, p.recvs)
+			}
+		}
+	}
+	for range 200 {
+		ps[0].poll()
+		ps[1].poll()
+		if ps[0].settled() && ps[1].settled() {
+			break
+		}
+	}
+	for i, p := range ps {
+		other := ps[1-i]
+		require.True(t, p.settled(), "rank %d has receives that do not end", i)
+		for k, m := range matches(other.sent, p.recvs) {
+			p.recvs[k].check(t, p.table, other.sent[m], m)
+		}
+	}
+	for i, p := range ps {
+		for at := range p.table.In {
+			require.Zero(t, p.table.In[at].Noted)
+		}
+		require.Equal(t, p.port.Unmatched, ps[1-i].port.Consumed, "bytes that rank %d thinks unmatched", i)
+	}
 }
 
 func contains(of []int, m int) bool {
@@ -260,6 +274,7 @@ func (v *receive) check(t *rapid.T, table *express.Table, m message, id int) {
 		fill(want[:m.n], id)
 	}
 	require.Equal(t, want, v.buf, "the data of a receive of tag %d", v.tag)
+	require.Equal(t, m.direct, v.direct, "what the two sides think of a rendezvous")
 	switch {
 	case v.r == nil && v.slot < 0:
 		require.Equal(t, m.n, v.n)
@@ -274,12 +289,14 @@ func (v *receive) check(t *rapid.T, table *express.Table, m message, id int) {
 	}
 }
 
-// lent are players whose lanes of tag 0 are lent.
-func lent(t *testing.T) [2]*player {
+// lent are players whose lanes are lent.
+func lent(t require.TestingT) [2]*player {
 	ps := players(t)
 	for i, p := range ps {
-		p.send(0, 8)
-		ps[1-i].recv(0, 8, false)
+		for tag := range int32(tags) {
+			p.send(tag, 8)
+			ps[1-i].recv(tag, 8, false)
+		}
 	}
 	for range 3 {
 		ps[0].poll()

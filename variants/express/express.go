@@ -15,6 +15,12 @@
 // later. To everybody else it counts as posted; so whoever takes the rank's lock in
 // Go posts the noted receives first, in their order, and finds none.
 //
+// Long messages of blocking calls have a rendezvous there: a receive that waits says so
+// in a word next to the ring, and a send that finds it copies a part of the message while
+// the receive copies the other (rendezvous.c of package lanec). It is a message of its lane as
+// all others. Whichever side does not come to its turn soon, or cannot copy, gives up,
+// and the message goes the protocol's way.
+//
 // All of this is in a Table, which has no pointers of Go's and does not move. The
 // express lane itself is C, cmd/libexanet/entry/express.c, with the same layout.
 // The lock between the two is the table's gate.
@@ -55,6 +61,7 @@ type Table struct {
 
 	Berths, Own  uint64 // addresses of rank 0's bells, and of this rank's, see package host
 	Step, Fenced uint32 // bytes from one rank's to the next; 1: messages are published with a fence
+	Direct, Most uint32 // bytes of the least and the longest message that has a rendezvous
 
 	In, Out [Lanes]Lane
 	Slots   [Slots]Slot
@@ -82,8 +89,14 @@ type Port struct {
 	World     int32  // the peer's rank in the job
 	Out, In   uint64 // addresses of the rings, 0 until they are known
 	Bell      uint64 // address of the flags of the peer's bells
-	_         [16]byte
+	Pid       int32  // of the peer, if its memory can be reached, else 0
+	Calm, Shy uint32 // long messages that do not look for a rendezvous, since others did so in vain
+	_         [4]byte
 }
+
+// Collective is the bit by which the lanes of a communicator's collectives, of two ranks, have
+// another handle.
+const Collective = 1 << 62
 
 // States of a slot.
 const (

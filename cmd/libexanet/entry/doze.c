@@ -25,9 +25,12 @@ static int64_t now(void)
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-static inline int here(struct exanet_awaited a) { return (__atomic_load_n(a.word, __ATOMIC_ACQUIRE) & 0xffff) == a.phase; }
+static inline int here(const struct exanet_awaited *a)
+{
+	return (__atomic_load_n(a->word, __ATOMIC_ACQUIRE) & 0xffff) == a->phase || (a->advertised && express_met(a->port, a->advertised));
+}
 
-int exanet_doze(const struct express_table *t, struct exanet_awaited a)
+int exanet_doze(const struct express_table *t, struct exanet_awaited *a)
 {
 	enum { MEMBARRIER_CMD_GLOBAL_EXPEDITED = 1 << 1 };
 	struct berth *own = (struct berth *)(uintptr_t)t->own;
@@ -41,6 +44,11 @@ int exanet_doze(const struct express_table *t, struct exanet_awaited a)
 				return 1;
 	} while (now() - begun < patience);
 
+	if (a->advertised) { /* nobody would ring */
+		if (!express_withdraw(a->port, a->advertised))
+			return 1;
+		a->advertised = 0;
+	}
 	uint32_t mark = __atomic_load_n(&own->foreground, __ATOMIC_ACQUIRE);
 	__atomic_or_fetch(&own->flags, BELL_FOREGROUND, __ATOMIC_SEQ_CST);
 	if (!t->fenced)

@@ -8,9 +8,9 @@
  */
 #include "doze.h"
 #include "lane.h"
+#include "rendezvous.h"
 #include "shared.h"
 
-#include <sched.h>
 
 struct express_table *exanet_table;
 void (*exanet_refill)(int32_t world);
@@ -57,14 +57,14 @@ static inline int enter(struct express_table *t)
 static inline void leave(struct express_table *t) { __atomic_store_n(&t->gate, 0, __ATOMIC_RELEASE); }
 
 /* The bytes of count elements that lie in one piece; -1 if that is not known, or if
-   they do not fit an eager message. */
-static inline int64_t bytes(const struct express_table *t, const void *buf, int64_t count, exanet_handle type)
+   they are more than most. */
+static inline int64_t bytes(const void *buf, int64_t count, exanet_handle type, uint32_t most)
 {
 	uint32_t size = exanet_type_of(type)->size;
-	if (!size || count < 0 || count > t->limit || (uintptr_t)buf < 4096)
+	if (!size || count < 0 || count > most || (uintptr_t)buf < 4096)
 		return -1;
 	int64_t n = count * size;
-	return n <= t->limit ? n : -1;
+	return n <= most ? n : -1;
 }
 
 /* Tells a peer what a step has left to be told, when the gate is open again. */
@@ -76,22 +76,30 @@ static inline void tell(const struct express_table *t, enum express_result r, in
 		exanet_refill(world);
 }
 
-int exanet_lane_send(struct express_table *t, const void *buf, int64_t count, exanet_handle type, int dest, int tag, exanet_handle comm)
+/* How long a call may look for messages here. */
+static inline uint32_t patience(const struct express_table *t)
 {
-	int64_t n = bytes(t, buf, count, type);
+	return t->armed || (t->outside && __atomic_load_n((int64_t *)(uintptr_t)t->outside, __ATOMIC_RELAXED)) ? 0 : t->spins;
+}
+
+static int send(struct express_table *t, const void *buf, int64_t count, exanet_handle type, int dest, int tag, exanet_handle comm, int blocks)
+{
+	int64_t n = bytes(buf, count, type, t->most);
 	int32_t world;
 	if (n < 0 || !enter(t))
 		return 0;
-	enum express_result r = express_send(t, comm, buf, n, dest, tag, &world);
+	struct express_lane *l = n < t->direct ? 0 : express_find(t->out, comm, dest, tag);
+	enum express_result r = EXPRESS_SENT;
+	if (!l || !(blocks ? exanet_look_for_receive(t, l, buf, n, patience(t)) : exanet_meet_receive(l, buf, n, 1)))
+		r = express_send(t, comm, buf, n, dest, tag, &world);
 	leave(t);
 	tell(t, r, world);
 	return r != EXPRESS_REFUSED;
 }
 
-/* How long a call may look for messages here. */
-static inline uint32_t patience(const struct express_table *t)
+int exanet_lane_send(struct express_table *t, const void *buf, int64_t count, exanet_handle type, int dest, int tag, exanet_handle comm)
 {
-	return t->armed || (t->outside && __atomic_load_n((int64_t *)(uintptr_t)t->outside, __ATOMIC_RELAXED)) ? 0 : t->spins;
+	return send(t, buf, count, type, dest, tag, comm, 1);
 }
 
 static const struct exanet_awaited nothing;
@@ -102,46 +110,98 @@ static inline struct exanet_awaited awaited(const struct express_table *t, const
 	const struct express_ring *r = (const struct express_ring *)(uintptr_t)p->in;
 	if (express_here(t, p))
 		return nothing;
-	return (struct exanet_awaited){(const uint64_t *)(uintptr_t)(p->in + t->cell + (r->head & (t->cells - 1)) * EXPRESS_CELL), (r->head >> t->shift) + 1};
+	return (struct exanet_awaited){(const uint64_t *)(uintptr_t)(p->in + t->cell + (r->head & (t->cells - 1)) * EXPRESS_CELL), (r->head >> t->shift) + 1, p, 0};
+}
+
+/* A blocking receive. */
+struct receive {
+	void *buf;
+	uint32_t room;
+	uint64_t how;  /* of a rendezvous; not 0: by one or not here */
+	uint32_t size; /* of the message */
+	int32_t world; /* whom to tell */
+};
+
+/* One look for the next message of a lane, with the gate held. What a tells says whether, and
+   for what, to wait before the next one. */
+static enum express_result look(struct express_table *t, struct express_lane *l, struct receive *w, struct exanet_awaited *a)
+{
+	struct express_port *p = (struct express_port *)(uintptr_t)l->port;
+	uint32_t looks = patience(t);
+	uint64_t advertised = a->advertised;
+	*a = nothing;
+	if (w->room >= t->direct && looks && !advertised && !express_here(t, p)) {
+		if (p->shy && !w->how)
+			p->shy--;
+		else
+			advertised = express_advertise(l, w->buf, w->room, w->how, exanet_recent());
+		if (!advertised && w->room > t->limit)
+			return EXPRESS_REFUSED; /* from Go the peer learns of this receive */
+	}
+	for (uint32_t left = looks; left && !express_here(t, p) && !(advertised && express_met(p, advertised)); left--)
+		;
+	if (advertised && express_met(p, advertised))
+		return exanet_meet_send(l, advertised, &w->size) ? EXPRESS_RECEIVED : EXPRESS_REFUSED;
+	enum express_result r = w->how ? EXPRESS_REFUSED : express_receive(t, l, w->buf, w->room, &w->size, &w->world);
+	if (r == EXPRESS_REFUSED && looks)
+		*a = awaited(t, p);
+	if (r == EXPRESS_REFUSED && advertised && !a->word && !w->how)
+		p->shy = EXANET_IN_VAIN;
+	a->port = p;
+	a->advertised = advertised;
+	return r;
+}
+
+static int take(struct express_table *t, struct receive *w, int source, int tag, uint64_t comm)
+{
+	enum express_result r;
+	struct exanet_awaited next = nothing;
+	do {
+		r = EXPRESS_REFUSED;
+		if (!enter(t))
+			break;
+		struct express_lane *l = express_find(t->in, comm, source, tag);
+		next.word = 0;
+		if (l && !l->noted)
+			r = look(t, l, w, &next);
+		leave(t);
+	} while (r == EXPRESS_REFUSED && next.word && exanet_doze(t, &next));
+	if (next.advertised)
+		express_cancel(next.port, next.advertised);
+	tell(t, r, w->world);
+	return r != EXPRESS_REFUSED;
 }
 
 int exanet_lane_recv(struct express_table *t, void *buf, int64_t count, exanet_handle type, int source, int tag, exanet_handle comm, MPI_Status *status)
 {
-	int64_t room = bytes(t, buf, count, type);
-	int32_t world;
-	uint32_t size;
-	enum express_result r;
-	struct exanet_awaited next;
-	if (room < 0)
+	int64_t room = bytes(buf, count, type, t->most);
+	struct receive w = {buf, room, 0, 0, 0};
+	if (room < 0 || !take(t, &w, source, tag, comm))
 		return 0;
-	do {
-		if (!enter(t))
-			return 0;
-		struct express_lane *l = express_find(t->in, comm, source, tag);
-		next = nothing;
-		r = EXPRESS_REFUSED;
-		if (l && !l->noted) {
-			struct express_port *p = (struct express_port *)(uintptr_t)l->port;
-			uint32_t looks = patience(t);
-			for (uint32_t left = looks; !express_here(t, p) && left; left--)
-				;
-			r = express_receive(t, l, buf, room, &size, &world);
-			if (looks)
-				next = awaited(t, p);
-		}
-		leave(t);
-	} while (r == EXPRESS_REFUSED && next.word && exanet_doze(t, next));
-	if (r == EXPRESS_REFUSED)
-		return 0;
-	tell(t, r, world);
 	if ((uintptr_t)status >= 4096)
-		status_is(status, source, tag, size);
+		status_is(status, source, tag, w.size);
 	return 1;
+}
+
+int exanet_lane_pass(struct express_table *t, const void *buf, uint32_t n, int dest, int tag, exanet_handle comm)
+{
+	if (n < t->direct || n > t->most || !enter(t))
+		return 0;
+	struct express_lane *l = express_find(t->out, (uint64_t)comm ^ EXPRESS_COLLECTIVE, dest, tag);
+	int passed = l && exanet_meet_receive(l, buf, n, patience(t));
+	leave(t);
+	return passed;
+}
+
+int exanet_lane_take(struct express_table *t, void *buf, uint32_t n, uint64_t how, int source, int tag, exanet_handle comm)
+{
+	struct receive w = {buf, n, EXPRESS_EXACT | how, 0, 0};
+	return n >= t->direct && n <= t->most && take(t, &w, source, tag, (uint64_t)comm ^ EXPRESS_COLLECTIVE);
 }
 
 int exanet_lane_isend(struct express_table *t, const void *buf, int64_t count, exanet_handle type, int dest, int tag, exanet_handle comm, MPI_Request *request)
 {
-	if (!exanet_lane_send(t, buf, count, type, dest, tag, comm))
+	if (!send(t, buf, count, type, dest, tag, comm, 0))
 		return 0;
 	*(exanet_handle *)request = handle_of(EXPRESS_SENT_ALL);
 	return 1;
@@ -149,7 +209,7 @@ int exanet_lane_isend(struct express_table *t, const void *buf, int64_t count, e
 
 int exanet_lane_irecv(struct express_table *t, void *buf, int64_t count, exanet_handle type, int source, int tag, exanet_handle comm, MPI_Request *request)
 {
-	int64_t room = bytes(t, buf, count, type);
+	int64_t room = bytes(buf, count, type, t->limit);
 	if (room < 0 || !enter(t))
 		return 0;
 	struct express_lane *l = express_find(t->in, comm, source, tag);
@@ -244,7 +304,7 @@ static int wait(struct express_table *t, int n, exanet_handle *h, MPI_Status *st
 		done = all(t, n, h, statuses, looks);
 		next = done || !looks ? nothing : pending(t, n, h);
 		leave(t);
-	} while (next.word && exanet_doze(t, next));
+	} while (next.word && exanet_doze(t, &next));
 	return done;
 }
 

@@ -4,6 +4,7 @@
  * other operators, data in place, wrong arguments. A call that Go would refuse must not
  * come as far as the board: a part that has been posted is not taken back.
  */
+#include "pair.h"
 #include "shared.h"
 
 struct shared exanet_shared;
@@ -40,7 +41,9 @@ int exanet_shared_Bcast(void *buf, int64_t count, exanet_handle type, int root, 
 {
 	struct board *b = board_of(comm);
 	int64_t n;
-	return b && within(b, root) && (n = bytes(buf, count, type)) > 0 && board_perform(b, BOARD_BCAST, root, 0, buf, n, 1, 0);
+	if (!b || !within(b, root) || (n = bytes(buf, count, type)) <= 0)
+		return 0;
+	return (uint64_t)n < b->pair[BOARD_BCAST] ? board_perform(b, BOARD_BCAST, root, 0, buf, n, 1, 0) : exanet_pair_bcast(b, root, buf, n, comm);
 }
 
 /* A call with send data and receive data, which are looked at where they count: of one
@@ -54,7 +57,9 @@ static int move(enum board_op op, const void *out, int64_t outcount, exanet_hand
 	int64_t n = sends ? bytes(out, outcount, outtype) : bytes(in, incount, intype);
 	if (n <= 0 || (sends && receives && (bytes(in, incount, intype) != n || !apart(out, outs ? n * b->ranks : n, in, ins ? n * b->ranks : n))))
 		return 0;
-	return board_perform(b, op, root, out, in, n, 1, 0);
+	if ((uint64_t)n < b->pair[op])
+		return board_perform(b, op, root, out, in, n, 1, 0);
+	return op == BOARD_GATHER ? exanet_pair_gather(b, root, out, in, n, comm) : exanet_pair_scatter(b, root, out, in, n, comm);
 }
 
 int exanet_shared_Gather(const void *out, int64_t outcount, exanet_handle outtype, void *in, int64_t incount, exanet_handle intype, int root, exanet_handle comm)
@@ -96,7 +101,9 @@ static int reduce(enum board_op op, const void *out, void *in, int64_t count, ex
 		return 0;
 	if ((receives || b->me == (uint32_t)root) && (bytes(in, count, type) < 0 || !apart(out, n, in, n)))
 		return 0;
-	return (fold = fold_of(operator, t)) && board_perform(b, op, root, out, in, n, t->size, fold);
+	if (!(fold = fold_of(operator, t)))
+		return 0;
+	return (uint64_t)n < b->pair[op] ? board_perform(b, op, root, out, in, n, t->size, fold) : exanet_pair_reduce(b, root, out, in, n, fold, comm);
 }
 
 int exanet_shared_Reduce(const void *out, void *in, int64_t count, exanet_handle type, exanet_handle op, int root, exanet_handle comm)

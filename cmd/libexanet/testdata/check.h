@@ -14,7 +14,7 @@
 #define PERSISTENT(name) MPI_##name##_init
 #endif
 
-static char said[1 << 16];
+static char said[1 << 17];
 static int saidlen, rank, size;
 
 static void say(const char *format, ...)

@@ -1,0 +1,14 @@
+/* Collectives of two ranks that are one message, see pair.c. Each returns 1 if it has been
+   done, 0 if it is to be made in Go. */
+#ifndef EXANET_PAIR_H
+#define EXANET_PAIR_H
+
+#include "board.h"
+#include "handles.h"
+
+int exanet_pair_bcast(const struct board *b, int root, void *buf, size_t n, exanet_handle comm);
+int exanet_pair_gather(const struct board *b, int root, const void *send, void *recv, size_t n, exanet_handle comm);
+int exanet_pair_scatter(const struct board *b, int root, const void *send, void *recv, size_t n, exanet_handle comm);
+int exanet_pair_reduce(const struct board *b, int root, const void *send, void *recv, size_t n, board_fold fold, exanet_handle comm);
+
+#endif

@@ -1,0 +1,69 @@
+/*
+ * How long blocking calls wait for each other on the express lane, when one of them passes a
+ * long message straight to the other (rendezvous.c of internal/lanec, which has the steps).
+ * A send that could go through the ring looks for a receive for a fraction of the time that
+ * this would take; one that is too long for that looks longer, since the way into Go and
+ * back takes longer. Where receives are not posted by blocking calls, both soon give up
+ * to look.
+ */
+#include "rendezvous.h"
+
+#include <sched.h>
+#include <time.h>
+
+/* TURN: looks until the other side's turn, before the processor goes to others; TURNS: how
+   often it does before a call gives up, about a millisecond. */
+enum { TURN = 2000, TURNS = 1000 };
+
+int64_t exanet_recent(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+int exanet_meet_receive(struct express_lane *l, const void *buf, uint32_t n, uint32_t looks)
+{
+	struct express_port *p = (struct express_port *)(uintptr_t)l->port;
+	if (p->shut || !p->pid)
+		return 0;
+	int64_t now = exanet_recent();
+	uint64_t word = 0;
+	for (; looks && !word; looks--)
+		word = express_claim(l, buf, n, now);
+	if (!word)
+		return 0;
+	enum express_stage s;
+	for (looks = 0; (s = express_write(l, word)) == EXPRESS_WAITING && looks < TURN + TURNS; looks++)
+		if (looks >= TURN)
+			sched_yield();
+	if (s == EXPRESS_WAITING)
+		s = express_give_up_write(l, word);
+	return s == EXPRESS_COMPLETE;
+}
+
+int exanet_look_for_receive(const struct express_table *t, struct express_lane *l, const void *buf, uint32_t n, uint32_t looks)
+{
+	enum { SHORT_LOOKS = 300 };
+	struct express_port *p = (struct express_port *)(uintptr_t)l->port;
+	int vain = p->calm > 0;
+	if (n <= t->limit && looks > SHORT_LOOKS)
+		looks = SHORT_LOOKS;
+	if (exanet_meet_receive(l, buf, n, vain ? 1 : looks)) {
+		p->calm = 0;
+		return 1;
+	}
+	p->calm = vain ? p->calm - 1 : EXANET_IN_VAIN;
+	return 0;
+}
+
+int exanet_meet_send(struct express_lane *l, uint64_t advertised, uint32_t *size)
+{
+	enum express_stage s;
+	for (int looks = 0; (s = express_read(l, advertised, size)) == EXPRESS_WAITING && looks < TURN + TURNS; looks++)
+		if (looks >= TURN)
+			sched_yield();
+	if (s == EXPRESS_WAITING)
+		s = express_give_up_read(l, advertised);
+	return s == EXPRESS_COMPLETE;
+}

@@ -1,0 +1,23 @@
+/* Rendezvous of blocking calls on the express lane, see rendezvous.c. */
+#ifndef EXANET_RENDEZVOUS_H
+#define EXANET_RENDEZVOUS_H
+
+#include "express.h"
+
+/* Calls that do not look for a rendezvous when one has looked in vain. */
+enum { EXANET_IN_VAIN = 15 };
+
+/* The clock of advertisements. */
+int64_t exanet_recent(void);
+
+/* Passes n bytes on a lane to a receive that waits, or begins to within so many looks; and
+   receives from the send that has claimed what was advertised. Both want the gate, keep
+   it, and return 0 if the message has to go another way. */
+int exanet_meet_receive(struct express_lane *l, const void *buf, uint32_t n, uint32_t looks);
+int exanet_meet_send(struct express_lane *l, uint64_t advertised, uint32_t *size);
+
+/* exanet_meet_receive for a send whose receive need not be a blocking one: if it looks in
+   vain, the next ones look but once. */
+int exanet_look_for_receive(const struct express_table *t, struct express_lane *l, const void *buf, uint32_t n, uint32_t looks);
+
+#endif

@@ -1,0 +1,378 @@
+//go:build cgo
+
+package lanec_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/exanet-mpi/exanet/internal/lanec"
+	"github.com/exanet-mpi/exanet/variants/express"
+)
+
+// call is a blocking one of a player, which makes no other until it has ended.
+type call struct {
+	sends bool
+	tag   int32
+	buf   []byte
+	word  uint64
+	v     *receive // unless it sends
+	bound bool     // it has the gate until it ends
+	n     int      // bytes of what has claimed it
+}
+
+// recvLong begins a blocking receive that may have a rendezvous.
+func (p *player) recvLong(tag int32, room int, how uint64, now int64) {
+	v := &receive{tag: tag, buf: make([]byte, room), slot: -1}
+	p.recvs = append(p.recvs, v)
+	c := &call{tag: tag, buf: v.buf, v: v}
+	if c.word = p.lane.Advertise(handle, v.buf, int32(1-p.me), tag, how, now); c.word == 0 {
+		p.recvInGo(v)
+		return
+	}
+	p.call = c
+}
+
+func (p *player) recvInGo(v *receive) {
+	p.enter()
+	v.r = p.Recv(p.me, v.tag, v.buf)
+}
+
+// sendLong begins a blocking send that may have one.
+func (p *player) sendLong(tag int32, n int, now int64) {
+	b := make([]byte, n)
+	fill(b, len(p.sent))
+	p.sent = append(p.sent, message{tag: tag, n: n})
+	c := &call{sends: true, tag: tag, buf: b, bound: true}
+	if c.word = p.lane.Claim(handle, b, int32(1-p.me), tag, now); c.word == 0 {
+		p.sendInGo(tag, b)
+		return
+	}
+	p.call = c
+}
+
+// turn makes one step of a player's call.
+func (p *player) turn() {
+	c := p.call
+	if c.sends {
+		p.after(p.lane.Write(handle, int32(1-p.me), c.tag, c.word), len(c.buf))
+		return
+	}
+	stage, n, lent := p.lane.Read(handle, int32(1-p.me), c.tag, c.word)
+	if !lent {
+		p.cancel()
+		return
+	}
+	c.bound, c.n = n > 0, n
+	p.after(stage, n)
+}
+
+// after ends the call if a step has.
+func (p *player) after(stage lanec.Stage, n int) {
+	c := p.call
+	switch stage {
+	case lanec.Complete:
+		p.call = nil
+		if c.sends {
+			p.sent[len(p.sent)-1].direct = true
+		} else {
+			c.v.n, c.v.direct = n, true
+		}
+	case lanec.Over:
+		p.inGo()
+	}
+}
+
+// inGo makes the call in Go.
+func (p *player) inGo() {
+	c := p.call
+	p.call = nil
+	if c.sends {
+		p.sendInGo(c.tag, c.buf)
+	} else {
+		p.recvInGo(c.v)
+	}
+}
+
+// cancel gives up what a receive has advertised and not looked at since it was claimed.
+func (p *player) cancel() {
+	lanec.Cancel(p.port, p.call.word)
+	p.inGo()
+}
+
+// giveUp makes the call not wait any longer.
+func (p *player) giveUp() {
+	switch c := p.call; {
+	case c.sends:
+		p.after(p.lane.GiveUpWrite(handle, int32(1-p.me), c.tag, c.word), len(c.buf))
+	case c.bound:
+		p.after(p.lane.GiveUpRead(handle, int32(1-p.me), c.tag, c.word), c.n)
+	default:
+		p.cancel()
+	}
+}
+
+// Whatever two blocking calls do, and when they give up, a message arrives once, and where
+// the others of its lane let it.
+func TestARendezvousIsAMessageOfItsLane(t *testing.T) {
+	direct, broken := 0, 0
+	rapid.Check(t, func(t *rapid.T) {
+		ps := lent(t)
+		who := rapid.SampledFrom(ps[:])
+		size := rapid.SampledFrom([]int{8, 4096, 8191, 8192, 20000})
+		tag := rapid.Int32Range(0, tags-1)
+		how := rapid.SampledFrom([]uint64{0, lanec.Exact, lanec.Alone, lanec.Exact | lanec.Alone})
+		clock := int64(0)
+		free := func(t *rapid.T) *player {
+			p := who.Draw(t, "who")
+			if p.call != nil {
+				t.Skip("it is in a call")
+			}
+			return p
+		}
+		busy := func(t *rapid.T) *player {
+			p := who.Draw(t, "who")
+			if p.call == nil {
+				t.Skip("it is in no call")
+			}
+			return p
+		}
+		t.Repeat(map[string]func(*rapid.T){
+			"send":      func(t *rapid.T) { free(t).send(tag.Draw(t, "tag"), size.Draw(t, "size")) },
+			"receive":   func(t *rapid.T) { free(t).recv(tag.Draw(t, "tag"), size.Draw(t, "room"), false) },
+			"send long": func(t *rapid.T) { free(t).sendLong(tag.Draw(t, "tag"), size.Draw(t, "size"), clock) },
+			"receive long": func(t *rapid.T) {
+				free(t).recvLong(tag.Draw(t, "tag"), size.Draw(t, "room"), how.Draw(t, "how"), clock)
+			},
+			"meet": func(t *rapid.T) { // what usually happens
+				a := who.Draw(t, "who")
+				b := ps[1-a.me]
+				if a.call != nil || b.call != nil {
+					t.Skip("somebody is in a call")
+				}
+				at, n := tag.Draw(t, "tag"), size.Draw(t, "size")
+				a.recvLong(at, n, how.Draw(t, "how"), clock)
+				b.sendLong(at, n, clock)
+				v := a.recvs[len(a.recvs)-1]
+				for _, p := range rapid.SliceOfN(who, 0, 5).Draw(t, "turns") {
+					if p.call != nil {
+						p.turn()
+					}
+				}
+				if v.direct {
+					direct++
+				}
+			},
+			"turn": func(t *rapid.T) { busy(t).turn() },
+			"give up": func(t *rapid.T) {
+				busy(t).giveUp()
+				broken++
+			},
+			"withdraw": func(t *rapid.T) {
+				if p := busy(t); !p.call.sends && !p.call.bound && lanec.Withdraw(p.port, p.call.word) {
+					p.inGo()
+				}
+			},
+			"cannot copy": func(t *rapid.T) {
+				if rapid.IntRange(0, 4).Draw(t, "rarely") == 0 {
+					who.Draw(t, "who").port.Pid = math.MaxInt32
+				}
+			},
+			"time": func(t *rapid.T) { clock += rapid.Int64Range(0, 30e6).Draw(t, "ns") },
+			"poll": func(t *rapid.T) {
+				if p := who.Draw(t, "who"); p.call == nil || !p.call.bound {
+					p.poll()
+				}
+			},
+		})
+		for _, p := range ps {
+			for i := 0; p.call != nil; i++ {
+				p.turn()
+				if i == 3 {
+					p.giveUp()
+				}
+			}
+		}
+		finish(t, ps)
+	})
+	require.NotZero(t, direct)
+	require.NotZero(t, broken)
+}
+
+// met are players of which 0 waits to receive n bytes of tag 0, and 1 has claimed that.
+func met(t *testing.T, n int) [2]*player {
+	ps := lent(t)
+	ps[0].recvLong(0, n, 0, 0)
+	require.NotNil(t, ps[0].call)
+	ps[1].sendLong(0, n, 0)
+	require.NotNil(t, ps[1].call)
+	return ps
+}
+
+// An advertisement does not hold for long, and only for a message that fits, the next
+// one of its lane.
+func TestWhatIsNotClaimed(t *testing.T) {
+	for what, claim := range map[string]func(p *player) uint64{
+		"too late":    func(p *player) uint64 { return p.lane.Claim(handle, make([]byte, 9000), 0, 0, 25e6) },
+		"too long":    func(p *player) uint64 { return p.lane.Claim(handle, make([]byte, 9001), 0, 0, 0) },
+		"another tag": func(p *player) uint64 { return p.lane.Claim(handle, make([]byte, 9000), 0, 1, 0) },
+		"another communicator": func(p *player) uint64 {
+			p.table.Out[express.Place(handle, 0, 0)].Head ^= 1 << 40
+			return p.lane.Claim(handle, make([]byte, 9000), 0, 0, 0)
+		},
+		"not the next": func(p *player) uint64 {
+			p.send(0, 8)
+			return p.lane.Claim(handle, make([]byte, 9000), 0, 0, 0)
+		},
+	} {
+		ps := lent(t)
+		ps[0].recvLong(0, 9000, 0, 0)
+		require.NotNil(t, ps[0].call)
+		require.Zero(t, claim(ps[1]), what)
+	}
+	ps := lent(t)
+	require.NotZero(t, ps[0].lane.Advertise(handle, make([]byte, 9000), 1, 0, lanec.Exact, 0))
+	require.Zero(t, ps[1].lane.Claim(handle, make([]byte, 8999), 0, 0, 0))
+	require.NotZero(t, ps[1].lane.Claim(handle, make([]byte, 9000), 0, 0, 0))
+
+	ps = lent(t)
+	ps[0].recvLong(0, 9000, 0, 0)
+	require.NotZero(t, ps[1].lane.Claim(handle, make([]byte, 9000), 0, 0, 15e6))
+	require.Zero(t, ps[1].lane.Claim(handle, make([]byte, 9000), 0, 0, 15e6), "twice")
+}
+
+// Each side copies its part, whoever comes first, and neither copies what it need not.
+func TestBothCopy(t *testing.T) {
+	for _, first := range []int{0, 1} {
+		ps := met(t, 20000)
+		ps[first].turn()
+		require.NotNil(t, ps[first].call)
+		half := 2 * 4096
+		want := make([]byte, 20000)
+		fill(want, len(ps[1].sent)-1)
+		if first == 0 {
+			clear(want[:half])
+		} else {
+			clear(want[half:])
+		}
+		require.Equal(t, want, ps[0].recvs[len(ps[0].recvs)-1].buf)
+		ps[1-first].turn()
+		require.Nil(t, ps[1-first].call)
+		ps[first].turn()
+		require.Nil(t, ps[first].call)
+	}
+}
+
+// A receive that wants to copies alone.
+func TestAlone(t *testing.T) {
+	ps := lent(t)
+	ps[0].recvLong(0, 20000, lanec.Alone, 0)
+	ps[1].sendLong(0, 20000, 0)
+	ps[1].turn()
+	buf := ps[0].recvs[len(ps[0].recvs)-1].buf
+	require.Equal(t, make([]byte, 20000), buf)
+	ps[0].turn()
+	require.Nil(t, ps[0].call)
+	ps[1].turn()
+	require.Nil(t, ps[1].call)
+	want := make([]byte, 20000)
+	fill(want, len(ps[1].sent)-1)
+	require.Equal(t, want, buf)
+}
+
+// A receive that has broken a rendezvous begins no other before its send knows.
+func TestTheSendKnows(t *testing.T) {
+	ps := met(t, 20000)
+	ps[0].turn()
+	ps[0].giveUp()
+	require.Nil(t, ps[0].call)
+	require.Zero(t, ps[0].lane.Advertise(handle, make([]byte, 9000), 1, 1, 0, 0))
+	ps[1].turn()
+	require.Nil(t, ps[1].call)
+	for range 5 {
+		ps[0].poll()
+		ps[1].poll()
+	}
+	require.NotZero(t, ps[0].lane.Advertise(handle, make([]byte, 9000), 1, 0, 0, 0))
+}
+
+// What has been taken back in time, or been cancelled before anybody came, leaves no trace.
+func TestTakenBack(t *testing.T) {
+	ps := lent(t)
+	b := make([]byte, 9000)
+	for _, back := range []func(word uint64){
+		func(word uint64) { require.True(t, lanec.Withdraw(ps[0].port, word)) },
+		func(word uint64) { lanec.Cancel(ps[0].port, word) },
+	} {
+		word := ps[0].lane.Advertise(handle, b, 1, 0, 0, 0)
+		require.NotZero(t, word)
+		back(word)
+		require.Zero(t, ps[1].lane.Claim(handle, b, 0, 0, 0))
+	}
+	word := ps[0].lane.Advertise(handle, b, 1, 0, 0, 0)
+	require.NotZero(t, word)
+	require.NotZero(t, ps[1].lane.Claim(handle, b, 0, 0, 0))
+	require.False(t, lanec.Withdraw(ps[0].port, word))
+}
+
+// Both sides at once, each of which gives up at some time or other: they agree, and what has
+// been passed is whole.
+func TestBothAtOnce(t *testing.T) {
+	ps := lent(t)
+	const n = 20000
+	out, in := make([]byte, n), make([]byte, n)
+	passed, broken := 0, 0
+	var words [2]uint64
+	// run takes turns until there is an end, at most so many.
+	run := func(turns int, turn, giveUp func() lanec.Stage) lanec.Stage {
+		for range turns {
+			if s := turn(); s != lanec.Waiting {
+				return s
+			}
+		}
+		return giveUp()
+	}
+	for i := range 20000 {
+		fill(out, i)
+		clear(in)
+		words[0] = ps[0].lane.Advertise(handle, in, 1, 0, 0, 0)
+		require.NotZero(t, words[0])
+		words[1] = ps[1].lane.Claim(handle, out, 0, 0, 0)
+		require.NotZero(t, words[1])
+		sends := make(chan lanec.Stage)
+		go func() {
+			sends <- run(1+i%7*40, func() lanec.Stage { return ps[1].lane.Write(handle, 0, 0, words[1]) }, func() lanec.Stage { return ps[1].lane.GiveUpWrite(handle, 0, 0, words[1]) })
+		}()
+		read := run(1+i%5*60, func() lanec.Stage {
+			s, _, _ := ps[0].lane.Read(handle, 1, 0, words[0])
+			return s
+		}, func() lanec.Stage { return ps[0].lane.GiveUpRead(handle, 1, 0, words[0]) })
+		require.Equal(t, <-sends, read)
+		if read == lanec.Complete {
+			require.Equal(t, out, in)
+			passed++
+		} else {
+			broken++
+		}
+	}
+	require.NotZero(t, passed)
+	require.NotZero(t, broken)
+}
+
+// Who cannot reach the other's memory does not try again.
+func TestOutOfReach(t *testing.T) {
+	ps := met(t, 20000)
+	ps[0].port.Pid = math.MaxInt32
+	ps[0].turn()
+	ps[1].turn()
+	require.Nil(t, ps[0].call)
+	require.Nil(t, ps[1].call)
+	for range 5 {
+		ps[0].poll()
+		ps[1].poll()
+	}
+	require.Zero(t, ps[0].lane.Advertise(handle, make([]byte, 9000), 1, 0, 0, 0))
+}
