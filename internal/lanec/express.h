@@ -20,8 +20,7 @@ struct express_port {
 	uint32_t shut;
 	int32_t world;
 	uint64_t out, in, bell;
-	int32_t pid;
-	uint32_t calm, shy;
+	int32_t pid, calm, shy;
 	uint32_t spare;
 };
 

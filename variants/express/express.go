@@ -90,7 +90,7 @@ type Port struct {
 	Out, In   uint64 // addresses of the rings, 0 until they are known
 	Bell      uint64 // address of the flags of the peer's bells
 	Pid       int32  // of the peer, if its memory can be reached, else 0
-	Calm, Shy uint32 // long messages that do not look for a rendezvous, since others did so in vain
+	Calm, Shy int32  // whether long messages sent and received look for a rendezvous
 	_         [4]byte
 }
 

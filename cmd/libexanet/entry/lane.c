@@ -131,22 +131,22 @@ static enum express_result look(struct express_table *t, struct express_lane *l,
 	uint64_t advertised = a->advertised;
 	*a = nothing;
 	if (w->room >= t->direct && looks && !advertised && !express_here(t, p)) {
-		if (p->shy && !w->how)
-			p->shy--;
-		else
+		if (w->how || exanet_worth(&p->shy))
 			advertised = express_advertise(l, w->buf, w->room, w->how, exanet_recent());
 		if (!advertised && w->room > t->limit)
 			return EXPRESS_REFUSED; /* from Go the peer learns of this receive */
 	}
 	for (uint32_t left = looks; left && !express_here(t, p) && !(advertised && express_met(p, advertised)); left--)
 		;
-	if (advertised && express_met(p, advertised))
+	if (advertised && express_met(p, advertised)) {
+		exanet_tried(&p->shy, 1);
 		return exanet_meet_send(l, advertised, &w->size) ? EXPRESS_RECEIVED : EXPRESS_REFUSED;
+	}
 	enum express_result r = w->how ? EXPRESS_REFUSED : express_receive(t, l, w->buf, w->room, &w->size, &w->world);
 	if (r == EXPRESS_REFUSED && looks)
 		*a = awaited(t, p);
 	if (r == EXPRESS_REFUSED && advertised && !a->word && !w->how)
-		p->shy = EXANET_IN_VAIN;
+		exanet_tried(&p->shy, 0);
 	a->port = p;
 	a->advertised = advertised;
 	return r;

@@ -42,19 +42,35 @@ int exanet_meet_receive(struct express_lane *l, const void *buf, uint32_t n, uin
 	return s == EXPRESS_COMPLETE;
 }
 
+/* Above 0 the number is that of calls that do not look; below, of those that may do so in
+   vain, since others have met. */
+int exanet_worth(int32_t *number)
+{
+	if (*number <= 0)
+		return 1;
+	--*number;
+	return 0;
+}
+
+void exanet_tried(int32_t *number, int met)
+{
+	enum { TRUST = 3, REST = 15 };
+	if (met)
+		*number = -TRUST;
+	else
+		*number = *number < 0 ? *number + 1 : REST;
+}
+
 int exanet_look_for_receive(const struct express_table *t, struct express_lane *l, const void *buf, uint32_t n, uint32_t looks)
 {
 	enum { SHORT_LOOKS = 300 };
 	struct express_port *p = (struct express_port *)(uintptr_t)l->port;
-	int vain = p->calm > 0;
 	if (n <= t->limit && looks > SHORT_LOOKS)
 		looks = SHORT_LOOKS;
-	if (exanet_meet_receive(l, buf, n, vain ? 1 : looks)) {
-		p->calm = 0;
-		return 1;
-	}
-	p->calm = vain ? p->calm - 1 : EXANET_IN_VAIN;
-	return 0;
+	int worth = exanet_worth(&p->calm), met = exanet_meet_receive(l, buf, n, worth ? looks : 1);
+	if (worth || met)
+		exanet_tried(&p->calm, met);
+	return met;
 }
 
 int exanet_meet_send(struct express_lane *l, uint64_t advertised, uint32_t *size)

@@ -4,8 +4,10 @@
 
 #include "express.h"
 
-/* Calls that do not look for a rendezvous when one has looked in vain. */
-enum { EXANET_IN_VAIN = 15 };
+/* Whether calls look for rendezvous is a number at each port: when as many as they may have done so in
+   vain, the next ones do not. */
+int exanet_worth(int32_t *number);
+void exanet_tried(int32_t *number, int met);
 
 /* The clock of advertisements. */
 int64_t exanet_recent(void);
