@@ -198,7 +198,7 @@ func (s *Selection) OneMessageFrom(op Collective) int {
 	switch op {
 	case Bcast, Reduce:
 		single = "binomial"
-	case Gather, Scatter:
+	case Gather, Scatter, Exscan:
 		single = "linear"
 	}
 	if a := s.forced[op]; a != nil {

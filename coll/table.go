@@ -101,7 +101,7 @@ var rules = [Collectives][]Rule{
 	ReduceScatter:      {{Bytes: 128 << 10, Algorithm: Shared}, {Bytes: 512 << 10, Algorithm: "halving"}, {Algorithm: "pairwise"}},
 	ReduceScatterBlock: {{Bytes: 128 << 10, Algorithm: Shared}, {Bytes: 512 << 10, Algorithm: "halving"}, {Algorithm: "pairwise"}},
 	Scan:               {{Ranks: 2, Algorithm: Shared}, {Bytes: 128 << 10, Algorithm: Shared}, {Ranks: 4, Algorithm: "linear"}, {Algorithm: "doubling"}},
-	Exscan:             {{Bytes: 32 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: "linear"}, {Bytes: 128 << 10, Algorithm: Shared}, {Ranks: 4, Algorithm: "linear"}, {Algorithm: "doubling"}},
+	Exscan:             {{Bytes: 8 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: "linear"}, {Bytes: 128 << 10, Algorithm: Shared}, {Ranks: 4, Algorithm: "linear"}, {Algorithm: "doubling"}},
 }
 
 // Rules returns the rows of a collective that are built in. The last fits every call.

@@ -191,19 +191,21 @@ func (x *collective) lendPair() {
 		return
 	}
 	proto, handle, other := c.rank.mu.x.proto, c.handle^express.Collective, int32(1-x.Rank)
+	sends := false
 	switch x.Op {
 	case coll.Bcast, coll.Scatter:
-		if x.Rank == x.Root {
-			proto.LendOut(c.coll, other, x.tag, handle)
-		} else {
-			proto.LendIn(c.coll, other, x.tag, handle)
-		}
+		sends = x.Rank == x.Root
 	case coll.Gather, coll.Reduce:
-		if x.Rank == x.Root {
-			proto.LendIn(c.coll, other, x.tag, handle)
-		} else {
-			proto.LendOut(c.coll, other, x.tag, handle)
-		}
+		sends = x.Rank != x.Root
+	case coll.Exscan:
+		sends = x.Rank == 0
+	default:
+		return
+	}
+	if sends {
+		proto.LendOut(c.coll, other, x.tag, handle)
+	} else {
+		proto.LendIn(c.coll, other, x.tag, handle)
 	}
 }
 

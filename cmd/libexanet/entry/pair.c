@@ -54,3 +54,8 @@ int exanet_pair_reduce(const struct board *b, int root, const void *send, void *
 	fold(send, recv, n);
 	return 1;
 }
+
+int exanet_pair_exscan(const struct board *b, const void *send, void *recv, size_t n, exanet_handle comm)
+{
+	return b->me == 0 ? pass(b, BOARD_EXSCAN, send, n, comm) : take(b, BOARD_EXSCAN, recv, n, 0, comm);
+}

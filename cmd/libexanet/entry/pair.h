@@ -10,5 +10,6 @@ int exanet_pair_bcast(const struct board *b, int root, void *buf, size_t n, exan
 int exanet_pair_gather(const struct board *b, int root, const void *send, void *recv, size_t n, exanet_handle comm);
 int exanet_pair_scatter(const struct board *b, int root, const void *send, void *recv, size_t n, exanet_handle comm);
 int exanet_pair_reduce(const struct board *b, int root, const void *send, void *recv, size_t n, board_fold fold, exanet_handle comm);
+int exanet_pair_exscan(const struct board *b, const void *send, void *recv, size_t n, exanet_handle comm);
 
 #endif

@@ -103,7 +103,9 @@ static int reduce(enum board_op op, const void *out, void *in, int64_t count, ex
 		return 0;
 	if (!(fold = fold_of(operator, t)))
 		return 0;
-	return (uint64_t)n < b->pair[op] ? board_perform(b, op, root, out, in, n, t->size, fold) : exanet_pair_reduce(b, root, out, in, n, fold, comm);
+	if ((uint64_t)n < b->pair[op])
+		return board_perform(b, op, root, out, in, n, t->size, fold);
+	return op == BOARD_EXSCAN ? exanet_pair_exscan(b, out, in, n, comm) : exanet_pair_reduce(b, root, out, in, n, fold, comm);
 }
 
 int exanet_shared_Reduce(const void *out, void *in, int64_t count, exanet_handle type, exanet_handle op, int root, exanet_handle comm)

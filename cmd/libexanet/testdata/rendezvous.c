@@ -110,6 +110,8 @@ static void together(MPI_Comm two, int n, unsigned with)
 				late(60);
 			MPI_Reduce(send, recv, 2 * (m - 1), MPI_LONG, who % 2 ? MPI_SUM : MPI_MAX, root, two);
 			say("reduce: %lx\n", me == root ? sum(recv, 2 * (m - 1) * 8) : 0);
+			MPI_Exscan(send, recv, 2 * (m - 1), MPI_LONG, MPI_SUM, two);
+			say("exscan: %lx\n", me ? sum(recv, 2 * (m - 1) * 8) : 0);
 			MPI_Reduce(send, recv, 2 * (m - 1), MPI_DOUBLE, MPI_MAX, root, two); /* which no function in C combines */
 		}
 }
