@@ -27,6 +27,7 @@
 #define _GNU_SOURCE
 #include "express.h"
 
+#include <errno.h>
 #include <sys/uio.h>
 
 enum {
@@ -56,14 +57,16 @@ static inline int complete(uint64_t now, uint64_t word)
 	return generation(now) != generation(word) || (now & (BOTH | BROKEN)) == BOTH;
 }
 
-/* Copies n bytes between here and the peer, at least in part, until all is done. */
+/* Copies n bytes between here and the peer, and reports whether it could. Memory that is not
+   there is the matter of one message; what else stands in the way is not tried again. */
 static int copy(ssize_t (*call)(pid_t, const struct iovec *, unsigned long, const struct iovec *, unsigned long, unsigned long), struct express_port *p, uint64_t here, uint64_t there, uint64_t n)
 {
 	while (n) {
 		struct iovec local = {(void *)(uintptr_t)here, n}, remote = {(void *)(uintptr_t)there, n};
 		ssize_t k = call(p->pid, &local, 1, &remote, 1, 0);
 		if (k <= 0) {
-			p->pid = 0;
+			if (k < 0 && errno != EFAULT)
+				p->pid = 0;
 			return 0;
 		}
 		here += k, there += k, n -= k;

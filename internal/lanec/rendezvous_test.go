@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 	"pgregory.net/rapid"
 
 	"github.com/exanet-mpi/exanet/internal/lanec"
@@ -362,7 +363,7 @@ func TestBothAtOnce(t *testing.T) {
 	require.NotZero(t, broken)
 }
 
-// Who cannot reach the other's memory does not try again.
+// Who cannot reach the other's memory does not try again, unless only that buffer was not there.
 func TestOutOfReach(t *testing.T) {
 	ps := met(t, 20000)
 	ps[0].port.Pid = math.MaxInt32
@@ -375,4 +376,18 @@ func TestOutOfReach(t *testing.T) {
 		ps[1].poll()
 	}
 	require.Zero(t, ps[0].lane.Advertise(handle, make([]byte, 9000), 1, 0, 0, 0))
+}
+
+func TestABufferThatIsNotThere(t *testing.T) {
+	ps := lent(t)
+	out, err := unix.Mmap(-1, 0, 20000, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
+	require.NoError(t, err)
+	ps[0].recvLong(0, 20000, 0, 0)
+	word := ps[1].lane.Claim(handle, out, 0, 0, 0)
+	require.NotZero(t, word)
+	require.NoError(t, unix.Munmap(out))
+	ps[0].turn()
+	require.Nil(t, ps[0].call, "it is over")
+	require.Equal(t, lanec.Over, ps[1].lane.GiveUpWrite(handle, 0, 0, word))
+	require.NotZero(t, ps[0].port.Pid)
 }

@@ -130,10 +130,10 @@ static enum express_result look(struct express_table *t, struct express_lane *l,
 	uint32_t looks = patience(t);
 	uint64_t advertised = a->advertised;
 	*a = nothing;
-	if (w->room >= t->direct && looks && !advertised && !express_here(t, p)) {
+	if ((w->how || w->room >= t->direct) && looks && !advertised && !express_here(t, p)) {
 		if (w->how || exanet_worth(&p->shy))
 			advertised = express_advertise(l, w->buf, w->room, w->how, exanet_recent());
-		if (!advertised && w->room > t->limit)
+		if (!advertised && (w->how || w->room > t->limit))
 			return EXPRESS_REFUSED; /* from Go the peer learns of this receive */
 	}
 	for (uint32_t left = looks; left && !express_here(t, p) && !(advertised && express_met(p, advertised)); left--)
@@ -185,7 +185,7 @@ int exanet_lane_recv(struct express_table *t, void *buf, int64_t count, exanet_h
 
 int exanet_lane_pass(struct express_table *t, const void *buf, uint32_t n, int dest, int tag, exanet_handle comm)
 {
-	if (n < t->direct || n > t->most || !enter(t))
+	if (n > t->most || !enter(t))
 		return 0;
 	struct express_lane *l = express_find(t->out, (uint64_t)comm ^ EXPRESS_COLLECTIVE, dest, tag);
 	int passed = l && exanet_meet_receive(l, buf, n, patience(t));
@@ -196,7 +196,7 @@ int exanet_lane_pass(struct express_table *t, const void *buf, uint32_t n, int d
 int exanet_lane_take(struct express_table *t, void *buf, uint32_t n, uint64_t how, int source, int tag, exanet_handle comm)
 {
 	struct receive w = {buf, n, EXPRESS_EXACT | how, 0, 0};
-	return n >= t->direct && n <= t->most && take(t, &w, source, tag, (uint64_t)comm ^ EXPRESS_COLLECTIVE);
+	return n <= t->most && take(t, &w, source, tag, (uint64_t)comm ^ EXPRESS_COLLECTIVE);
 }
 
 int exanet_lane_isend(struct express_table *t, const void *buf, int64_t count, exanet_handle type, int dest, int tag, exanet_handle comm, MPI_Request *request)

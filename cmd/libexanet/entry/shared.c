@@ -59,7 +59,11 @@ static int move(enum board_op op, const void *out, int64_t outcount, exanet_hand
 		return 0;
 	if ((uint64_t)n < b->pair[op])
 		return board_perform(b, op, root, out, in, n, 1, 0);
-	return op == BOARD_GATHER ? exanet_pair_gather(b, root, out, in, n, comm) : exanet_pair_scatter(b, root, out, in, n, comm);
+	switch (op) {
+	case BOARD_GATHER: return exanet_pair_gather(b, root, out, in, n, comm);
+	case BOARD_SCATTER: return exanet_pair_scatter(b, root, out, in, n, comm);
+	default: return 0;
+	}
 }
 
 int exanet_shared_Gather(const void *out, int64_t outcount, exanet_handle outtype, void *in, int64_t incount, exanet_handle intype, int root, exanet_handle comm)
@@ -105,7 +109,11 @@ static int reduce(enum board_op op, const void *out, void *in, int64_t count, ex
 		return 0;
 	if ((uint64_t)n < b->pair[op])
 		return board_perform(b, op, root, out, in, n, t->size, fold);
-	return op == BOARD_EXSCAN ? exanet_pair_exscan(b, out, in, n, comm) : exanet_pair_reduce(b, root, out, in, n, fold, comm);
+	switch (op) {
+	case BOARD_REDUCE: return exanet_pair_reduce(b, root, out, in, n, fold, comm);
+	case BOARD_EXSCAN: return exanet_pair_exscan(b, out, in, n, comm);
+	default: return 0;
+	}
 }
 
 int exanet_shared_Reduce(const void *out, void *in, int64_t count, exanet_handle type, exanet_handle op, int root, exanet_handle comm)
