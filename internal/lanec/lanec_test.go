@@ -298,11 +298,16 @@ func lent(t require.TestingT) [2]*player {
 			ps[1-i].recv(tag, 8, false)
 		}
 	}
-	for range 3 {
+	settle(ps)
+	return ps
+}
+
+// settle lets both take what has arrived, and answer.
+func settle(ps [2]*player) {
+	for range 5 {
 		ps[0].poll()
 		ps[1].poll()
 	}
-	return ps
 }
 
 // Ranks that answer each other use the front of their rings again and again, whoever of

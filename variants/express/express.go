@@ -22,7 +22,7 @@
 // and the message goes the protocol's way.
 //
 // All of this is in a Table, which has no pointers of Go's and does not move. The
-// express lane itself is C, cmd/libexanet/entry/express.c, with the same layout.
+// express lane itself is C, cmd/libexanet/entry/lane.c, with the same layout.
 // The lock between the two is the table's gate.
 package express
 
