@@ -145,5 +145,6 @@ func TestUnitsCoverACopy(t *testing.T) {
 		require.GreaterOrEqual(t, unit*units, n)
 		require.Less(t, unit*(units-1), n)
 		require.Positive(t, want(unit, units))
+		require.LessOrEqual(t, want(unit, units), (units+1)/2)
 	})
 }
