@@ -31,6 +31,7 @@ type lender interface {
 	Lend(t *express.Table, wire func(*express.Port))
 	LendOut(ctx *variants.Context, dst, tag int32, handle uint64)
 	LendIn(ctx *variants.Context, src, tag int32, handle uint64)
+	Passed(ctx *variants.Context, src, tag int32)
 	Recall()
 }
 
@@ -126,22 +127,33 @@ func (l *rankLock) Unlock() {
 	l.Mutex.Unlock()
 }
 
-// post posts the noted receives, in their order.
+// post posts the noted receives, in their order, but for those whose messages are there.
 func (x *Express) post() {
 	k := x.rank
+	var missed *express.Port
 	for {
-		i, ok := x.table.Pop()
+		p, ok := x.table.Pop()
 		if !ok {
-			return
+			break
 		}
-		s := &x.table.Slots[i]
+		s := &x.table.Slots[p.Slot]
 		c := x.comms[s.Comm]
+		if p.Missed != nil {
+			missed = p.Missed
+		}
+		if p.Passed {
+			x.proto.Passed(c.p2p, s.Source, s.Tag)
+			continue
+		}
 		q := k.request(c, "Irecv")
 		q.m, q.state = k.take(), pending
 		q.m.Recv, q.m.Ctx, q.m.Peer, q.m.Tag = true, c.p2p, s.Source, s.Tag
 		q.m.Buf = mem.At(s.Buf, int(s.Room))
 		k.proto.PostRecv(&q.m.Request)
-		x.posts[i] = q
+		x.posts[p.Slot] = q
+	}
+	if missed != nil {
+		missed.Miss()
 	}
 }
 

@@ -201,6 +201,8 @@ func (q *Request) finish() (st Status, err error) {
 		st, err = statusOf(&q.m.Request), q.c.outcome(q.op, &q.m.Request)
 		if q.m.Recv {
 			q.c.lendIn(int(q.m.Peer), int(q.m.Tag))
+		} else if q.c.lends(q.m.Len()) {
+			q.c.lendOut(int(q.m.Peer), int(q.m.Tag))
 		}
 		if q.fixed == nil {
 			q.c.rank.put(q.m)

@@ -215,6 +215,16 @@ func TestProgress(t *testing.T) {
 	})
 }
 
+// A send to a rank that computes returns, whatever form it has and wherever its receive has
+// been posted.
+func TestComputing(t *testing.T) {
+	eachHost(t, func(t *testing.T, h *host) {
+		got := h.job(t, 2, []string{h.library(t)}, h.compile(t, "computing"), filepath.Join(t.TempDir(), "file"))
+		require.Zero(t, got.code, got.out)
+		assert.Equal(t, 90, strings.Count(got.out, ": sent"), got.out)
+	})
+}
+
 // The same for what is made in Fortran.
 func TestProgressFortran(t *testing.T) {
 	eachHost(t, func(t *testing.T, h *host) {

@@ -4,6 +4,7 @@ package main
 
 import (
 	"math/rand/v2"
+	"strconv"
 	"syscall"
 	"testing"
 	"time"
@@ -15,17 +16,19 @@ import (
 // have turned to something else, lose nothing.
 func TestStopped(t *testing.T) {
 	eachHost(t, func(t *testing.T, h *host) {
-		program, rounds := h.compile(t, "rendezvous"), "40"
-		if testing.Short() {
-			rounds = "10"
+		for name, times := range map[string]int{"rendezvous": 40, "noted": 8} {
+			if testing.Short() {
+				times /= 4
+			}
+			program, rounds := h.compile(t, name), strconv.Itoa(times)
+			alone := h.job(t, 2, nil, program, rounds)
+			ended, stops := make(chan bool), make(chan int)
+			go func() { stops <- stopSome(program, ended) }()
+			ours := h.job(t, 2, []string{h.library(t)}, program, rounds)
+			close(ended)
+			require.NotZero(t, <-stops)
+			same(t, alone, ours, name+", stopped now and then")
 		}
-		alone := h.job(t, 2, nil, program, rounds)
-		ended, stops := make(chan bool), make(chan int)
-		go func() { stops <- stopSome(program, ended) }()
-		ours := h.job(t, 2, []string{h.library(t)}, program, rounds)
-		close(ended)
-		require.NotZero(t, <-stops)
-		same(t, alone, ours, "stopped now and then")
 	})
 }
 

@@ -51,7 +51,8 @@ type ringHead struct {
 	// Written by the consumer, read by the producer when it runs out.
 	released     atomic.Uint64
 	bulkReleased atomic.Uint64
-	_            [64 - 16]byte
+	_            [4]byte // whether it waits in a call of the express lane
+	_            [64 - 20]byte
 
 	// Set by the producer when it runs out, cleared by the consumer when it
 	// has rung the producer's bell.
@@ -62,8 +63,8 @@ type ringHead struct {
 	cursor cursor
 	_      [64 - 40]byte
 
-	// By both sides: a rendezvous of the express lane, see package lanec.
-	_ [64]byte
+	// By both sides: where messages of the express lane have their rendezvous, see package lanec.
+	_ [64][64]byte
 
 	// By both sides: how they share out copies to the consumer, see share.go.
 	claims [shareSlots]claim

@@ -20,7 +20,7 @@ import (
 // It is a memory file, so a ring that nobody uses costs no memory, and nothing
 // is left of it when the last process of the job is gone.
 const (
-	segmentMagic = 0x3754454e41584521 // "!EXANET7": change it with the layout
+	segmentMagic = 0x3854454e41584521 // "!EXANET8": change it with the layout
 	headerSize   = 4096
 	pageSize     = 4096
 	sharedCells  = 128
@@ -62,6 +62,9 @@ const (
 const (
 	bellForeground uint32 = 1 << iota
 	bellBackground
+	bellAnnounced // raised by the express lane: for what Announced tells of
+
+	bellsOfMessages = bellForeground | bellBackground
 )
 
 // control is what the others know of a rank.

@@ -35,8 +35,20 @@ func (m *Member) Berths() (first uint64, step uint32) {
 // Ring rings the bell of a rank whose flags were found up after a message had been
 // published. It may be called at any time.
 func (m *Member) Ring(to int) {
-	if flags := m.job.control(to).flags.Load(); flags != 0 {
+	if flags := m.job.control(to).flags.Load(); flags&bellsOfMessages != 0 {
 		m.job.ring(to, flags)
+	}
+}
+
+// Announced implements rdmaeng.Lender. The express lane of a rank that computes may have noted
+// the receive, and nobody would look whether its message comes otherwise.
+func (m *Member) Announced(to int) {
+	c := m.job.control(to)
+	// The addition of nothing is a fence behind the message, as what raises the flag is before
+	// the look at the ring.
+	if c.flags.Add(0)&bellAnnounced != 0 {
+		c.flags.And(^bellAnnounced)
+		m.job.wake(to, bellBackground)
 	}
 }
 

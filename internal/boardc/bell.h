@@ -15,8 +15,8 @@ struct berth {
 	uint32_t foreground, background;
 };
 
-/* The flags. */
-enum { BELL_FOREGROUND = 1, BELL_BACKGROUND = 2 };
+/* The flags; the last asks for a ring when a long message is announced, by who announces it. */
+enum { BELL_FOREGROUND = 1, BELL_BACKGROUND = 2, BELL_ANNOUNCED = 4 };
 
 /* Wakes the call of a rank that waits. */
 static inline void bell_wake(struct berth *r)

@@ -20,8 +20,14 @@ struct express_port {
 	uint32_t shut;
 	int32_t world;
 	uint64_t out, in, bell;
-	int32_t pid, calm, shy;
-	uint32_t spare;
+	int32_t pid, calm, shy, idle;
+	uint64_t open;
+};
+
+/* What a receive has advertised: where, and the word that says so; 0: nothing. */
+struct express_advert {
+	struct express_rendezvous *at;
+	uint64_t word;
 };
 
 enum { EXPRESS_UNUSED, EXPRESS_NOTED, EXPRESS_DONE, EXPRESS_POSTED };
@@ -33,7 +39,7 @@ struct express_slot {
 	int32_t source, tag;
 	uint32_t size, lane;
 	uint32_t next, prev;
-	uint64_t spare[2];
+	struct express_advert advert;
 };
 
 struct express_table {
@@ -48,29 +54,33 @@ struct express_table {
 };
 
 /* A receive that waits for a long message, see rendezvous.c: by what its message is
-   known, its buffer, and that of the send that has come to it. */
+   known, its buffer, and that of the send that has come to it, which copies the front. */
 struct express_rendezvous {
 	uint64_t word;
 	uint64_t header[2], to, room;
 	int64_t at; /* when, ns of the monotonic clock */
-	uint64_t from, size;
+	uint64_t from;
+	uint32_t size, front;
 };
 
-/* A ring of package host: what the producer touches, what the consumer has released,
-   whether the producer waits for that, what the consumer touches; where the two meet; cells;
-   bulk. */
+enum { EXPRESS_MEETINGS = 64 };
+
+/* A ring of package host: what the producer touches; what the consumer has released, and
+   whether it waits in a call; whether the producer waits for what is released; what the
+   consumer touches; where the two meet; cells; bulk. */
 struct express_ring {
 	uint64_t tail, credit, bulk_tail, bulk_credit;
 	uint8_t opened, attach;
 	uint8_t spare1[6];
 	uint64_t claimed[2], done;
 	uint64_t released, bulk_released;
-	uint64_t spare2[6];
+	uint32_t waits;
+	uint32_t spare2[11];
 	uint32_t starved;
 	uint32_t spare3[15];
 	uint64_t head, returned, bulk_head, bulk_returned, bulk_done;
 	uint64_t spare4[3];
-	struct express_rendezvous meeting;
+	struct express_rendezvous meetings[EXPRESS_MEETINGS];
 };
 
 enum { EXPRESS_CELL = 256, EXPRESS_HEADER = 24, EXPRESS_INLINE = EXPRESS_CELL - EXPRESS_HEADER, EXPRESS_LINE = 64,
@@ -87,6 +97,9 @@ struct express_cell {
 	};
 };
 
+/* The flags of a bell that any message rings. */
+enum { EXPRESS_BELLS = 3 };
+
 /* What became of a try. STARVED: done, and the peer, whose rank in the job is in
    world, waits for room; RUNG: done, and its bell is up. */
 enum express_result { EXPRESS_REFUSED, EXPRESS_SENT, EXPRESS_RUNG, EXPRESS_RECEIVED, EXPRESS_STARVED };
@@ -96,15 +109,17 @@ enum express_result express_send(struct express_table *t, uint64_t comm, const v
 enum express_result express_receive(struct express_table *t, struct express_lane *l, void *buf, uint32_t room, uint32_t *size, int32_t *world);
 enum express_result express_progress(struct express_table *t, struct express_port *p, int32_t *world);
 struct express_lane *express_find(struct express_lane *lanes, uint64_t comm, int32_t peer, int32_t tag);
-uint32_t express_note(struct express_table *t, struct express_lane *l, void *buf, uint32_t room);
+uint32_t express_note(struct express_table *t, struct express_lane *l, void *buf, uint32_t room, struct express_advert a);
+struct express_slot *express_oldest(struct express_table *t, uint32_t lane);
+void express_done(struct express_table *t, struct express_slot *s, uint32_t size);
 void express_release(struct express_table *t, uint32_t slot);
 
 /* In the handle of a communicator: its collectives. */
 static const uint64_t EXPRESS_COLLECTIVE = 1ull << 62;
 
-/* How a receive wants its message, beside the bytes that fit: just so many, and copied by
-   itself alone, since it will use them at once. */
-static const uint64_t EXPRESS_EXACT = 1ull << 63, EXPRESS_ALONE = 1ull << 62;
+/* How a receive wants its message, beside the bytes that fit: just so many; copied by
+   itself alone, since it will use them at once; and that its call waits. */
+static const uint64_t EXPRESS_EXACT = 1ull << 63, EXPRESS_ALONE = 1ull << 62, EXPRESS_AWAITED = 1ull << 61;
 
 enum { EXPRESS_FRESH = 20000000 /* ns for which an advertisement holds */ };
 
@@ -112,32 +127,43 @@ enum { EXPRESS_FRESH = 20000000 /* ns for which an advertisement holds */ };
    message is where it belongs; OVER: it has to go another way. */
 enum express_stage { EXPRESS_WAITING, EXPRESS_COMPLETE, EXPRESS_OVER };
 
-/* The steps of a rendezvous, with the gate held. Each side knows it by the word that it
-   has advertised or claimed, 0 if there is none. */
-uint64_t express_advertise(struct express_lane *l, void *buf, uint64_t room, uint64_t how, int64_t now);
-enum express_stage express_read(struct express_lane *l, uint64_t word, uint32_t *size);
-uint64_t express_claim(struct express_lane *l, const void *buf, uint64_t n, int64_t now);
-enum express_stage express_write(struct express_lane *l, uint64_t word);
+/* The steps of a rendezvous, with the gate held. Advertised is the receive that is the next of
+   the lane after the noted ones. Both sides know a rendezvous by what has been advertised, which
+   a send has claimed; nothing if that could not be. */
+struct express_advert express_advertise(struct express_lane *l, void *buf, uint64_t room, uint64_t how, int64_t now);
+enum express_stage express_read(struct express_lane *l, struct express_advert a, uint32_t *size);
+struct express_advert express_claim(struct express_lane *l, const void *buf, uint64_t n, int64_t now);
+enum express_stage express_write(struct express_lane *l, struct express_advert a);
 
 /* Gives a rendezvous up that has been claimed, unless it is complete. */
-enum express_stage express_give_up_read(struct express_lane *l, uint64_t word);
-enum express_stage express_give_up_write(struct express_lane *l, uint64_t word);
+enum express_stage express_give_up_read(struct express_lane *l, struct express_advert a);
+enum express_stage express_give_up_write(struct express_lane *l, struct express_advert a);
 
 /* Takes an advertisement back unless it has been claimed, and reports whether it is over;
    express_cancel breaks it if it has been. Neither needs the gate, nor the lane. */
-int express_withdraw(const struct express_port *p, uint64_t word);
-void express_cancel(const struct express_port *p, uint64_t word);
-
-static inline struct express_rendezvous *express_meeting(uint64_t ring)
-{
-	return &((struct express_ring *)(uintptr_t)ring)->meeting;
-}
+int express_withdraw(struct express_port *p, struct express_advert a);
+void express_cancel(struct express_port *p, struct express_advert a);
 
 /* Whether somebody has come to an advertisement. */
-static inline int express_met(const struct express_port *p, uint64_t word)
+static inline int express_met(struct express_advert a)
 {
-	return __atomic_load_n(&express_meeting(p->in)->word, __ATOMIC_ACQUIRE) != word;
+	return __atomic_load_n(&a.at->word, __ATOMIC_ACQUIRE) != a.word;
 }
+
+/* Says to the producer of a ring whether its consumer waits in a call for noted receives; and
+   what it has said. */
+static inline void express_waits(uint64_t ring, uint32_t waits)
+{
+	__atomic_store_n(&((struct express_ring *)(uintptr_t)ring)->waits, waits, __ATOMIC_RELAXED);
+}
+
+static inline int express_awaited(uint64_t ring)
+{
+	return __atomic_load_n(&((struct express_ring *)(uintptr_t)ring)->waits, __ATOMIC_RELAXED);
+}
+
+/* Whether a receive can be noted. */
+static inline int express_vacant(const struct express_table *t) { return t->free || t->fresh < EXPRESS_SLOTS; }
 
 /* Whether a message from a peer is there. */
 static inline int express_here(const struct express_table *t, const struct express_port *p)

@@ -53,11 +53,71 @@ func (l Lane) Receive(comm uint64, b []byte, source, tag int32) (n int, ok, star
 // Note notes a receive into b, whose memory must stay, and returns its slot.
 func (l Lane) Note(comm uint64, b []byte, source, tag int32) (slot int, ok bool) {
 	lane := l.find(comm, source, tag)
-	if lane == nil {
+	if lane == nil || C.express_vacant(l.t) == 0 {
 		return 0, false
 	}
-	at := C.express_note(l.t, lane, first(b), C.uint32_t(len(b)))
+	at := C.express_note(l.t, lane, first(b), C.uint32_t(len(b)), C.struct_express_advert{})
 	return int(at) - 1, at != 0
+}
+
+// NoteAdvertised is Note for a receive that is advertised; ok is false if that cannot be.
+func (l Lane) NoteAdvertised(comm uint64, b []byte, source, tag int32, now int64) (slot int, ok bool) {
+	lane := l.find(comm, source, tag)
+	if lane == nil || C.express_vacant(l.t) == 0 {
+		return 0, false
+	}
+	a := C.express_advertise(lane, first(b), C.uint64_t(len(b)), 0, C.int64_t(now))
+	if a.word == 0 {
+		return 0, false
+	}
+	return int(C.express_note(l.t, lane, first(b), C.uint32_t(len(b)), a)) - 1, true
+}
+
+// Noted is the receive's turn in what the oldest noted one of a lane has advertised, and ends that
+// if it is complete. ok is false if there is none, or nobody has come to it.
+func (l Lane) Noted(comm uint64, source, tag int32) (slot int, stage Stage, ok bool) {
+	s, lane := l.oldest(comm, source, tag)
+	if s == nil || s.advert.word == 0 || C.express_met(s.advert) == 0 {
+		return 0, 0, false
+	}
+	var n C.uint32_t
+	stage = Stage(C.express_read(lane, s.advert, &n))
+	return l.ended(s, stage, n), stage, true
+}
+
+// GiveUpNoted ends a noted receive whose rendezvous Noted has seen claimed.
+func (l Lane) GiveUpNoted(comm uint64, source, tag int32) (slot int, stage Stage) {
+	s, lane := l.oldest(comm, source, tag)
+	n := s.advert.at.size
+	stage = Stage(C.express_give_up_read(lane, s.advert))
+	return l.ended(s, stage, n), stage
+}
+
+func (l Lane) oldest(comm uint64, source, tag int32) (*C.struct_express_slot, *C.struct_express_lane) {
+	lane := l.find(comm, source, tag)
+	if lane == nil {
+		return nil, nil
+	}
+	return C.express_oldest(l.t, C.uint32_t((uintptr(unsafe.Pointer(lane))-uintptr(unsafe.Pointer(&l.t.in[0])))/unsafe.Sizeof(*lane))), lane
+}
+
+func (l Lane) ended(s *C.struct_express_slot, stage Stage, n C.uint32_t) (slot int) {
+	switch stage {
+	case Complete:
+		C.express_done(l.t, s, n)
+	case Over:
+		s.advert.word = 0
+	}
+	return int((uintptr(unsafe.Pointer(s)) - uintptr(unsafe.Pointer(&l.t.slots[0]))) / unsafe.Sizeof(*s))
+}
+
+// Waits says to the peer at port whether this rank waits for noted receives.
+func (l Lane) Waits(port *express.Port, waits bool) {
+	var w C.uint32_t
+	if waits {
+		w = 1
+	}
+	C.express_waits(C.uint64_t(port.In), w)
 }
 
 // Progress completes a noted receive by the next message of the peer at port.
@@ -82,60 +142,67 @@ const (
 
 // How a receive wants its message.
 const (
-	Exact = uint64(1) << 63
-	Alone = uint64(1) << 62
+	Exact   = uint64(1) << 63
+	Alone   = uint64(1) << 62
+	Awaited = uint64(1) << 61
 )
 
-// Advertise advertises b, whose memory must stay, to source; 0 if that cannot be.
-func (l Lane) Advertise(comm uint64, b []byte, source, tag int32, how uint64, now int64) uint64 {
+// Advert is what both sides know a rendezvous by.
+type Advert struct{ a C.struct_express_advert }
+
+// Ok reports whether there is one.
+func (a Advert) Ok() bool { return a.a.word != 0 }
+
+// Advertise advertises b, whose memory must stay, to source, if that can be.
+func (l Lane) Advertise(comm uint64, b []byte, source, tag int32, how uint64, now int64) (a Advert) {
 	lane := l.find(comm, source, tag)
-	if lane == nil || lane.noted != 0 {
-		return 0
+	if lane != nil && lane.noted == 0 {
+		a.a = C.express_advertise(lane, first(b), C.uint64_t(len(b)), C.uint64_t(how), C.int64_t(now))
 	}
-	return uint64(C.express_advertise(lane, first(b), C.uint64_t(len(b)), C.uint64_t(how), C.int64_t(now)))
+	return a
 }
 
 // Read is the receive's turn in what it has advertised to the peer at port. ok is false if the lane is not lent any more.
-func (l Lane) Read(comm uint64, source, tag int32, word uint64) (stage Stage, size int, ok bool) {
+func (l Lane) Read(comm uint64, source, tag int32, a Advert) (stage Stage, size int, ok bool) {
 	lane := l.find(comm, source, tag)
 	if lane == nil {
 		return 0, 0, false
 	}
 	var n C.uint32_t
-	stage = Stage(C.express_read(lane, C.uint64_t(word), &n))
+	stage = Stage(C.express_read(lane, a.a, &n))
 	return stage, int(n), true
 }
 
 // GiveUpRead ends a receive that a send has claimed.
-func (l Lane) GiveUpRead(comm uint64, source, tag int32, word uint64) Stage {
-	return Stage(C.express_give_up_read(l.find(comm, source, tag), C.uint64_t(word)))
+func (l Lane) GiveUpRead(comm uint64, source, tag int32, a Advert) Stage {
+	return Stage(C.express_give_up_read(l.find(comm, source, tag), a.a))
 }
 
 // Withdraw takes an advertisement to the peer at port back, and reports whether it is over.
-func Withdraw(port *express.Port, word uint64) bool {
-	return C.express_withdraw((*C.struct_express_port)(unsafe.Pointer(port)), C.uint64_t(word)) != 0
+func Withdraw(port *express.Port, a Advert) bool {
+	return C.express_withdraw((*C.struct_express_port)(unsafe.Pointer(port)), a.a) != 0
 }
 
 // Cancel ends an advertisement to the peer at port.
-func Cancel(port *express.Port, word uint64) {
-	C.express_cancel((*C.struct_express_port)(unsafe.Pointer(port)), C.uint64_t(word))
+func Cancel(port *express.Port, a Advert) {
+	C.express_cancel((*C.struct_express_port)(unsafe.Pointer(port)), a.a)
 }
 
-// Claim claims what dest has advertised for b, whose memory must stay; 0 if there is nothing.
-func (l Lane) Claim(comm uint64, b []byte, dest, tag int32, now int64) uint64 {
+// Claim claims what dest has advertised for b, whose memory must stay, if there is something.
+func (l Lane) Claim(comm uint64, b []byte, dest, tag int32, now int64) (a Advert) {
 	lane := C.express_find(&l.t.out[0], C.uint64_t(comm), C.int32_t(dest), C.int32_t(tag))
-	if lane == nil {
-		return 0
+	if lane != nil {
+		a.a = C.express_claim(lane, first(b), C.uint64_t(len(b)), C.int64_t(now))
 	}
-	return uint64(C.express_claim(lane, first(b), C.uint64_t(len(b)), C.int64_t(now)))
+	return a
 }
 
 // Write is the send's turn in what it has claimed.
-func (l Lane) Write(comm uint64, dest, tag int32, word uint64) Stage {
-	return Stage(C.express_write(C.express_find(&l.t.out[0], C.uint64_t(comm), C.int32_t(dest), C.int32_t(tag)), C.uint64_t(word)))
+func (l Lane) Write(comm uint64, dest, tag int32, a Advert) Stage {
+	return Stage(C.express_write(C.express_find(&l.t.out[0], C.uint64_t(comm), C.int32_t(dest), C.int32_t(tag)), a.a))
 }
 
 // GiveUpWrite ends it.
-func (l Lane) GiveUpWrite(comm uint64, dest, tag int32, word uint64) Stage {
-	return Stage(C.express_give_up_write(C.express_find(&l.t.out[0], C.uint64_t(comm), C.int32_t(dest), C.int32_t(tag)), C.uint64_t(word)))
+func (l Lane) GiveUpWrite(comm uint64, dest, tag int32, a Advert) Stage {
+	return Stage(C.express_give_up_write(C.express_find(&l.t.out[0], C.uint64_t(comm), C.int32_t(dest), C.int32_t(tag)), a.a))
 }

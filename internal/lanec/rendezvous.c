@@ -1,18 +1,21 @@
 /*
- * A rendezvous: a long message of a lane goes straight from the buffer of a blocking send
- * to that of a blocking receive, and each of the two copies its share. The receive
- * advertises its buffer, next to the ring of its peer. The send that is the next of
- * that lane claims it, says where its data are, and copies the front; the receive
- * sees the claim and copies the back.
+ * A rendezvous: a long message of a lane goes straight from the buffer of its send to that
+ * of its receive, without a word through the ring. The receive advertises its buffer next to
+ * the ring of its peer, at a place that follows from the lane and the number of the message.
+ * The send with that number claims it, says where its data are, and copies the front. The
+ * back is the receive's if that is a blocking call. If it is a noted one, whose rank may be
+ * computing, the send takes the back as well unless a call that waits for it was sooner.
  *
  *	bit  0      advertised
  *	bit  1      claimed
  *	bits 2, 3   the front, the back has been copied
  *	bit  4      broken: one side could not go on, or would not wait any longer
  *	bit  5      the send knows that it is broken
+ *	bit  6      somebody copies the back, or has
  *	bits 32-63  generation: which use of the word this is
  *
- * The receive owns the word: it begins a use when the one before is over for both sides.
+ * The receive owns the word: it begins a use when the one before is over for both sides; for
+ * itself it keeps that in the port (open).
  * The message counts when both parts have been copied and it is not broken, for either
  * side by that alone. If it breaks, it has not been sent: the send and the receive go the
  * protocol's way, and write over what has been copied. A side that goes there cannot
@@ -31,7 +34,7 @@
 #include <sys/uio.h>
 
 enum {
-	ADVERTISED = 1, CLAIMED = 2, FRONT = 4, BACK = 8, BROKEN = 16, SEEN = 32,
+	ADVERTISED = 1, CLAIMED = 2, FRONT = 4, BACK = 8, BROKEN = 16, SEEN = 32, TAKEN = 64,
 	BOTH = FRONT | BACK, STATE = 0xff, PAGE = 4096,
 };
 
@@ -44,11 +47,18 @@ static inline int change(struct express_rendezvous *m, uint64_t *old, uint64_t t
 
 static inline struct express_port *port(const struct express_lane *l) { return (struct express_port *)(uintptr_t)l->port; }
 
-/* The third word of the header of a lane's next message. */
-static inline uint64_t next(const struct express_lane *l) { return (uint32_t)l->tag | (uint64_t)l->next << 32; }
+static inline struct express_rendezvous *meetings(uint64_t ring) { return ((struct express_ring *)(uintptr_t)ring)->meetings; }
 
-/* The bytes of n that the send is to copy. */
-static inline uint64_t front(uint64_t n) { return n / 2 & ~(uint64_t)(PAGE - 1); }
+/* What the words of the header of a lane's message with a number are, but for its size. */
+static inline uint64_t head(const struct express_lane *l) { return (l->head & ~(uint64_t)0xffffffff) | (uint32_t)l->word; }
+static inline uint64_t numbered(const struct express_lane *l, uint32_t number) { return (uint32_t)l->tag | (uint64_t)number << 32; }
+
+/* The place of that message among the meetings of its ring. */
+static inline uint32_t place(const struct express_lane *l, uint32_t number)
+{
+	uint64_t h = head(l);
+	return (((uint32_t)(h >> 32) ^ (uint32_t)h ^ (uint32_t)l->tag * 0x85ebca6bu) * 0x9e3779b1u / (1u << 26) + number) % EXPRESS_MEETINGS;
+}
 
 /* Whether the use that a word has begun is complete. Once there is a later one it is, since
    none begins before the send knows of a broken one. */
@@ -74,29 +84,35 @@ static int copy(ssize_t (*call)(pid_t, const struct iovec *, unsigned long, cons
 	return 1;
 }
 
-uint64_t express_advertise(struct express_lane *l, void *buf, uint64_t room, uint64_t how, int64_t now)
+/* The bit of a meeting in its port. */
+static inline uint64_t bit(const struct express_rendezvous *m) { return 1ull << (uintptr_t)m / EXPRESS_LINE % EXPRESS_MEETINGS; }
+
+/* The receive's side of a use is over. A call that has left the gate may say so. */
+static inline void left(struct express_port *p, struct express_advert a)
 {
+	__atomic_fetch_and(&p->open, ~bit(a.at), __ATOMIC_RELEASE);
+}
+
+struct express_advert express_advertise(struct express_lane *l, void *buf, uint64_t room, uint64_t how, int64_t now)
+{
+	static const struct express_advert none;
 	struct express_port *p = port(l);
-	if (!p->pid)
-		return 0;
-	struct express_rendezvous *m = express_meeting(p->in);
+	uint32_t number = l->next + l->noted;
+	struct express_rendezvous *m = &meetings(p->in)[place(l, number)];
+	if (!p->pid || __atomic_load_n(&p->open, __ATOMIC_ACQUIRE) & bit(m))
+		return none;
 	uint64_t w = load(m);
 	if ((w & STATE) && !complete(w, w) && !(w & SEEN))
-		return 0;
-	m->header[0] = (l->head & ~(uint64_t)0xffffffff) | (uint32_t)l->word;
-	m->header[1] = next(l);
+		return none;
+	m->header[0] = head(l);
+	m->header[1] = numbered(l, number);
 	m->to = (uint64_t)(uintptr_t)buf;
 	m->room = room | how;
 	m->at = now;
 	w = (generation(w) + 1) << 32 | ADVERTISED;
+	__atomic_fetch_or(&p->open, bit(m), __ATOMIC_RELAXED);
 	__atomic_store_n(&m->word, w, __ATOMIC_RELEASE);
-	return w;
-}
-
-int express_withdraw(const struct express_port *p, uint64_t word)
-{
-	uint64_t w = word;
-	return change(express_meeting(p->in), &w, word & ~(uint64_t)STATE) || (w & BROKEN);
+	return (struct express_advert){m, w};
 }
 
 /* Ends a use in any case: breaks it, unless it is complete, and reports which. */
@@ -110,10 +126,21 @@ static int end(struct express_rendezvous *m, uint64_t word, uint64_t how)
 	return 0;
 }
 
-void express_cancel(const struct express_port *p, uint64_t word)
+int express_withdraw(struct express_port *p, struct express_advert a)
 {
-	if (!express_withdraw(p, word))
-		end(express_meeting(p->in), word, BROKEN);
+	uint64_t w = a.word;
+	if (!change(a.at, &w, a.word & ~(uint64_t)STATE) && (w & (ADVERTISED | BROKEN)) == ADVERTISED)
+		return 0;
+	left(p, a);
+	return 1;
+}
+
+void express_cancel(struct express_port *p, struct express_advert a)
+{
+	if (express_withdraw(p, a))
+		return;
+	end(a.at, a.word, BROKEN);
+	left(p, a);
 }
 
 /* Says that a part has been copied. */
@@ -126,63 +153,77 @@ static enum express_stage copied(struct express_lane *l, struct express_rendezvo
 	return EXPRESS_COMPLETE;
 }
 
-enum express_stage express_give_up_read(struct express_lane *l, uint64_t word)
+enum express_stage express_give_up_read(struct express_lane *l, struct express_advert a)
 {
-	if (!end(express_meeting(port(l)->in), word, BROKEN))
-		return EXPRESS_OVER;
-	l->next++;
-	return EXPRESS_COMPLETE;
+	int whole = end(a.at, a.word, BROKEN);
+	left(port(l), a);
+	l->next += whole;
+	return whole ? EXPRESS_COMPLETE : EXPRESS_OVER;
 }
 
-enum express_stage express_give_up_write(struct express_lane *l, uint64_t word)
+enum express_stage express_give_up_write(struct express_lane *l, struct express_advert a)
 {
-	if (!end(express_meeting(port(l)->out), word, BROKEN | SEEN))
-		return EXPRESS_OVER;
-	l->next++;
-	return EXPRESS_COMPLETE;
+	int whole = end(a.at, a.word, BROKEN | SEEN);
+	l->next += whole;
+	return whole ? EXPRESS_COMPLETE : EXPRESS_OVER;
 }
 
-enum express_stage express_read(struct express_lane *l, uint64_t word, uint32_t *size)
+enum express_stage express_read(struct express_lane *l, struct express_advert a, uint32_t *size)
 {
 	struct express_port *p = port(l);
-	struct express_rendezvous *m = express_meeting(p->in);
+	struct express_rendezvous *m = a.at;
 	uint64_t w = load(m);
-	if (w == word)
+	if (w == a.word)
 		return EXPRESS_WAITING;
 	*size = m->size;
-	if ((w & BROKEN) || complete(w, word))
-		return express_give_up_read(l, word);
-	if (w & BACK)
+	if ((w & BROKEN) || complete(w, a.word))
+		return express_give_up_read(l, a);
+	if ((w & TAKEN) || !change(m, &w, w | TAKEN))
 		return EXPRESS_WAITING;
-	uint64_t at = m->room & EXPRESS_ALONE ? 0 : front(m->size);
-	if (!copy(process_vm_readv, p, m->to + at, m->from + at, m->size - at))
-		return express_give_up_read(l, word);
-	return copied(l, m, BACK);
+	if (!copy(process_vm_readv, p, m->to + m->front, m->from + m->front, m->size - m->front))
+		return express_give_up_read(l, a);
+	enum express_stage s = copied(l, m, BACK);
+	if (s == EXPRESS_COMPLETE)
+		left(p, a);
+	return s;
 }
 
-uint64_t express_claim(struct express_lane *l, const void *buf, uint64_t n, int64_t now)
+struct express_advert express_claim(struct express_lane *l, const void *buf, uint64_t n, int64_t now)
 {
+	static const struct express_advert none;
 	struct express_port *p = port(l);
-	struct express_rendezvous *m = express_meeting(p->out);
-	uint64_t w = load(m), room = m->room & ~(EXPRESS_EXACT | EXPRESS_ALONE);
-	if ((w & STATE) != ADVERTISED || m->header[0] != ((l->head & ~(uint64_t)0xffffffff) | (uint32_t)l->word) || m->header[1] != next(l) ||
-	    n > room || (m->room & EXPRESS_EXACT && n < room) || now - m->at > EXPRESS_FRESH)
-		return 0;
+	struct express_rendezvous *m = &meetings(p->out)[place(l, l->next)];
+	uint64_t w = load(m), how = m->room, room = how & ~(EXPRESS_EXACT | EXPRESS_ALONE | EXPRESS_AWAITED), state = CLAIMED;
+	if ((w & STATE) != ADVERTISED || m->header[0] != head(l) || m->header[1] != numbered(l, l->next) ||
+	    n > room || (how & EXPRESS_EXACT && n < room) || now - m->at > EXPRESS_FRESH)
+		return none;
 	m->from = (uint64_t)(uintptr_t)buf;
 	m->size = n;
-	return change(m, &w, w | CLAIMED | (m->room & EXPRESS_ALONE ? FRONT : 0)) ? w : 0;
+	m->front = n / 2 & ~(uint64_t)(PAGE - 1);
+	if (how & EXPRESS_ALONE) {
+		m->front = 0;
+	} else if (!(how & EXPRESS_AWAITED) && !express_awaited(p->out)) {
+		m->front = n;
+		state |= TAKEN | BACK;
+	}
+	if (!m->front)
+		state |= FRONT;
+	return change(m, &w, w | state) ? (struct express_advert){m, w} : none;
 }
 
-enum express_stage express_write(struct express_lane *l, uint64_t word)
+enum express_stage express_write(struct express_lane *l, struct express_advert a)
 {
 	struct express_port *p = port(l);
-	struct express_rendezvous *m = express_meeting(p->out);
-	uint64_t w = load(m);
-	if ((w & BROKEN) || complete(w, word))
-		return express_give_up_write(l, word);
-	if (w & FRONT)
-		return EXPRESS_WAITING;
-	if (!copy(process_vm_writev, p, m->from, m->to, front(m->size)))
-		return express_give_up_write(l, word);
-	return copied(l, m, FRONT);
+	struct express_rendezvous *m = a.at;
+	uint64_t w = load(m), from = 0, to = m->front, part = FRONT;
+	if ((w & BROKEN) || complete(w, a.word))
+		return express_give_up_write(l, a);
+	if (w & FRONT) {
+		if ((w & TAKEN) || m->room & (EXPRESS_ALONE | EXPRESS_AWAITED) || !change(m, &w, w | TAKEN))
+			return EXPRESS_WAITING;
+		from = m->front, to = m->size, part = BACK;
+	}
+	if (!copy(process_vm_writev, p, m->from + from, m->to + from, to - from))
+		return express_give_up_write(l, a);
+	return copied(l, m, part);
 }

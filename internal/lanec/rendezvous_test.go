@@ -19,7 +19,7 @@ type call struct {
 	sends bool
 	tag   int32
 	buf   []byte
-	word  uint64
+	word  lanec.Advert
 	v     *receive // unless it sends
 	bound bool     // it has the gate until it ends
 	n     int      // bytes of what has claimed it
@@ -30,7 +30,7 @@ func (p *player) recvLong(tag int32, room int, how uint64, now int64) {
 	v := &receive{tag: tag, buf: make([]byte, room), slot: -1}
 	p.recvs = append(p.recvs, v)
 	c := &call{tag: tag, buf: v.buf, v: v}
-	if c.word = p.lane.Advertise(handle, v.buf, int32(1-p.me), tag, how, now); c.word == 0 {
+	if c.word = p.lane.Advertise(handle, v.buf, int32(1-p.me), tag, how|lanec.Awaited, now); !c.word.Ok() {
 		p.recvInGo(v)
 		return
 	}
@@ -48,7 +48,7 @@ func (p *player) sendLong(tag int32, n int, now int64) {
 	fill(b, len(p.sent))
 	p.sent = append(p.sent, message{tag: tag, n: n})
 	c := &call{sends: true, tag: tag, buf: b, bound: true}
-	if c.word = p.lane.Claim(handle, b, int32(1-p.me), tag, now); c.word == 0 {
+	if c.word = p.lane.Claim(handle, b, int32(1-p.me), tag, now); !c.word.Ok() {
 		p.sendInGo(tag, b)
 		return
 	}
@@ -234,15 +234,15 @@ func met(t *testing.T, n int) [2]*player {
 // An advertisement does not hold for long, and only for a message that fits, the next
 // one of its lane.
 func TestWhatIsNotClaimed(t *testing.T) {
-	for what, claim := range map[string]func(p *player) uint64{
-		"too late":    func(p *player) uint64 { return p.lane.Claim(handle, make([]byte, 9000), 0, 0, 25e6) },
-		"too long":    func(p *player) uint64 { return p.lane.Claim(handle, make([]byte, 9001), 0, 0, 0) },
-		"another tag": func(p *player) uint64 { return p.lane.Claim(handle, make([]byte, 9000), 0, 1, 0) },
-		"another communicator": func(p *player) uint64 {
+	for what, claim := range map[string]func(p *player) lanec.Advert{
+		"too late":    func(p *player) lanec.Advert { return p.lane.Claim(handle, make([]byte, 9000), 0, 0, 25e6) },
+		"too long":    func(p *player) lanec.Advert { return p.lane.Claim(handle, make([]byte, 9001), 0, 0, 0) },
+		"another tag": func(p *player) lanec.Advert { return p.lane.Claim(handle, make([]byte, 9000), 0, 1, 0) },
+		"another communicator": func(p *player) lanec.Advert {
 			p.table.Out[express.Place(handle, 0, 0)].Head ^= 1 << 40
 			return p.lane.Claim(handle, make([]byte, 9000), 0, 0, 0)
 		},
-		"not the next": func(p *player) uint64 {
+		"not the next": func(p *player) lanec.Advert {
 			p.send(0, 8)
 			return p.lane.Claim(handle, make([]byte, 9000), 0, 0, 0)
 		},
@@ -250,17 +250,17 @@ func TestWhatIsNotClaimed(t *testing.T) {
 		ps := lent(t)
 		ps[0].recvLong(0, 9000, 0, 0)
 		require.NotNil(t, ps[0].call)
-		require.Zero(t, claim(ps[1]), what)
+		require.False(t, claim(ps[1]).Ok(), what)
 	}
 	ps := lent(t)
-	require.NotZero(t, ps[0].lane.Advertise(handle, make([]byte, 9000), 1, 0, lanec.Exact, 0))
-	require.Zero(t, ps[1].lane.Claim(handle, make([]byte, 8999), 0, 0, 0))
-	require.NotZero(t, ps[1].lane.Claim(handle, make([]byte, 9000), 0, 0, 0))
+	require.True(t, ps[0].lane.Advertise(handle, make([]byte, 9000), 1, 0, lanec.Exact, 0).Ok())
+	require.False(t, ps[1].lane.Claim(handle, make([]byte, 8999), 0, 0, 0).Ok())
+	require.True(t, ps[1].lane.Claim(handle, make([]byte, 9000), 0, 0, 0).Ok())
 
 	ps = lent(t)
 	ps[0].recvLong(0, 9000, 0, 0)
-	require.NotZero(t, ps[1].lane.Claim(handle, make([]byte, 9000), 0, 0, 15e6))
-	require.Zero(t, ps[1].lane.Claim(handle, make([]byte, 9000), 0, 0, 15e6), "twice")
+	require.True(t, ps[1].lane.Claim(handle, make([]byte, 9000), 0, 0, 15e6).Ok())
+	require.False(t, ps[1].lane.Claim(handle, make([]byte, 9000), 0, 0, 15e6).Ok(), "twice")
 }
 
 // Each side copies its part, whoever comes first, and neither copies what it need not.
@@ -294,43 +294,59 @@ func TestAlone(t *testing.T) {
 	buf := ps[0].recvs[len(ps[0].recvs)-1].buf
 	require.Equal(t, make([]byte, 20000), buf)
 	ps[0].turn()
-	require.Nil(t, ps[0].call)
+	require.False(t, ps[0].call != nil)
 	ps[1].turn()
-	require.Nil(t, ps[1].call)
+	require.False(t, ps[1].call != nil)
 	want := make([]byte, 20000)
 	fill(want, len(ps[1].sent)-1)
 	require.Equal(t, want, buf)
 }
 
-// A receive that has broken a rendezvous begins no other before its send knows.
+// places is how many of the places for rendezvous with rank 1 are vacant.
+func places(p *player) (n int) {
+	lane := &p.table.In[express.Place(handle, 1, 1)]
+	first := lane.Next
+	for i := range uint32(64) {
+		lane.Next = first + i
+		if a := p.lane.Advertise(handle, make([]byte, 9000), 1, 1, 0, 0); a.Ok() {
+			lanec.Withdraw(p.port, a)
+			n++
+		}
+	}
+	lane.Next = first
+	return n
+}
+
+// A receive that has broken a rendezvous begins no other in its place before its send knows.
 func TestTheSendKnows(t *testing.T) {
 	ps := met(t, 20000)
+	require.Equal(t, 63, places(ps[0]))
 	ps[0].turn()
 	ps[0].giveUp()
-	require.Nil(t, ps[0].call)
-	require.Zero(t, ps[0].lane.Advertise(handle, make([]byte, 9000), 1, 1, 0, 0))
+	require.False(t, ps[0].call != nil)
+	require.Equal(t, 63, places(ps[0]))
 	ps[1].turn()
-	require.Nil(t, ps[1].call)
+	require.False(t, ps[1].call != nil)
 	settle(ps)
-	require.NotZero(t, ps[0].lane.Advertise(handle, make([]byte, 9000), 1, 0, 0, 0))
+	require.Equal(t, 64, places(ps[0]))
 }
 
 // What has been taken back in time, or been cancelled before anybody came, leaves no trace.
 func TestTakenBack(t *testing.T) {
 	ps := lent(t)
 	b := make([]byte, 9000)
-	for _, back := range []func(word uint64){
-		func(word uint64) { require.True(t, lanec.Withdraw(ps[0].port, word)) },
-		func(word uint64) { lanec.Cancel(ps[0].port, word) },
+	for _, back := range []func(word lanec.Advert){
+		func(word lanec.Advert) { require.True(t, lanec.Withdraw(ps[0].port, word)) },
+		func(word lanec.Advert) { lanec.Cancel(ps[0].port, word) },
 	} {
 		word := ps[0].lane.Advertise(handle, b, 1, 0, 0, 0)
-		require.NotZero(t, word)
+		require.True(t, word.Ok())
 		back(word)
-		require.Zero(t, ps[1].lane.Claim(handle, b, 0, 0, 0))
+		require.False(t, ps[1].lane.Claim(handle, b, 0, 0, 0).Ok())
 	}
 	word := ps[0].lane.Advertise(handle, b, 1, 0, 0, 0)
-	require.NotZero(t, word)
-	require.NotZero(t, ps[1].lane.Claim(handle, b, 0, 0, 0))
+	require.True(t, word.Ok())
+	require.True(t, ps[1].lane.Claim(handle, b, 0, 0, 0).Ok())
 	require.False(t, lanec.Withdraw(ps[0].port, word))
 }
 
@@ -341,7 +357,7 @@ func TestBothAtOnce(t *testing.T) {
 	const n = 20000
 	out, in := make([]byte, n), make([]byte, n)
 	passed, broken := 0, 0
-	var words [2]uint64
+	var words [2]lanec.Advert
 	// run takes turns until there is an end, at most so many.
 	run := func(turns int, turn, giveUp func() lanec.Stage) lanec.Stage {
 		for range turns {
@@ -355,9 +371,9 @@ func TestBothAtOnce(t *testing.T) {
 		fill(out, i)
 		clear(in)
 		words[0] = ps[0].lane.Advertise(handle, in, 1, 0, 0, 0)
-		require.NotZero(t, words[0])
+		require.True(t, words[0].Ok())
 		words[1] = ps[1].lane.Claim(handle, out, 0, 0, 0)
-		require.NotZero(t, words[1])
+		require.True(t, words[1].Ok())
 		sends := make(chan lanec.Stage)
 		go func() {
 			sends <- run(1+i%7*40, func() lanec.Stage { return ps[1].lane.Write(handle, 0, 0, words[1]) }, func() lanec.Stage { return ps[1].lane.GiveUpWrite(handle, 0, 0, words[1]) })
@@ -384,10 +400,10 @@ func TestOutOfReach(t *testing.T) {
 	ps[0].port.Pid = math.MaxInt32
 	ps[0].turn()
 	ps[1].turn()
-	require.Nil(t, ps[0].call)
-	require.Nil(t, ps[1].call)
+	require.False(t, ps[0].call != nil)
+	require.False(t, ps[1].call != nil)
 	settle(ps)
-	require.Zero(t, ps[0].lane.Advertise(handle, make([]byte, 9000), 1, 0, 0, 0))
+	require.False(t, ps[0].lane.Advertise(handle, make([]byte, 9000), 1, 0, 0, 0).Ok())
 }
 
 // A buffer that is not there is the end of one rendezvous only.
@@ -397,7 +413,7 @@ func TestABufferThatIsNotThere(t *testing.T) {
 	require.NoError(t, err)
 	ps[0].recvLong(0, 20000, 0, 0)
 	word := ps[1].lane.Claim(handle, out, 0, 0, 0)
-	require.NotZero(t, word)
+	require.True(t, word.Ok())
 	require.NoError(t, unix.Munmap(out))
 	ps[0].turn()
 	require.Nil(t, ps[0].call, "it is over")

@@ -102,7 +102,7 @@ enum express_result express_send(struct express_table *t, uint64_t comm, const v
 	*world = p->world;
 	if (t->fenced)
 		__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	return __atomic_load_n((uint32_t *)p->bell, __ATOMIC_RELAXED) ? EXPRESS_RUNG : EXPRESS_SENT;
+	return __atomic_load_n((uint32_t *)p->bell, __ATOMIC_RELAXED) & EXPRESS_BELLS ? EXPRESS_RUNG : EXPRESS_SENT;
 }
 
 /* The next message from a peer, 0 if there is none. */
@@ -164,8 +164,8 @@ enum express_result express_receive(struct express_table *t, struct express_lane
 	return take(t, l, c, *size, buf, world);
 }
 
-/* Notes a receive; returns its slot+1, 0 if there is none free. */
-uint32_t express_note(struct express_table *t, struct express_lane *l, void *buf, uint32_t room)
+/* Notes a receive and what has been advertised for it; returns its slot+1, 0 if none is vacant. */
+uint32_t express_note(struct express_table *t, struct express_lane *l, void *buf, uint32_t room, struct express_advert a)
 {
 	uint32_t at = t->free;
 	if (at)
@@ -184,6 +184,7 @@ uint32_t express_note(struct express_table *t, struct express_lane *l, void *buf
 	s->lane = l - t->in;
 	s->next = 0;
 	s->prev = t->last;
+	s->advert = a;
 	if (t->last)
 		t->slots[t->last - 1].next = at;
 	else
@@ -200,8 +201,34 @@ void express_release(struct express_table *t, uint32_t slot)
 	t->free = slot + 1;
 }
 
-/* How many noted receives are looked at to find that of a message. */
+/* How many noted receives are looked at to find one. */
 enum { LOOK = 16 };
+
+/* The oldest noted receive of a lane, 0 if it is far behind others. */
+struct express_slot *express_oldest(struct express_table *t, uint32_t lane)
+{
+	uint32_t at = t->first;
+	for (int i = 0; at && i < LOOK; i++, at = t->slots[at - 1].next)
+		if (t->slots[at - 1].lane == lane)
+			return &t->slots[at - 1];
+	return 0;
+}
+
+/* Ends a noted receive whose message is there. */
+void express_done(struct express_table *t, struct express_slot *s, uint32_t size)
+{
+	if (s->prev)
+		t->slots[s->prev - 1].next = s->next;
+	else
+		t->first = s->next;
+	if (s->next)
+		t->slots[s->next - 1].prev = s->prev;
+	else
+		t->last = s->prev;
+	t->in[s->lane].noted--;
+	s->size = size;
+	s->state = EXPRESS_DONE;
+}
 
 /* Completes a noted receive by the next message from a peer; refused if there is
    none, or if it is for another. */
@@ -217,22 +244,13 @@ enum express_result express_progress(struct express_table *t, struct express_por
 		struct express_lane *l = &t->in[s->lane];
 		if (!belongs(l, c, word))
 			continue;
-		s->size = word >> 16 & 0xffff;
-		if (s->size > s->room)
+		uint32_t size = word >> 16 & 0xffff;
+		if (size > s->room || (s->advert.word && !express_withdraw(p, s->advert)))
 			return EXPRESS_REFUSED;
-		enum express_result r = take(t, l, c, s->size, (void *)(uintptr_t)s->buf, world);
-		if (r == EXPRESS_REFUSED)
-			return r;
-		if (s->prev)
-			t->slots[s->prev - 1].next = s->next;
-		else
-			t->first = s->next;
-		if (s->next)
-			t->slots[s->next - 1].prev = s->prev;
-		else
-			t->last = s->prev;
-		l->noted--;
-		s->state = EXPRESS_DONE;
+		s->advert.word = 0;
+		enum express_result r = take(t, l, c, size, (void *)(uintptr_t)s->buf, world);
+		if (r != EXPRESS_REFUSED)
+			express_done(t, s, size);
 		return r;
 	}
 	return EXPRESS_REFUSED;

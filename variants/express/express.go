@@ -15,9 +15,9 @@
 // later. To everybody else it counts as posted; so whoever takes the rank's lock in
 // Go posts the noted receives first, in their order, and finds none.
 //
-// Long messages of blocking calls have a rendezvous there: a receive that waits says so
-// in a word next to the ring, and a send that finds it copies a part of the message while
-// the receive copies the other (rendezvous.c of package lanec). It is a message of its lane as
+// Long messages have a rendezvous there: a receive, noted or in a call that waits, says so
+// in a word next to the ring, and a send that finds it copies the message while
+// the receive, if it waits, copies a part (rendezvous.c of package lanec). It is a message of its lane as
 // all others. Whichever side does not come to its turn soon, or cannot copy, gives up,
 // and the message goes the protocol's way.
 //
@@ -30,6 +30,7 @@ import (
 	"runtime"
 	"sync/atomic"
 
+	"github.com/exanet-mpi/exanet/internal/mem"
 	"github.com/exanet-mpi/exanet/internal/sys"
 )
 
@@ -91,7 +92,8 @@ type Port struct {
 	Bell      uint64 // address of the flags of the peer's bells
 	Pid       int32  // of the peer, if its memory can be reached, else 0
 	Calm, Shy int32  // whether long messages sent and received look for a rendezvous
-	_         [4]byte
+	Idle      int32  // and noted receives of such as fit the ring
+	Open      uint64 // which of the peer's meetings this rank uses
 }
 
 // Collective is the bit by which the lanes of a communicator's collectives, of two ranks, have
@@ -118,7 +120,7 @@ type Slot struct {
 	Lane   uint32
 	Next   uint32 // in the list of the noted or of the free, by slot+1
 	Prev   uint32
-	_      [16]byte
+	Advert advert // if it has a rendezvous
 }
 
 // Place is where a lane is in its table, if it has been lent.
@@ -140,14 +142,20 @@ func (t *Table) Enter() {
 // Leave gives the gate back.
 func (t *Table) Leave() { t.Gate.Store(0) }
 
-// Pop takes the oldest noted receive out of the list and returns its slot. ok is
-// false if there is none.
-func (t *Table) Pop() (slot int, ok bool) {
+// Popped is a receive that was noted.
+type Popped struct {
+	Slot   int
+	Passed bool  // a rendezvous has brought its message, the next of its lane
+	Missed *Port // of a long one that has had none
+}
+
+// Pop takes the oldest noted receive out of the list. ok is false if there is none.
+func (t *Table) Pop() (p Popped, ok bool) {
 	if t.First == 0 {
-		return 0, false
+		return p, false
 	}
-	slot = int(t.First - 1)
-	s := &t.Slots[slot]
+	p.Slot = int(t.First - 1)
+	s := &t.Slots[p.Slot]
 	if t.First = s.Next; t.First == 0 {
 		t.Last = 0
 	} else {
@@ -155,7 +163,16 @@ func (t *Table) Pop() (slot int, ok bool) {
 	}
 	t.In[s.Lane].Noted--
 	s.State = Posted
-	return slot, true
+	if s.Advert.word != 0 {
+		port := mem.Deref[Port](t.In[s.Lane].Port)
+		if s.Size, p.Passed = s.Advert.end(port); p.Passed {
+			s.State = Done
+		} else if s.Room > t.Limit {
+			p.Missed = port
+		}
+		s.Advert = advert{}
+	}
+	return p, true
 }
 
 // Release gives a slot back.

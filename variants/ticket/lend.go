@@ -67,6 +67,13 @@ func (p *Protocol) LendIn(ctx *variants.Context, src, tag int32, handle uint64) 
 	p.lent.ins++
 }
 
+// Passed takes note that the next message from src, to a receive that is not posted, has gone
+// another way.
+func (p *Protocol) Passed(ctx *variants.Context, src, tag int32) {
+	l := p.inLane(p.comms.Of(ctx), src, tag)
+	l.pass(l.next)
+}
+
 // enter fills in a lane whose next message has the envelope e.
 func (s *loans) enter(x *express.Lane, e variants.Envelope, port *express.Port, handle uint64, peer int32) {
 	if port.Out == 0 {

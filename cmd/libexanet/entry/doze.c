@@ -27,7 +27,7 @@ static int64_t now(void)
 
 static inline int here(const struct exanet_awaited *a)
 {
-	return (__atomic_load_n(a->word, __ATOMIC_ACQUIRE) & 0xffff) == a->phase || (a->advertised && express_met(a->port, a->advertised));
+	return (__atomic_load_n(a->word, __ATOMIC_ACQUIRE) & 0xffff) == a->phase || (a->advert.word && express_met(a->advert));
 }
 
 int exanet_doze(const struct express_table *t, struct exanet_awaited *a)
@@ -44,10 +44,10 @@ int exanet_doze(const struct express_table *t, struct exanet_awaited *a)
 				return 1;
 	} while (now() - begun < patience);
 
-	if (a->advertised) { /* nobody would ring */
-		if (!express_withdraw(a->port, a->advertised))
+	if (a->advert.word) { /* nobody would ring */
+		if (!express_withdraw(a->port, a->advert))
 			return 1;
-		a->advertised = 0;
+		a->advert.word = 0;
 	}
 	uint32_t mark = __atomic_load_n(&own->foreground, __ATOMIC_ACQUIRE);
 	__atomic_or_fetch(&own->flags, BELL_FOREGROUND, __ATOMIC_SEQ_CST);

@@ -82,15 +82,23 @@ static inline uint32_t patience(const struct express_table *t)
 	return t->armed || (t->outside && __atomic_load_n((int64_t *)(uintptr_t)t->outside, __ATOMIC_RELAXED)) ? 0 : t->spins;
 }
 
+/* The longest message of a call that does not block: with a longer one it is better that
+   whoever waits copies it, while the other rank computes. */
+static inline uint32_t most_unblocked(const struct express_table *t)
+{
+	enum { MOST = 512 << 10 };
+	return t->most < MOST ? t->most : MOST;
+}
+
 static int send(struct express_table *t, const void *buf, int64_t count, exanet_handle type, int dest, int tag, exanet_handle comm, int blocks)
 {
-	int64_t n = bytes(buf, count, type, t->most);
+	int64_t n = bytes(buf, count, type, blocks ? t->most : most_unblocked(t));
 	int32_t world;
 	if (n < 0 || !enter(t))
 		return 0;
 	struct express_lane *l = n < t->direct ? 0 : express_find(t->out, comm, dest, tag);
 	enum express_result r = EXPRESS_SENT;
-	if (!l || !(blocks ? exanet_look_for_receive(t, l, buf, n, patience(t)) : exanet_meet_receive(l, buf, n, 1)))
+	if (!l || !exanet_look_for_receive(t, l, buf, n, patience(t), blocks))
 		r = express_send(t, comm, buf, n, dest, tag, &world);
 	leave(t);
 	tell(t, r, world);
@@ -105,12 +113,12 @@ int exanet_lane_send(struct express_table *t, const void *buf, int64_t count, ex
 static const struct exanet_awaited nothing;
 
 /* What tells of the next message from a peer, if it is not there yet. */
-static inline struct exanet_awaited awaited(const struct express_table *t, const struct express_port *p)
+static inline struct exanet_awaited awaited(const struct express_table *t, struct express_port *p)
 {
 	const struct express_ring *r = (const struct express_ring *)(uintptr_t)p->in;
 	if (express_here(t, p))
 		return nothing;
-	return (struct exanet_awaited){(const uint64_t *)(uintptr_t)(p->in + t->cell + (r->head & (t->cells - 1)) * EXPRESS_CELL), (r->head >> t->shift) + 1, p, 0};
+	return (struct exanet_awaited){(const uint64_t *)(uintptr_t)(p->in + t->cell + (r->head & (t->cells - 1)) * EXPRESS_CELL), (r->head >> t->shift) + 1, p, {0, 0}};
 }
 
 /* A blocking receive. */
@@ -128,27 +136,27 @@ static enum express_result look(struct express_table *t, struct express_lane *l,
 {
 	struct express_port *p = (struct express_port *)(uintptr_t)l->port;
 	uint32_t looks = patience(t);
-	uint64_t advertised = a->advertised;
+	struct express_advert advert = a->advert;
 	*a = nothing;
-	if ((w->how || w->room >= t->direct) && looks && !advertised && !express_here(t, p)) {
+	if ((w->how || w->room >= t->direct) && looks && !advert.word && !express_here(t, p)) {
 		if (w->how || exanet_worth(&p->shy))
-			advertised = express_advertise(l, w->buf, w->room, w->how, exanet_recent());
-		if (!advertised && (w->how || w->room > t->limit))
+			advert = express_advertise(l, w->buf, w->room, w->how | EXPRESS_AWAITED, exanet_recent());
+		if (!advert.word && (w->how || w->room > t->limit))
 			return EXPRESS_REFUSED; /* from Go the peer learns of this receive */
 	}
-	for (uint32_t left = looks; left && !express_here(t, p) && !(advertised && express_met(p, advertised)); left--)
+	for (uint32_t left = looks; left && !express_here(t, p) && !(advert.word && express_met(advert)); left--)
 		;
-	if (advertised && express_met(p, advertised)) {
-		exanet_tried(&p->shy, 1);
-		return exanet_meet_send(l, advertised, &w->size) ? EXPRESS_RECEIVED : EXPRESS_REFUSED;
+	if (advert.word && express_met(advert)) {
+		exanet_tried(&p->shy, 1, 0);
+		return exanet_meet_send(l, advert, &w->size) ? EXPRESS_RECEIVED : EXPRESS_REFUSED;
 	}
 	enum express_result r = w->how ? EXPRESS_REFUSED : express_receive(t, l, w->buf, w->room, &w->size, &w->world);
 	if (r == EXPRESS_REFUSED && looks)
 		*a = awaited(t, p);
-	if (r == EXPRESS_REFUSED && advertised && !a->word && !w->how)
-		exanet_tried(&p->shy, 0);
+	if (r == EXPRESS_REFUSED && advert.word && !a->word && !w->how)
+		exanet_tried(&p->shy, 0, EXANET_REST);
 	a->port = p;
-	a->advertised = advertised;
+	a->advert = advert;
 	return r;
 }
 
@@ -166,8 +174,8 @@ static int take(struct express_table *t, struct receive *w, int source, int tag,
 			r = look(t, l, w, &next);
 		leave(t);
 	} while (r == EXPRESS_REFUSED && next.word && exanet_doze(t, &next));
-	if (next.advertised)
-		express_cancel(next.port, next.advertised);
+	if (next.advert.word)
+		express_cancel(next.port, next.advert);
 	tell(t, r, w->world);
 	return r != EXPRESS_REFUSED;
 }
@@ -207,13 +215,44 @@ int exanet_lane_isend(struct express_table *t, const void *buf, int64_t count, e
 	return 1;
 }
 
+/* Asks for a ring of the bell when a long message is announced from now on, which the protocol
+   has to learn of while this rank computes; 0 if one may have been already. */
+static int attend(struct express_table *t, const struct express_port *p)
+{
+	struct berth *own = (struct berth *)(uintptr_t)t->own;
+	if (__atomic_load_n(&own->flags, __ATOMIC_RELAXED) & BELL_ANNOUNCED)
+		return 1;
+	__atomic_or_fetch(&own->flags, BELL_ANNOUNCED, __ATOMIC_SEQ_CST);
+	return !express_here(t, p);
+}
+
+/* Whether noted receives of so many bytes have had rendezvous. */
+static inline int32_t *trust(const struct express_table *t, struct express_port *p, uint32_t room)
+{
+	return room > t->limit ? &p->shy : &p->idle;
+}
+
+/* Notes a receive, which is advertised if its message may be long; 0 if it has to be posted. */
+static uint32_t note(struct express_table *t, struct express_lane *l, void *buf, uint32_t room)
+{
+	struct express_port *p = (struct express_port *)(uintptr_t)l->port;
+	struct express_advert a = {0, 0};
+	if (!express_vacant(t) || (room > t->limit && !attend(t, p)))
+		return 0;
+	if (room >= t->direct && exanet_worth(trust(t, p, room)))
+		a = express_advertise(l, buf, room, 0, exanet_recent());
+	if (room > t->limit && !a.word)
+		return 0; /* from Go the peer learns of this receive */
+	return express_note(t, l, buf, room, a);
+}
+
 int exanet_lane_irecv(struct express_table *t, void *buf, int64_t count, exanet_handle type, int source, int tag, exanet_handle comm, MPI_Request *request)
 {
-	int64_t room = bytes(buf, count, type, t->limit);
+	int64_t room = bytes(buf, count, type, most_unblocked(t));
 	if (room < 0 || !enter(t))
 		return 0;
 	struct express_lane *l = express_find(t->in, comm, source, tag);
-	uint32_t at = l ? express_note(t, l, buf, room) : 0;
+	uint32_t at = l ? note(t, l, buf, room) : 0;
 	leave(t);
 	if (at)
 		*(exanet_handle *)request = handle_of(EXPRESS_BASE + at - 1);
@@ -234,18 +273,40 @@ static inline struct express_slot *slot_of(struct express_table *t, exanet_handl
 	return n >= EXPRESS_BASE && n < EXPRESS_SENT_ALL ? &t->slots[n - EXPRESS_BASE] : 0;
 }
 
+static inline struct express_port *port_of(struct express_table *t, const struct express_slot *s)
+{
+	return (struct express_port *)(uintptr_t)t->in[s->lane].port;
+}
+
 /* Looks for the messages of a noted receive, and of others from the same peer,
    until it is there. */
 static int await(struct express_table *t, struct express_slot *s, uint32_t left)
 {
+	static struct express_slot unknown;
 	while (s->state == EXPRESS_NOTED) {
-		struct express_port *p = (struct express_port *)(uintptr_t)t->in[s->lane].port;
+		struct express_port *p = port_of(t, s);
+		struct express_slot *o = express_oldest(t, s->lane);
 		int32_t world;
-		while (!express_here(t, p) && left)
+		if (!o)
+			o = &unknown;
+		while (left && !express_here(t, p) && !(o->advert.word && express_met(o->advert)))
 			left--;
+		if (o->advert.word && express_met(o->advert)) {
+			uint32_t size;
+			exanet_tried(trust(t, p, o->room), 1, 0);
+			if (!exanet_meet_send(&t->in[s->lane], o->advert, &size)) {
+				o->advert.word = 0;
+				return 0;
+			}
+			express_done(t, o, size);
+			continue;
+		}
+		int advertised = o->advert.word != 0;
 		enum express_result r = express_progress(t, p, &world);
 		if (r == EXPRESS_REFUSED)
 			return 0;
+		if (advertised && o->state == EXPRESS_DONE && o->room <= t->limit)
+			exanet_tried(&p->idle, 0, EXANET_REST);
 		tell(t, r, world);
 	}
 	return s->state == EXPRESS_DONE;
@@ -271,23 +332,42 @@ static int all(struct express_table *t, int n, exanet_handle *h, MPI_Status *sta
 	for (int i = 0; i < n; i++)
 		if (!known(t, h[i]))
 			return 0;
-	for (int i = 0; i < n; i++) {
+	uint64_t ring = 0;
+	int done = 1;
+	for (int i = 0; i < n && done; i++) {
 		struct express_slot *s = slot_of(t, h[i]);
-		if (s && s->state != EXPRESS_DONE && !await(t, s, left))
-			return 0;
+		if (!s || s->state == EXPRESS_DONE)
+			continue;
+		if (left && s->state == EXPRESS_NOTED && ring != port_of(t, s)->in) {
+			if (ring)
+				express_waits(ring, 0);
+			express_waits(ring = port_of(t, s)->in, 1);
+		}
+		done = await(t, s, left);
 	}
+	if (ring)
+		express_waits(ring, 0);
+	if (!done)
+		return 0;
 	for (int i = 0; i < n; i++)
 		end(t, &h[i], statuses ? &statuses[i] : 0);
 	return 1;
 }
 
-/* What tells of the message that the first request waits for which is not done. */
-static struct exanet_awaited pending(struct express_table *t, int n, const exanet_handle *h)
+/* What tells of the message that the first request waits for which is not done, and the
+   slot of what is advertised for it. */
+static struct exanet_awaited pending(struct express_table *t, int n, const exanet_handle *h, struct express_slot **slot)
 {
 	for (int i = 0; i < n && known(t, h[i]); i++) {
 		struct express_slot *s = slot_of(t, h[i]);
-		if (s && s->state != EXPRESS_DONE)
-			return s->state == EXPRESS_NOTED ? awaited(t, (struct express_port *)(uintptr_t)t->in[s->lane].port) : nothing;
+		if (!s || s->state == EXPRESS_DONE)
+			continue;
+		if (s->state != EXPRESS_NOTED)
+			break;
+		struct exanet_awaited a = awaited(t, port_of(t, s));
+		if ((*slot = express_oldest(t, s->lane)))
+			a.advert = (*slot)->advert;
+		return a;
 	}
 	return nothing;
 }
@@ -295,14 +375,17 @@ static struct exanet_awaited pending(struct express_table *t, int n, const exane
 /* Waits for n requests of the lane, until what is left belongs into Go. */
 static int wait(struct express_table *t, int n, exanet_handle *h, MPI_Status *statuses)
 {
-	struct exanet_awaited next;
+	struct exanet_awaited next = nothing;
+	struct express_slot *slot = 0;
 	int done;
 	do {
 		if (!enter(t))
 			return 0;
+		if (slot && slot->state == EXPRESS_NOTED)
+			slot->advert = next.advert;
 		uint32_t looks = patience(t);
 		done = all(t, n, h, statuses, looks);
-		next = done || !looks ? nothing : pending(t, n, h);
+		next = done || !looks ? nothing : pending(t, n, h, &slot);
 		leave(t);
 	} while (next.word && exanet_doze(t, &next));
 	return done;

@@ -28,17 +28,17 @@ int exanet_meet_receive(struct express_lane *l, const void *buf, uint32_t n, uin
 	if (p->shut || !p->pid)
 		return 0;
 	int64_t now = exanet_recent();
-	uint64_t word = 0;
-	for (; looks && !word; looks--)
-		word = express_claim(l, buf, n, now);
-	if (!word)
+	struct express_advert a = {0, 0};
+	for (; looks && !a.word; looks--)
+		a = express_claim(l, buf, n, now);
+	if (!a.word)
 		return 0;
 	enum express_stage s;
-	for (looks = 0; (s = express_write(l, word)) == EXPRESS_WAITING && looks < TURN + TURNS; looks++)
+	for (looks = 0; (s = express_write(l, a)) == EXPRESS_WAITING && looks < TURN + TURNS; looks++)
 		if (looks >= TURN)
 			sched_yield();
 	if (s == EXPRESS_WAITING)
-		s = express_give_up_write(l, word);
+		s = express_give_up_write(l, a);
 	return s == EXPRESS_COMPLETE;
 }
 
@@ -52,34 +52,40 @@ int exanet_worth(int32_t *number)
 	return 0;
 }
 
-void exanet_tried(int32_t *number, int met)
+void exanet_tried(int32_t *number, int met, int rest)
 {
-	enum { TRUST = 3, REST = 15 };
+	enum { TRUST = 3 };
 	if (met)
 		*number = -TRUST;
 	else
-		*number = *number < 0 ? *number + 1 : REST;
+		*number = *number < 0 ? *number + 1 : rest;
 }
 
-int exanet_look_for_receive(const struct express_table *t, struct express_lane *l, const void *buf, uint32_t n, uint32_t looks)
+int exanet_look_for_receive(const struct express_table *t, struct express_lane *l, const void *buf, uint32_t n, uint32_t looks, int blocks)
 {
-	enum { SHORT_LOOKS = 300 };
+	enum { SHORT_LOOKS = 300, WINDOW_LOOKS = 1500 };
 	struct express_port *p = (struct express_port *)(uintptr_t)l->port;
-	if (n <= t->limit && looks > SHORT_LOOKS)
-		looks = SHORT_LOOKS;
+	if (n <= t->limit) {
+		if (express_awaited(p->out))
+			return 0; /* while the one copies into the ring the other copies out */
+		if (looks > SHORT_LOOKS)
+			looks = SHORT_LOOKS;
+	} else if (!blocks && looks > WINDOW_LOOKS) {
+		looks = WINDOW_LOOKS;
+	}
 	int worth = exanet_worth(&p->calm), met = exanet_meet_receive(l, buf, n, worth ? looks : 1);
 	if (worth || met)
-		exanet_tried(&p->calm, met);
+		exanet_tried(&p->calm, met, blocks ? EXANET_REST : EXANET_REST_OF_WINDOWS);
 	return met;
 }
 
-int exanet_meet_send(struct express_lane *l, uint64_t advertised, uint32_t *size)
+int exanet_meet_send(struct express_lane *l, struct express_advert a, uint32_t *size)
 {
 	enum express_stage s;
-	for (int looks = 0; (s = express_read(l, advertised, size)) == EXPRESS_WAITING && looks < TURN + TURNS; looks++)
+	for (int looks = 0; (s = express_read(l, a, size)) == EXPRESS_WAITING && looks < TURN + TURNS; looks++)
 		if (looks >= TURN)
 			sched_yield();
 	if (s == EXPRESS_WAITING)
-		s = express_give_up_read(l, advertised);
+		s = express_give_up_read(l, a);
 	return s == EXPRESS_COMPLETE;
 }
