@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"sync"
+	"time"
 
 	"github.com/exanet-mpi/exanet/coll"
 	"github.com/exanet-mpi/exanet/emu/host"
@@ -107,12 +108,33 @@ type rankLock struct {
 
 func (l *rankLock) Lock() {
 	l.Mutex.Lock()
-	l.work.Locks++
-	if x := l.x; x != nil {
-		x.table.Enter()
-		if x.table.First != 0 {
-			x.post()
+	if l.x != nil {
+		l.x.table.Enter()
+	}
+	l.entered()
+}
+
+// LockBehind is Lock for who need not hurry as long as calls of the rank have the lock, or
+// come one after the other: it would wait for them on a core that they need.
+func (l *rankLock) LockBehind() {
+	const tries = 50
+	for range tries {
+		if l.Mutex.TryLock() {
+			if l.x == nil || l.x.table.TryEnter() {
+				l.entered()
+				return
+			}
+			l.Mutex.Unlock()
 		}
+		time.Sleep(hesitation)
+	}
+	l.Lock()
+}
+
+func (l *rankLock) entered() {
+	l.work.Locks++
+	if x := l.x; x != nil && x.table.First != 0 {
+		x.post()
 	}
 }
 

@@ -358,14 +358,14 @@ func (k *rank) background(mark uint32) {
 	for {
 		k.fab.WaitBackground(mark)
 		calls = k.hesitate(calls)
-		k.mu.Lock()
+		k.lockBehind()
 		mark = k.fab.MarkBackground()
 		k.armed = false
 		for !k.closed && !k.leader {
 			if k.poll() {
 				k.mu.Unlock()
 				runtime.Gosched()
-				k.mu.Lock()
+				k.lockBehind()
 				continue
 			}
 			if !k.pending() || k.armed {
@@ -413,6 +413,15 @@ func (k *rank) hesitate(since uint32) uint32 {
 	}
 	k.hesitating.Store(false)
 	return since
+}
+
+// lockBehind takes the lock for the background.
+func (k *rank) lockBehind() {
+	if k.boards {
+		k.mu.LockBehind()
+	} else {
+		k.mu.Lock()
+	}
 }
 
 // inCall reports whether a call has the rank's lock.

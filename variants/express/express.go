@@ -27,7 +27,6 @@
 package express
 
 import (
-	"runtime"
 	"sync/atomic"
 
 	"github.com/exanet-mpi/exanet/internal/mem"
@@ -129,15 +128,17 @@ func Place(comm uint64, peer, tag int32) uint32 {
 }
 
 // Enter takes the gate. Who holds it in C never keeps it for long, but may have
-// lost the processor.
+// lost the processor, to this one perhaps: who only yields may keep it for all that.
 func (t *Table) Enter() {
-	for i := 1; !t.Gate.CompareAndSwap(0, 1); i++ {
+	for i := 1; !t.TryEnter(); i++ {
 		if i%64 == 0 {
-			runtime.Gosched()
-			sys.Yield()
+			sys.Nap()
 		}
 	}
 }
+
+// TryEnter takes the gate if it is open.
+func (t *Table) TryEnter() bool { return t.Gate.CompareAndSwap(0, 1) }
 
 // Leave gives the gate back.
 func (t *Table) Leave() { t.Gate.Store(0) }

@@ -29,8 +29,11 @@ int exanet_meet_receive(struct express_lane *l, const void *buf, uint32_t n, uin
 		return 0;
 	int64_t now = exanet_recent();
 	struct express_advert a = {0, 0};
-	for (; looks && !a.word; looks--)
+	for (; looks && !a.word; looks--) {
 		a = express_claim(l, buf, n, now);
+		if (looks % TURN == 1)
+			sched_yield();
+	}
 	if (!a.word)
 		return 0;
 	enum express_stage s;
@@ -63,15 +66,15 @@ void exanet_tried(int32_t *number, int met, int rest)
 
 int exanet_look_for_receive(const struct express_table *t, struct express_lane *l, const void *buf, uint32_t n, uint32_t looks, int blocks)
 {
-	enum { SHORT_LOOKS = 300, WINDOW_LOOKS = 1500 };
+	enum { SHORT_LOOKS = 300, WINDOW_LOOKS = 1500, TRUSTED_LOOKS = 12000 };
 	struct express_port *p = (struct express_port *)(uintptr_t)l->port;
 	if (n <= t->limit) {
 		if (express_awaited(p->out))
 			return 0; /* while the one copies into the ring the other copies out */
 		if (looks > SHORT_LOOKS)
 			looks = SHORT_LOOKS;
-	} else if (!blocks && looks > WINDOW_LOOKS) {
-		looks = WINDOW_LOOKS;
+	} else if (looks && !blocks) {
+		looks = p->calm < 0 ? TRUSTED_LOOKS : WINDOW_LOOKS;
 	}
 	int worth = exanet_worth(&p->calm), met = exanet_meet_receive(l, buf, n, worth ? looks : 1);
 	if (worth || met)
