@@ -233,7 +233,7 @@ func (c *Comm) exchange(op string, ctx *variants.Context, out memory, dest, send
 	}
 	k.put(r)
 	k.put(s)
-	if ctx == c.p2p && out.size() <= k.limit && in.size() <= k.limit {
+	if ctx == c.p2p && c.lends(max(out.size(), in.size())) {
 		c.lendOut(dest, sendTag)
 		c.lendIn(source, recvTag)
 	}

@@ -100,6 +100,27 @@ func exanet_Sendrecv(out unsafe.Pointer, outcount int64, outtype handle, dest, o
 	return pair(out, outcount, outtype, dest, outtag, in, incount, intype, source, intag, comm, status, nil)
 }
 
+// exanet_rest ends a Sendrecv that the express lane has begun: its receive has a handle, and if
+// send is not 0 its send has not left.
+//
+//export exanet_rest
+func exanet_rest(receive handle, send int32, out unsafe.Pointer, outcount int64, outtype handle, dest, outtag int32, comm handle, status unsafe.Pointer) int64 {
+	var err error
+	if send != 0 {
+		var d mpi.Data
+		if d, err = dataOf(out, outcount, outtype); err == nil {
+			err = commOf(comm).SendData(d, rankIn(dest), sentTag(outtag))
+		}
+	}
+	q, _ := requestOf(receive)
+	st, late := q.Wait()
+	ended(&receive, q)
+	if err == nil {
+		err = late
+	}
+	return received(st, err, comm, status)
+}
+
 //export exanet_Isendrecv
 func exanet_Isendrecv(out unsafe.Pointer, outcount int64, outtype handle, dest, outtag int32, in unsafe.Pointer, incount int64, intype handle, source, intag int32, comm handle, req unsafe.Pointer) int64 {
 	return pair(out, outcount, outtype, dest, outtag, in, incount, intype, source, intag, comm, nil, req)

@@ -180,7 +180,8 @@ static int load(void)
 	lane = (uint64_t (*)(exanet_handle *, uint64_t))dlsym(lib, "exanet_lane");
 	share = (void (*)(void *, uint64_t))dlsym(lib, "exanet_share");
 	exanet_refill = (void (*)(int32_t))dlsym(lib, "exanet_refill");
-	if (!(lane && share && exanet_refill && show && start && finalize && counted && exanet_whose && exanet_adopt && exanet_made_comm && exanet_made_request && exanet_windows && exanet_hello)) {
+	exanet_rest = (__typeof__(exanet_rest))dlsym(lib, "exanet_rest");
+	if (!(lane && share && exanet_refill && exanet_rest && show && start && finalize && counted && exanet_whose && exanet_adopt && exanet_made_comm && exanet_made_request && exanet_windows && exanet_hello)) {
 		complain("functions are missing", "in the Go part, which is of another version");
 		return 0;
 	}

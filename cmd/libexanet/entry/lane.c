@@ -14,6 +14,7 @@
 
 struct express_table *exanet_table;
 void (*exanet_refill)(int32_t world);
+int64_t (*exanet_rest)(exanet_handle receive, int32_t send, void *out, int64_t outcount, exanet_handle outtype, int32_t dest, int32_t outtag, exanet_handle comm, void *status);
 
 static exanet_handle no_request;
 
@@ -90,16 +91,22 @@ static inline uint32_t most_unblocked(const struct express_table *t)
 	return t->most < MOST ? t->most : MOST;
 }
 
+/* A message goes straight to its receive or into the ring, with the gate held. */
+static enum express_result pass(struct express_table *t, const void *buf, uint32_t n, int dest, int tag, exanet_handle comm, int blocks, int32_t *world)
+{
+	struct express_lane *l = n < t->direct ? 0 : express_find(t->out, comm, dest, tag);
+	if (l && exanet_look_for_receive(t, l, buf, n, patience(t), blocks))
+		return EXPRESS_SENT;
+	return express_send(t, comm, buf, n, dest, tag, world);
+}
+
 static int send(struct express_table *t, const void *buf, int64_t count, exanet_handle type, int dest, int tag, exanet_handle comm, int blocks)
 {
 	int64_t n = bytes(buf, count, type, blocks ? t->most : most_unblocked(t));
 	int32_t world;
 	if (n < 0 || !enter(t))
 		return 0;
-	struct express_lane *l = n < t->direct ? 0 : express_find(t->out, comm, dest, tag);
-	enum express_result r = EXPRESS_SENT;
-	if (!l || !exanet_look_for_receive(t, l, buf, n, patience(t), blocks))
-		r = express_send(t, comm, buf, n, dest, tag, &world);
+	enum express_result r = pass(t, buf, n, dest, tag, comm, blocks, &world);
 	leave(t);
 	tell(t, r, world);
 	return r != EXPRESS_REFUSED;
@@ -407,6 +414,28 @@ int exanet_lane_waitall(struct express_table *t, int n, MPI_Request *requests, M
 	for (int i = 0; i < n && done && statuses; i++)
 		statuses[i].MPI_ERROR = MPI_SUCCESS;
 	return done;
+}
+
+int exanet_lane_sendrecv(struct express_table *t, const void *out, int64_t outcount, exanet_handle outtype, int dest, int outtag, void *in, int64_t incount, exanet_handle intype, int source, int intag, exanet_handle comm, MPI_Status *status, int64_t *result)
+{
+	int64_t n = bytes(out, outcount, outtype, t->most), room = bytes(in, incount, intype, t->most);
+	if ((uintptr_t)status < 4096)
+		status = 0;
+	if (n < 0 || room < 0 || !enter(t))
+		return 0;
+	struct express_lane *l = express_find(t->out, comm, dest, outtag) ? express_find(t->in, comm, source, intag) : 0;
+	uint32_t at = l ? note(t, l, in, room) : 0;
+	int32_t world;
+	enum express_result r = at ? pass(t, out, n, dest, outtag, comm, 1, &world) : EXPRESS_REFUSED;
+	leave(t);
+	if (!at)
+		return 0;
+	tell(t, r, world);
+	exanet_handle h = handle_of(EXPRESS_BASE + at - 1);
+	*result = 0;
+	if (r == EXPRESS_REFUSED || !wait(t, 1, &h, status))
+		*result = exanet_rest(h, r == EXPRESS_REFUSED, (void *)(uintptr_t)out, outcount, outtype, dest, outtag, comm, status);
+	return 1;
 }
 
 int exanet_lane_test(struct express_table *t, MPI_Request *request, int *flag, MPI_Status *status)

@@ -12,6 +12,7 @@ enum { EXPRESS_BASE = 1 << 25, EXPRESS_SENT_ALL = (1 << 26) - 1 };
 /* 0: there is none. */
 extern struct express_table *exanet_table;
 extern void (*exanet_refill)(int32_t world);
+extern int64_t (*exanet_rest)(exanet_handle receive, int32_t send, void *out, int64_t outcount, exanet_handle outtype, int32_t dest, int32_t outtag, exanet_handle comm, void *status);
 
 void exanet_lane_open(struct express_table *t, exanet_handle none);
 
@@ -21,6 +22,7 @@ int exanet_lane_isend(struct express_table *, const void *buf, int64_t count, ex
 int exanet_lane_irecv(struct express_table *, void *buf, int64_t count, exanet_handle type, int source, int tag, exanet_handle comm, MPI_Request *request);
 int exanet_lane_wait(struct express_table *, MPI_Request *request, MPI_Status *status);
 int exanet_lane_waitall(struct express_table *, int n, MPI_Request *requests, MPI_Status *statuses);
+int exanet_lane_sendrecv(struct express_table *, const void *out, int64_t outcount, exanet_handle outtype, int dest, int outtag, void *in, int64_t incount, exanet_handle intype, int source, int intag, exanet_handle comm, MPI_Status *status, int64_t *result);
 int exanet_lane_test(struct express_table *, MPI_Request *request, int *flag, MPI_Status *status);
 
 /* A message of n bytes of a collective, whose tag it has, between two blocking calls. */

@@ -1,5 +1,5 @@
 /* Windows of long messages that MPI_Isend sends and MPI_Irecv receives: both ways and one way,
-   with either side late, and with what may come in between. With a number it does all of
+   with either side late, and with what may come in between; and the same by MPI_Sendrecv. With a number it does all of
    it so many times. */
 #include "check.h"
 
@@ -187,6 +187,39 @@ static void one(int sender, int how, int n)
 	MPI_Type_free(&gaps);
 }
 
+/* Both send and receive in one call, of which some begin late, or are others at one of them. */
+static void swaps(int n)
+{
+	MPI_Status s;
+	int class;
+	fill(12, n, n * 3);
+	for (int i = 0; i < 12; i++) {
+		if (i == 3 + rank % 2)
+			late(60);
+		if (i == 5)
+			MPI_Barrier(MPI_COMM_WORLD);
+		if (i == 7 && rank % 2) {
+			MPI_Irecv(to(i), n, MPI_CHAR, peer, 9, MPI_COMM_WORLD, &req[0]);
+			MPI_Send(from(i), n, MPI_CHAR, peer, 9, MPI_COMM_WORLD);
+			MPI_Wait(&req[0], &s);
+		} else if (i == 8) { /* long there, short back */
+			MPI_Sendrecv(from(i), rank % 2 ? n : 8, MPI_CHAR, peer, 9, to(i), n, MPI_CHAR, peer, 9, MPI_COMM_WORLD, &s);
+		} else if (i == 9) {
+			MPI_Sendrecv(from(i), n, MPI_CHAR, rank, 9, to(i), n, MPI_CHAR, rank, 9, MPI_COMM_WORLD, &s);
+		} else if (i == 10) {
+			MPI_Error_class(MPI_Sendrecv(from(i), n, MPI_CHAR, peer, 9, to(i), n - rank % 2, MPI_CHAR, peer, 9, MPI_COMM_WORLD, &s), &class);
+			say("truncated %d\n", class == MPI_ERR_TRUNCATE);
+			memset(to(i), 0, n);
+			continue;
+		} else {
+			MPI_Sendrecv(from(i), n, MPI_CHAR, peer, 9, to(i), n + i, MPI_CHAR, peer, 9, MPI_COMM_WORLD, &s);
+		}
+		say_status("swapped", &s, MPI_CHAR);
+	}
+	MPI_Sendrecv(from(0), n, MPI_CHAR, rank % 2 ? MPI_PROC_NULL : peer, 9, to(0), n, MPI_CHAR, rank % 2 ? peer : MPI_PROC_NULL, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+	got("swapped", 12, n);
+}
+
 int main(int argc, char **argv)
 {
 	static const int all[] = {16384, 16388, 40004, 100000, 262144};
@@ -200,6 +233,7 @@ int main(int argc, char **argv)
 		for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
 			for (int lates = 0; lates < 7; lates++)
 				both(lates % 2 ? 5 : lates == 4 ? WINDOW : 20, all[i], lates);
+			swaps(all[i]), swaps(all[i] / 64);
 			for (int sender = 0; sender < 2; sender++)
 				for (int how = 0; how < 13; how++)
 					one((rank & ~1) + sender, how, all[i]);
