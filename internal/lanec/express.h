@@ -107,6 +107,7 @@ enum express_result { EXPRESS_REFUSED, EXPRESS_SENT, EXPRESS_RUNG, EXPRESS_RECEI
 /* The steps, with the gate held. */
 enum express_result express_send(struct express_table *t, uint64_t comm, const void *buf, uint32_t n, int32_t dest, int32_t tag, int32_t *world);
 enum express_result express_receive(struct express_table *t, struct express_lane *l, void *buf, uint32_t room, uint32_t *size, int32_t *world);
+enum express_result express_peek(const struct express_table *t, const struct express_lane *l, uint32_t *size);
 enum express_result express_progress(struct express_table *t, struct express_port *p, int32_t *world);
 struct express_lane *express_find(struct express_lane *lanes, uint64_t comm, int32_t peer, int32_t tag);
 uint32_t express_note(struct express_table *t, struct express_lane *l, void *buf, uint32_t room, struct express_advert a);

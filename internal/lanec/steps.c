@@ -201,6 +201,17 @@ void express_release(struct express_table *t, uint32_t slot)
 	t->free = slot + 1;
 }
 
+/* The size of the next message of a lane, if it is there. */
+enum express_result express_peek(const struct express_table *t, const struct express_lane *l, uint32_t *size)
+{
+	uint64_t word;
+	const struct express_cell *c = next(t, (struct express_port *)l->port, &word);
+	if (!c || !belongs(l, c, word))
+		return EXPRESS_REFUSED;
+	*size = word >> 16 & 0xffff;
+	return EXPRESS_RECEIVED;
+}
+
 /* How many noted receives are looked at to find one. */
 enum { LOOK = 16 };
 

@@ -1,4 +1,4 @@
-/* Calls on the express lane, see lane.c. Each returns 1 if it has been done, 0 if it
+/* Calls on the express lane, see lane.c, noted.c and any.c. Each returns 1 if it has been done, 0 if it
    is to be made in Go. */
 #ifndef EXANET_LANE_H
 #define EXANET_LANE_H
@@ -23,6 +23,13 @@ int exanet_lane_irecv(struct express_table *, void *buf, int64_t count, exanet_h
 int exanet_lane_wait(struct express_table *, MPI_Request *request, MPI_Status *status);
 int exanet_lane_waitall(struct express_table *, int n, MPI_Request *requests, MPI_Status *statuses);
 int exanet_lane_sendrecv(struct express_table *, const void *out, int64_t outcount, exanet_handle outtype, int dest, int outtag, void *in, int64_t incount, exanet_handle intype, int source, int intag, exanet_handle comm, MPI_Status *status, int64_t *result);
+int exanet_lane_probe(struct express_table *, int source, int tag, exanet_handle comm, MPI_Status *status);
+int exanet_lane_iprobe(struct express_table *, int source, int tag, exanet_handle comm, int *flag, MPI_Status *status);
+int exanet_lane_waitany(struct express_table *, int n, MPI_Request *requests, int *index, MPI_Status *status);
+int exanet_lane_waitsome(struct express_table *, int n, MPI_Request *requests, int *outcount, int *indices, MPI_Status *statuses);
+int exanet_lane_testall(struct express_table *, int n, MPI_Request *requests, int *flag, MPI_Status *statuses);
+int exanet_lane_testany(struct express_table *, int n, MPI_Request *requests, int *index, int *flag, MPI_Status *status);
+int exanet_lane_testsome(struct express_table *, int n, MPI_Request *requests, int *outcount, int *indices, MPI_Status *statuses);
 int exanet_lane_test(struct express_table *, MPI_Request *request, int *flag, MPI_Status *status);
 
 /* A message of n bytes of a collective, whose tag it has, between two blocking calls. */

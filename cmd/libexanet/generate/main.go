@@ -384,10 +384,12 @@ func (e *entry) full() string {
 	return "MPI_" + e.name
 }
 
-// lanes are the functions that are tried on the express lane first (entry/lane.c).
+// lanes are the functions that are tried on the express lane first (entry/lane.c, noted.c, any.c).
 var lanes = map[string]string{
 	"Send": "send", "Rsend": "send", "Isend": "isend", "Irsend": "isend", "Recv": "recv", "Irecv": "irecv",
-	"Wait": "wait", "Waitall": "waitall", "Test": "test",
+	"Wait": "wait", "Waitall": "waitall", "Waitany": "waitany", "Waitsome": "waitsome",
+	"Test": "test", "Testall": "testall", "Testany": "testany", "Testsome": "testsome",
+	"Probe": "probe", "Iprobe": "iprobe",
 }
 
 // lane is what the function is called there, empty if it is not there.

@@ -1,0 +1,77 @@
+/* The gate of the express lane, and what every call may do that has it or has had it. */
+#ifndef EXANET_GATE_H
+#define EXANET_GATE_H
+
+#include "bell.h"
+#include "doze.h"
+#include "lane.h"
+#include "shared.h"
+
+/* The status of a message; that of a send, and of no request, is empty. */
+static inline void status_is(MPI_Status *s, int source, int tag, uint32_t size)
+{
+	s->MPI_SOURCE = source;
+	s->MPI_TAG = tag;
+#ifdef OPEN_MPI
+	s->_ucount = size;
+	s->_cancelled = 0;
+#else
+	s->count_lo = size;
+	s->count_hi_and_cancelled = 0;
+#endif
+}
+
+static inline int enter(struct express_table *t)
+{
+	uint32_t open = 0;
+	return __atomic_compare_exchange_n(&t->gate, &open, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
+
+static inline void leave(struct express_table *t) { __atomic_store_n(&t->gate, 0, __ATOMIC_RELEASE); }
+
+/* The bytes of count elements that lie in one piece; -1 if that is not known, or if
+   they are more than most. */
+static inline int64_t bytes(const void *buf, int64_t count, exanet_handle type, uint32_t most)
+{
+	uint32_t size = exanet_type_of(type)->size;
+	if (!size || count < 0 || count > most || (uintptr_t)buf < 4096)
+		return -1;
+	int64_t n = count * size;
+	return n <= most ? n : -1;
+}
+
+/* Tells a peer what a step has left to be told, when the gate is open again. */
+static inline void tell(const struct express_table *t, enum express_result r, int32_t world)
+{
+	if (r == EXPRESS_RUNG)
+		bell_ring((struct berth *)(uintptr_t)(t->berths + (uint64_t)world * t->step));
+	else if (r == EXPRESS_STARVED)
+		exanet_refill(world);
+}
+
+/* How long a call may look for messages here. */
+static inline uint32_t patience(const struct express_table *t)
+{
+	return t->armed || (t->outside && __atomic_load_n((int64_t *)(uintptr_t)t->outside, __ATOMIC_RELAXED)) ? 0 : t->spins;
+}
+
+/* The longest message of a call that does not block: with a longer one it is better that
+   whoever waits copies it, while the other rank computes. */
+static inline uint32_t most_unblocked(const struct express_table *t)
+{
+	enum { MOST = 512 << 10 };
+	return t->most < MOST ? t->most : MOST;
+}
+
+static const struct exanet_awaited nothing = {0, 0, 0, {0, 0}};
+
+/* What tells of the next message from a peer, if it is not there yet. */
+static inline struct exanet_awaited awaited(const struct express_table *t, struct express_port *p)
+{
+	const struct express_ring *r = (const struct express_ring *)(uintptr_t)p->in;
+	if (express_here(t, p))
+		return nothing;
+	return (struct exanet_awaited){(const uint64_t *)(uintptr_t)(p->in + t->cell + (r->head & (t->cells - 1)) * EXPRESS_CELL), (r->head >> t->shift) + 1, p, {0, 0}};
+}
+
+#endif
