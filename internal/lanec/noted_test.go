@@ -163,14 +163,7 @@ func TestNotedReceivesHaveTheirMessagesInTurn(t *testing.T) {
 				}
 			},
 		})
-		for _, p := range ps {
-			for i := 0; p.call != nil; i++ {
-				p.turn()
-				if i == 3 {
-					p.giveUp()
-				}
-			}
-		}
+		conclude(ps)
 		finish(t, ps)
 		for _, p := range ps {
 			for _, v := range p.recvs {

@@ -116,6 +116,18 @@ func (p *player) giveUp() {
 	}
 }
 
+// conclude ends the calls of both.
+func conclude(ps [2]*player) {
+	for _, p := range ps {
+		for i := 0; p.call != nil; i++ {
+			p.turn()
+			if i == 3 {
+				p.giveUp()
+			}
+		}
+	}
+}
+
 // Whatever two blocking calls do, and when they give up, a message arrives once, and where
 // the others of its lane let it.
 func TestARendezvousIsAMessageOfItsLane(t *testing.T) {
@@ -207,14 +219,7 @@ func TestARendezvousIsAMessageOfItsLane(t *testing.T) {
 				}
 			},
 		})
-		for _, p := range ps {
-			for i := 0; p.call != nil; i++ {
-				p.turn()
-				if i == 3 {
-					p.giveUp()
-				}
-			}
-		}
+		conclude(ps)
 		finish(t, ps)
 	})
 	require.NotZero(t, direct)

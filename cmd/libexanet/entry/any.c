@@ -20,14 +20,13 @@ static int first(struct express_table *t, int n, const exanet_handle *h, uint32_
 	if (!active)
 		return GO;
 	for (uint32_t left = looks / n;; left--) {
-		enum exanet_move moved = EXANET_NOTHING;
 		for (int i = 0; i < n; i++) {
 			struct express_slot *s = exanet_slot(t, h[i]);
 			if (h[i] == exanet_no_request)
 				continue;
 			if (!s || s->state == EXPRESS_DONE)
 				return i;
-			if (s->state != EXPRESS_NOTED || (moved = exanet_move(t, s, 0)) == EXANET_IN_GO)
+			if (s->state != EXPRESS_NOTED || exanet_move(t, s, 0) == EXANET_IN_GO)
 				return GO;
 			if (s->state == EXPRESS_DONE)
 				return i;
