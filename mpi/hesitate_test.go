@@ -44,6 +44,27 @@ func TestCallsDoTheWorkOfABackgroundThatHesitates(t *testing.T) {
 	}, WithDevice(deviceHost)))
 }
 
+// Nor do they ask for a ring: it looks again by itself.
+func TestNobodyRingsABackgroundThatHesitates(t *testing.T) {
+	require.NoError(t, Run(2, func(c *Comm) error {
+		k := c.rank
+		k.hesitating.Store(c.Rank() == 0)
+		q, err := c.Ibarrier()
+		if err != nil {
+			return err
+		}
+		if c.Rank() == 0 {
+			k.mu.Lock()
+			if k.armed {
+				err = errors.New("the bell is up")
+			}
+			k.mu.Unlock()
+			k.hesitating.Store(false)
+		}
+		return errors.Join(err, WaitAll(q))
+	}, WithDevice(deviceHost)))
+}
+
 // It waits as long as a call has the rank's lock.
 func TestTheBackgroundWaitsForCalls(t *testing.T) {
 	require.NoError(t, Run(1, func(c *Comm) error {

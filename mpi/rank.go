@@ -320,7 +320,8 @@ func (k *rank) leave() {
 	}
 	k.calls.Add(1)
 	if k.hesitating.Load() {
-		k.poll() // in place of the background, which has been rung
+		k.poll() // in place of the background, which has been rung, and will look again
+		return
 	}
 	if !k.armed {
 		k.armed = true
