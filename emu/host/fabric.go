@@ -48,6 +48,7 @@ type Fabric struct {
 	openedSeen uint32
 	spreadAt   time.Time     // when spread has looked last
 	patience   time.Duration // for which it spins before it sleeps, with a core for each rank
+	shunned    time.Duration // until then it does not yield: another program would keep its core
 
 	engine
 }

@@ -33,6 +33,9 @@ const (
 	longSpin = 200 * time.Microsecond // the same, if the last wait would have ended in it
 	yields   = 400                    // before sleeping, with fewer cores: shared by the ranks of a core
 	fewest   = 8                      // of them a rank
+
+	dear = time.Millisecond       // what a yield takes if another program keeps the core for its time slice
+	shun = 100 * time.Millisecond // for which a rank does not yield then
 )
 
 // Glance looks for something to do for about a microsecond, where it does not
@@ -81,27 +84,34 @@ func (f *Fabric) Spin(mark uint32) bool {
 }
 
 func (f *Fabric) spin(mark uint32) bool {
-	var start time.Time
+	var start time.Duration
 	spread := false
 	for {
 		// Even with a core for each rank the awaited one may share ours, for
 		// instance when other programs run: spinning alone would keep it
 		// waiting.
-		sys.Yield()
+		now := f.Now()
+		if now >= f.shunned {
+			sys.Yield()
+			before := now
+			if now = f.Now(); now-before > dear {
+				f.shunned = now + shun
+			}
+		}
 		if f.look(mark, looks) {
 			return true
 		}
-		if start.IsZero() {
-			start = time.Now()
+		if start == 0 {
+			start = now
 			continue
 		}
-		switch waited := time.Since(start); {
+		switch waited := f.Now() - start; {
 		case waited > f.patience:
 			return false
 		case waited > spreadAfter && !spread:
 			spread = true
 			if f.spread() {
-				start = time.Time{}
+				start = 0
 			}
 		}
 	}

@@ -12,10 +12,11 @@
 #include <sched.h>
 #include <time.h>
 
-enum { SPIN_TIME = 30000, LONG_SPIN = 200000, NAP_TIME = 10000000 /* ns */, LOOKS = 50, OWN = 16 /* waits for one in Go */ };
+enum { SPIN_TIME = 30000, LONG_SPIN = 200000, NAP_TIME = 10000000, DEAR = 1000000, SHUN = 100000000 /* ns */, LOOKS = 50, OWN = 16 /* waits for one in Go */ };
 
-/* Of the one thread that makes calls here. */
-static int64_t patience = SPIN_TIME;
+/* Of the one thread that makes calls here. Who has yielded to another program, which kept the
+   processor for its time slice, does not for a while. */
+static int64_t patience = SPIN_TIME, shunned;
 static unsigned waits;
 
 static int64_t now(void)
@@ -34,15 +35,22 @@ int exanet_doze(const struct express_table *t, struct exanet_awaited *a)
 {
 	enum { MEMBARRIER_CMD_GLOBAL_EXPEDITED = 1 << 1 };
 	struct berth *own = (struct berth *)(uintptr_t)t->own;
-	int64_t begun = now();
+	int64_t begun = now(), last = begun;
 	if (++waits % OWN == 0)
 		return 0;
 	do {
-		sched_yield();
+		if (last >= shunned) {
+			int64_t before = last;
+			sched_yield();
+			last = now();
+			if (last - before > DEAR)
+				shunned = last + SHUN;
+		}
 		for (int i = 0; i < LOOKS; i++)
 			if (here(a))
 				return 1;
-	} while (now() - begun < patience);
+		last = now();
+	} while (last - begun < patience);
 
 	if (a->advert.word) { /* nobody would ring */
 		if (!express_withdraw(a->port, a->advert))
