@@ -159,6 +159,27 @@ int exanet_lane_sendrecv(struct express_table *t, const void *out, int64_t outco
 	return 1;
 }
 
+/* The data must have left, into the ring, before the receive is noted. */
+int exanet_lane_sendrecv_replace(struct express_table *t, void *buf, int64_t count, exanet_handle type, int dest, int outtag, int source, int intag, exanet_handle comm, MPI_Status *status, int64_t *result)
+{
+	int64_t n = bytes(buf, count, type, t->limit);
+	if ((uintptr_t)status < 4096)
+		status = 0;
+	if (n < 0 || !enter(t))
+		return 0;
+	struct express_lane *l = express_vacant(t) ? express_find(t->in, comm, source, intag) : 0;
+	int32_t world;
+	enum express_result r = l ? express_send(t, comm, buf, n, dest, outtag, &world) : EXPRESS_REFUSED;
+	uint32_t at = r != EXPRESS_REFUSED ? exanet_note(t, l, buf, n) : 0;
+	leave(t);
+	if (!at)
+		return 0;
+	tell(t, r, world);
+	exanet_handle h = exanet_handle_of(EXPRESS_BASE + at - 1);
+	*result = exanet_wait(t, 1, &h, status) ? 0 : exanet_rest(h, 0, buf, count, type, dest, outtag, comm, status);
+	return 1;
+}
+
 /* The status of a message that could be received now; 0 if it is to be looked for in Go. */
 static int probe(struct express_table *t, int source, int tag, exanet_handle comm, int *flag, MPI_Status *status, int blocks)
 {

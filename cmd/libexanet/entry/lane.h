@@ -23,6 +23,7 @@ int exanet_lane_irecv(struct express_table *, void *buf, int64_t count, exanet_h
 int exanet_lane_wait(struct express_table *, MPI_Request *request, MPI_Status *status);
 int exanet_lane_waitall(struct express_table *, int n, MPI_Request *requests, MPI_Status *statuses);
 int exanet_lane_sendrecv(struct express_table *, const void *out, int64_t outcount, exanet_handle outtype, int dest, int outtag, void *in, int64_t incount, exanet_handle intype, int source, int intag, exanet_handle comm, MPI_Status *status, int64_t *result);
+int exanet_lane_sendrecv_replace(struct express_table *, void *buf, int64_t count, exanet_handle type, int dest, int outtag, int source, int intag, exanet_handle comm, MPI_Status *status, int64_t *result);
 int exanet_lane_probe(struct express_table *, int source, int tag, exanet_handle comm, MPI_Status *status);
 int exanet_lane_iprobe(struct express_table *, int source, int tag, exanet_handle comm, int *flag, MPI_Status *status);
 int exanet_lane_waitany(struct express_table *, int n, MPI_Request *requests, int *index, MPI_Status *status);

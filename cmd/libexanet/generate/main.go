@@ -283,8 +283,8 @@ func (g *generator) entry(e entry, fn function) {
 		if e.isShared() {
 			fmt.Fprintf(g.w, "\tif (exanet_shared_%s(%s))\n\t\treturn MPI_SUCCESS;\n", e.name, strings.Join(e.laneArgs(), ", "))
 		}
-		if e.name == "Sendrecv" {
-			fmt.Fprintf(g.w, "\tint64_t result;\n\tif (exanet_table && exanet_lane_sendrecv(exanet_table, %s, &result))\n\t\treturn result ? exanet_failed(result) : MPI_SUCCESS;\n", strings.Join(e.laneArgs(), ", "))
+		if strings.HasPrefix(e.name, "Sendrecv") {
+			fmt.Fprintf(g.w, "\tint64_t result;\n\tif (exanet_table && exanet_lane_%s(exanet_table, %s, &result))\n\t\treturn result ? exanet_failed(result) : MPI_SUCCESS;\n", strings.ToLower(e.name), strings.Join(e.laneArgs(), ", "))
 		}
 		if lane := e.lane(); lane != "" {
 			fmt.Fprintf(g.w, "\tif (exanet_table%s%s && exanet_lane_%s(exanet_table, %s))\n\t\treturn MPI_SUCCESS;\n", requests, results, lane, strings.Join(e.laneArgs(), ", "))

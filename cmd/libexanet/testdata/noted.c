@@ -1,5 +1,5 @@
 /* Windows of long messages that MPI_Isend sends and MPI_Irecv receives: both ways and one way,
-   with either side late, and with what may come in between; and the same by MPI_Sendrecv. With a number it does all of
+   with either side late, and with what may come in between; and the same by MPI_Sendrecv and MPI_Sendrecv_replace. With a number it does all of
    it so many times. */
 #include "check.h"
 
@@ -220,6 +220,27 @@ static void swaps(int n)
 	got("swapped", 12, n);
 }
 
+/* The same with one buffer, of which what comes may fill a part. */
+static void replaces(int n)
+{
+	MPI_Status s;
+	fill(8, n, n * 5);
+	for (int i = 0; i < 8; i++) {
+		memcpy(to(i), from(i), n);
+		if (i == 2 + rank % 2)
+			late(60);
+		if (i == 5 && rank % 2) {
+			MPI_Send(from(i), 8, MPI_CHAR, peer, 9, MPI_COMM_WORLD);
+			MPI_Recv(to(i), n, MPI_CHAR, peer, 9, MPI_COMM_WORLD, &s);
+		} else {
+			int with = i == 6 ? rank : peer;
+			MPI_Sendrecv_replace(to(i), n, MPI_CHAR, with, 9, with, 9, MPI_COMM_WORLD, &s);
+		}
+		say_status("replaced", &s, MPI_CHAR);
+	}
+	got("replaced", 8, n);
+}
+
 int main(int argc, char **argv)
 {
 	static const int all[] = {16384, 16388, 40004, 100000, 262144};
@@ -234,6 +255,7 @@ int main(int argc, char **argv)
 			for (int lates = 0; lates < 7; lates++)
 				both(lates % 2 ? 5 : lates == 4 ? WINDOW : 20, all[i], lates);
 			swaps(all[i]), swaps(all[i] / 64);
+			replaces(all[i]), replaces(all[i] / 64);
 			for (int sender = 0; sender < 2; sender++)
 				for (int how = 0; how < 13; how++)
 					one((rank & ~1) + sender, how, all[i]);
