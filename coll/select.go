@@ -194,15 +194,23 @@ func (s *Selection) SharedUpTo(op Collective, ranks int) int {
 // OneMessageFrom is the size from which on all calls of a collective are a single message
 // between two ranks, math.MaxInt if there is none.
 func (s *Selection) OneMessageFrom(op Collective) int {
-	single := ""
 	switch op {
 	case Bcast, Reduce:
-		single = "binomial"
+		return s.from(op, 2, "binomial")
 	case Gather, Scatter, Exscan:
-		single = "linear"
+		return s.from(op, 2, "linear")
 	}
+	return math.MaxInt
+}
+
+// DirectFrom is the size from which on all calls of a collective of so many ranks are in the
+// Direct form, math.MaxInt if there is none.
+func (s *Selection) DirectFrom(op Collective, ranks int) int { return s.from(op, ranks, Direct) }
+
+// from is the size from which on all calls have an algorithm.
+func (s *Selection) from(op Collective, ranks int, algorithm string) int {
 	if a := s.forced[op]; a != nil {
-		if a.Name == single {
+		if a.Name == algorithm {
 			return 0
 		}
 		return math.MaxInt
@@ -214,9 +222,9 @@ func (s *Selection) OneMessageFrom(op Collective) int {
 			upTo = math.MaxInt
 		}
 		switch {
-		case r.Ranks != 0 && r.Ranks < 2 || upTo <= covered:
+		case r.Ranks != 0 && r.Ranks < ranks || upTo <= covered:
 			continue
-		case r.Algorithm != single:
+		case r.Algorithm != algorithm:
 			from = math.MaxInt
 		case from == math.MaxInt:
 			from = covered + 1

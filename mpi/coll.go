@@ -92,7 +92,7 @@ func (x *collective) exchange() error {
 	err := x.err
 	if err == nil {
 		x.leave()
-		x.lendPair()
+		x.lendPair(x.Bytes())
 	}
 	k.putCollective(x)
 	k.mu.Unlock()

@@ -57,6 +57,7 @@ type Comm struct {
 
 	algorithms *coll.Selection // of collectives
 
+	pids  []int32      // for the board's twin, see readable
 	board *board.Board // of blocking collectives, see shared.go; nil: they are messages
 
 	mu      sync.Mutex // of what follows

@@ -218,19 +218,19 @@ func (c *Comm) lendIn(source, tag int) {
 	}
 }
 
-// lendPair lends the lane of a collective of two ranks that has been one message, with the
-// lock held.
-func (x *collective) lendPair() {
+// lendPair lends the lane of a collective of two ranks that has been one message, of n bytes,
+// with the lock held.
+func (x *collective) lendPair(n int) {
 	c := x.c
-	if x.Ranks != 2 || x.err != nil || !c.lends(x.Bytes()) {
+	if x.Ranks != 2 || x.err != nil || !c.lends(n) {
 		return
 	}
 	proto, handle, other := c.rank.mu.x.proto, c.handle^express.Collective, int32(1-x.Rank)
 	sends := false
 	switch x.Op {
-	case coll.Bcast, coll.Scatter:
+	case coll.Bcast, coll.Scatter, coll.Scatterv:
 		sends = x.Rank == x.Root
-	case coll.Gather, coll.Reduce:
+	case coll.Gather, coll.Gatherv, coll.Reduce:
 		sends = x.Rank != x.Root
 	case coll.Exscan:
 		sends = x.Rank == 0

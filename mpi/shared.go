@@ -8,6 +8,7 @@ import (
 
 	"github.com/exanet-mpi/exanet/coll"
 	"github.com/exanet-mpi/exanet/coll/board"
+	"github.com/exanet-mpi/exanet/emu/host"
 	"github.com/exanet-mpi/exanet/group"
 	"github.com/exanet-mpi/exanet/internal/mem"
 	"github.com/exanet-mpi/exanet/variants"
@@ -89,6 +90,17 @@ func (c *Comm) Board(v *board.View) bool {
 			v.Pair[op] = uint64(n)
 		}
 	}
+	for op := range v.Direct {
+		v.Direct[op] = math.MaxUint64
+	}
+	for _, op := range []coll.Collective{coll.Bcast, coll.Scatter, coll.Allgather, coll.Allgatherv, coll.Alltoall} {
+		if n := c.algorithms.DirectFrom(op, c.size); n < math.MaxInt {
+			v.Direct[op] = uint64(n)
+		}
+	}
+	if c.board.Read != nil && c.size <= mostPlain {
+		v.Pids = c.readable()
+	}
 	switch {
 	case !fab.Crowded():
 		v.Spins = boardSpins
@@ -101,6 +113,22 @@ func (c *Comm) Board(v *board.View) bool {
 		}
 	}
 	return true
+}
+
+// readable returns the address of the processes of the communicator's ranks, for the twin: 0
+// instead of those whose memory cannot be read.
+func (c *Comm) readable() uint64 {
+	fab, ok := any(c.rank.fab).(*host.Fabric)
+	if !ok {
+		return 0
+	}
+	c.pids = make([]int32, c.size)
+	c.rank.mu.Lock()
+	defer c.rank.mu.Unlock()
+	for i := range c.pids {
+		c.pids[i] = fab.Attached(int(c.members.World(int32(i))))
+	}
+	return mem.Ref(&c.pids[0])
 }
 
 // How often the twin looks for what it takes, or yields, before it leaves the call to Go,
@@ -216,6 +244,9 @@ func (x *collective) endLate(err error) error {
 		}
 	}
 	x.wholly()
+	if len(x.Steps) == 1 && (x.Op == coll.Gatherv || x.Op == coll.Scatterv) {
+		x.lendPair(len(x.Steps[0].From) + len(x.Steps[0].To))
+	}
 	return x.err
 }
 

@@ -28,17 +28,24 @@ const lentBlock = 1 << 63
 const mostLending = 2
 
 // mostToAll is how much a rank posts for all others at most: more is faster as messages,
-// in pieces that stay in a cache. So are longer blocks of two ranks.
-const mostToAll = 16 << 10
+// in pieces that stay in a cache. Of two ranks a block is at most mostToOne, which is faster
+// as one, or, if each lends one to the other, mostEach.
+const (
+	mostToAll = 16 << 10
+	mostToOne = 12 << 10
+	mostEach  = 8 << 10
+)
 
 // Most is the length in bytes up to which a block of such a call moves so.
 func (b *Board) Most(op coll.Collective) int {
 	others := max(1, b.Ranks-1)
 	switch {
+	case toEach(op) && others == 1:
+		return min(b.piece&^(sizeWord-1)-sizeWord, mostEach)
 	case toEach(op):
 		return min(b.piece/others&^(sizeWord-1)-sizeWord, mostToAll/others)
 	case others == 1:
-		return min(b.piece, mostToAll)
+		return min(b.piece, mostToOne)
 	}
 	return b.piece
 }

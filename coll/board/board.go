@@ -65,8 +65,12 @@ type line struct {
 	core    atomic.Uint64 // where it runs, see Core; of the call under way, while it has posted
 	world   uint64        // the rank's number in the job, see View
 	gave    uint64        // 1: in the call before rank 0 gave to all, see Follows
-	missed  atomic.Uint64 // the last turn, in the upper half, in which this rank could not read from those whose bits are set
+	left    uint64        // 1 + the turn that the twin in C has left, but that another may still read in
 	_       [cellSize - 72]byte
+
+	// The turns, in the upper halves, in which this rank could not read from those whose bits
+	// are set. Who lent them looks when this rank may be slots turns ahead.
+	missed [2 * slots]atomic.Uint64
 }
 
 type cell struct {

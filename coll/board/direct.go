@@ -113,7 +113,7 @@ func (o *Op) tellMissed(at uint64) {
 	for _, i := range o.Missed {
 		bits |= 1 << i
 	}
-	o.b.own.missed.Store(at<<32 | bits)
+	o.b.own.missed[at%(2*slots)].Store(at<<32 | bits)
 }
 
 // freed reports whether all who read from this rank have done so, and notes those that
@@ -130,14 +130,14 @@ func (o *Op) freed() bool {
 		l := o.b.line(i)
 		switch turns := (*uint64)(unsafe.Pointer(&l.turns)); {
 		case atomic.LoadUint64(turns) > o.first:
-		case o.Op == coll.Gather || o.lent: // the twin in C wakes nobody who waits for all
+		case o.Op == coll.Gather || o.lent: // one rank has read, of those that there may be
 			o.awaits = o.b.word(turns, o.first+1, i)
 			return false
 		default:
 			o.awaits = o.b.finished(o.first, i, o.Rank)
 			return false
 		}
-		if m := l.missed.Load(); uint32(m>>32) == uint32(o.first) && m>>o.Rank&1 != 0 {
+		if m := l.missed[o.first%(2*slots)].Load(); uint32(m>>32) == uint32(o.first) && m>>o.Rank&1 != 0 {
 			o.Owed = append(o.Owed, i)
 		}
 	}

@@ -139,6 +139,9 @@ func (o *Op) Begin(b *Board) {
 	o.first = b.own.turns.Load()
 	o.put, o.got, o.seen, o.asked, o.err, o.Late, o.Missed, o.Owed = 0, 0, 0, 0, nil, o.Late[:0], o.Missed[:0], o.Owed[:0]
 	switch {
+	case b.own.left != 0 && b.own.left == o.first:
+		o.first-- // the twin has taken this rank's part
+		o.put, o.got = 1, 1
 	case b.own.posted == o.first+1:
 		o.put = 1 // others may rely on the core that the line tells already
 	case o.form == central:
@@ -146,7 +149,7 @@ func (o *Op) Begin(b *Board) {
 	case b.Core != nil:
 		b.own.core.Store(uint64(b.Core()))
 	}
-	b.own.posted = 0
+	b.own.posted, b.own.left = 0, 0
 	o.measure(o.size)
 }
 

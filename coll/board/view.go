@@ -6,9 +6,9 @@ import (
 )
 
 // View is a board as the twin in C sees it (internal/boardc): struct board. The twin
-// makes calls of one turn in the plain form, or of two in the central one; the rest is
-// left to Go, which takes over calls that have to wait for long, with this rank's part
-// posted.
+// makes calls of one turn in the plain form or the direct one, or of two in the central one; the
+// rest is left to Go, which takes over calls that have to wait for long, with this rank's part
+// posted, or with the turn left while others may still read from it.
 type View struct {
 	ID                              uint64 // 0: there is none
 	head, own, lines, cells, pieces uint64
@@ -17,10 +17,12 @@ type View struct {
 	Berths
 	follows uint32
 	Naps    uint32                   // 1: whoever waits sleeps where another rank needs its core
+	Pids    uint64                   // address of an int32 for each rank: its process if its memory can be read, else 0; 0: none can
 	most    [2]uint32                // of Gatherv and Scatterv, and of Alltoallv: see Board.Most
 	Outside uint64                   // address of a count, 0: none; where it is not 0, Go makes progress while it waits
 	Limit   [coll.Collectives]uint64 // a call of fewer bytes is one of the board's
 	Pair    [coll.Collectives]uint64 // one of so many is a message between the two ranks, see coll.Selection.OneMessageFrom
+	Direct  [coll.Collectives]uint64 // one of so many is in the direct form, see coll.Selection.DirectFrom
 }
 
 // Berths are where the ranks of a job have their bells, see emu/host: the addresses of the

@@ -1,18 +1,21 @@
 #define _GNU_SOURCE
 #include "board.h"
 
+#include <errno.h>
 #include <sched.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <time.h>
 
-enum { SLOTS = 8, AHEAD = 4, CELL = 128, IN_CELL = CELL - 16, LEAST_STEP = 64 };
+enum { SLOTS = 8, AHEAD = 4, CELL = 128, LINE = 2 * CELL, IN_CELL = CELL - 16, LEAST_STEP = 64 };
 
 struct header {
 	uint32_t users, sleepers, broken;
 };
 
 struct line {
-	uint64_t turns, waiting, known, posted, cut, core, world, gave;
+	uint64_t turns, waiting, known, posted, cut, core, world, gave, left, spare[7];
+	uint64_t missed[2 * SLOTS];
 };
 
 struct cell {
@@ -32,15 +35,15 @@ static inline char *place(const struct board *b, uint64_t turn, uint32_t rank, s
 	return n <= IN_CELL ? cell(b, turn, rank)->data : AT(char, b->pieces + (turn % SLOTS * b->ranks + rank) * b->piece);
 }
 
-static inline struct line *line(const struct board *b, uint64_t rank) { return AT(struct line, b->lines + rank * CELL); }
+static inline struct line *line(const struct board *b, uint64_t rank) { return AT(struct line, b->lines + rank * LINE); }
 
 static inline struct berth *berth(const struct board *b, uint64_t world) { return AT(struct berth, b->berths + world * b->step); }
 
 static inline uint64_t load(const uint64_t *word) { return __atomic_load_n(word, __ATOMIC_ACQUIRE); }
 
 /* What a line tells its rank to sleep for: a word, by its offset, or all cells of a turn
-   that others post. */
-static const uint64_t WHOLE_TURN = 1ull << 63;
+   that others post, or that all have done with a turn. */
+static const uint64_t WHOLE_TURN = 1ull << 63, ALL_DONE = 1ull << 62;
 
 /* Whether the cells of a turn have been posted, of the ranks from first on but one. */
 static int posted(const struct board *b, uint64_t turn, uint32_t first, uint32_t but)
@@ -59,6 +62,23 @@ static void rouse(const struct board *b, uint32_t rank, uint64_t turn)
 {
 	uint64_t whole = WHOLE_TURN | (turn + 1);
 	if (posted(b, turn, 0, rank) && __atomic_compare_exchange_n(&line(b, rank)->waiting, &whole, 0, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+		ring(b, rank);
+}
+
+/* Whether all others have done with a turn. */
+static int finished(const struct board *b, uint64_t turn, uint32_t but)
+{
+	for (uint32_t i = 0; i < b->ranks; i++)
+		if (i != but && load(&line(b, i)->turns) <= turn)
+			return 0;
+	return 1;
+}
+
+/* Wakes a rank that sleeps until all others have done with a turn, if they have. */
+static void dismiss(const struct board *b, uint32_t rank, uint64_t turn)
+{
+	uint64_t waiting = ALL_DONE | (turn + 1);
+	if (finished(b, turn, rank) && __atomic_compare_exchange_n(&line(b, rank)->waiting, &waiting, 0, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
 		ring(b, rank);
 }
 
@@ -86,6 +106,8 @@ static void wake(const struct board *b, const uint64_t *word, uint64_t v)
 			ring(b, i);
 		else if (in_cell && waiting == (WHOLE_TURN | v) && !near(b, i, v - 1))
 			rouse(b, i, v - 1);
+		else if (!in_cell && waiting == (ALL_DONE | v))
+			dismiss(b, i, v - 1);
 	}
 }
 
@@ -140,13 +162,14 @@ static inline void post(struct board *b, uint64_t turn, uint32_t rank, uint64_t 
    meanwhile; or, where ranks nap, until NAP_TIME has passed. */
 struct patience {
 	uint32_t looks, yields;
-	int whole;   /* for all cells of the turn from one on */
+	enum { ONE_CELL, WHOLE, EVERYBODY } until; /* a cell, all cells of the turn from one on, or all ranks have done with it */
 	int64_t end; /* of yielding or napping; 0: not begun */
+	int64_t most; /* ns of yielding */
 };
 
 /* In ns, and looks between two of the clock. A nap is longer than the time to the next
    tick, for which a core's timer is set already: to set it again takes microseconds. */
-enum { YIELD_TIME = 20000, NAP_TIME = 10000000, SPIN_TIME = 30000, GLANCES = 50 };
+enum { YIELD_TIME = 20000, COPY_TIME = 500000, NAP_TIME = 10000000, SPIN_TIME = 30000, GLANCES = 50 };
 
 static int64_t now(void)
 {
@@ -176,11 +199,10 @@ static int wanted(const struct board *b, uint32_t core)
 	return 0;
 }
 
-/* Spins for a cell as long as no other rank needs the core, and then sleeps for it, or for
-   all from there on. */
+/* Spins for what p says as long as no other rank needs the core, and then sleeps for it. */
 static int nap(const struct board *b, uint64_t turn, uint32_t rank, struct patience *p)
 {
-	const uint64_t *word = &cell(b, turn, rank)->turn;
+	const uint64_t *word = p->until == EVERYBODY ? &line(b, rank)->turns : &cell(b, turn, rank)->turn;
 	int64_t begun = now();
 	if (!p->end)
 		p->end = begun + NAP_TIME;
@@ -188,7 +210,7 @@ static int nap(const struct board *b, uint64_t turn, uint32_t rank, struct patie
 		return 0;
 	do {
 		for (int i = 0; i < GLANCES; i++)
-			if (load(word) == turn + 1)
+			if (load(word) >= turn + 1)
 				return 1;
 	} while (!wanted(b, here(b)) && now() - begun < SPIN_TIME);
 
@@ -197,10 +219,11 @@ static int nap(const struct board *b, uint64_t turn, uint32_t rank, struct patie
 	struct line *own = AT(struct line, b->own);
 	uint32_t mark = __atomic_load_n(&r->foreground, __ATOMIC_ACQUIRE);
 	struct timespec most = {0, NAP_TIME};
+	uint64_t signal = p->until == WHOLE ? WHOLE_TURN | (turn + 1) : p->until == EVERYBODY ? ALL_DONE | (turn + 1) : (uintptr_t)word - b->head;
 	__atomic_store_n(&r->napping, 1, __ATOMIC_RELEASE);
-	__atomic_store_n(&own->waiting, p->whole ? WHOLE_TURN | (turn + 1) : (uintptr_t)word - b->head, __ATOMIC_RELEASE);
+	__atomic_store_n(&own->waiting, signal, __ATOMIC_RELEASE);
 	__atomic_add_fetch(&head->sleepers, 1, __ATOMIC_SEQ_CST); /* the others post with a fence */
-	if (p->whole ? !posted(b, turn, rank, b->me) : load(word) != turn + 1)
+	if (!(p->until == WHOLE ? posted(b, turn, rank, b->me) : p->until == EVERYBODY ? finished(b, turn, b->me) : load(word) == turn + 1))
 		syscall(SYS_futex, &r->foreground, FUTEX_WAIT, mark, &most, 0, 0);
 	__atomic_sub_fetch(&head->sleepers, 1, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&own->waiting, 0, __ATOMIC_RELEASE);
@@ -220,7 +243,7 @@ static int again(const struct board *b, uint64_t turn, uint32_t rank, struct pat
 	p->yields--;
 	int64_t at = now();
 	if (!p->end)
-		p->end = at + YIELD_TIME;
+		p->end = at + p->most;
 	if (at > p->end)
 		return 0;
 	sched_yield();
@@ -252,7 +275,7 @@ static inline void learn(struct line *own, uint64_t turn)
 
 static inline int all_seen(const struct board *b, struct line *own, uint64_t turn, uint64_t call, struct patience *p)
 {
-	p->whole = 1;
+	p->until = WHOLE;
 	for (uint32_t i = 0; i < b->ranks; i++)
 		if (i != b->me && !seen(b, turn, i, call, p))
 			return 0;
@@ -264,8 +287,8 @@ static inline int all_seen(const struct board *b, struct line *own, uint64_t tur
 static int posts(const struct board *b, enum board_op op, uint32_t root)
 {
 	switch (op) {
-	case BOARD_BCAST: case BOARD_SCATTER: return b->me == root;
-	case BOARD_GATHER: case BOARD_REDUCE: return b->me != root;
+	case BOARD_BCAST: case BOARD_SCATTER: case BOARD_SCATTERV: return b->me == root;
+	case BOARD_GATHER: case BOARD_GATHERV: case BOARD_REDUCE: return b->me != root;
 	default: return 1;
 	}
 }
@@ -412,10 +435,15 @@ static int perform_central(struct board *b, struct line *own, enum board_op op, 
 	return 1;
 }
 
+static inline int whole(const struct board *b, const struct line *own)
+{
+	return !own->cut && !__atomic_load_n(&AT(struct header, b->head)->broken, __ATOMIC_RELAXED);
+}
+
 /* Whether a call is one for the board, and the twin. */
 static inline int may(const struct board *b, const struct line *own, enum board_op op, size_t n, size_t elem)
 {
-	return n < b->limit[op] && serves(b, op, n, elem) && !own->cut && !__atomic_load_n(&AT(struct header, b->head)->broken, __ATOMIC_RELAXED);
+	return n < b->limit[op] && serves(b, op, n, elem) && whole(b, own);
 }
 
 /* The beginning of a call. */
@@ -423,7 +451,7 @@ static inline struct patience begin(const struct board *b, struct line *own)
 {
 	if (b->naps)
 		__atomic_store_n(&own->core, here(b), __ATOMIC_RELEASE);
-	return (struct patience){b->spins, b->yields, 0, 0};
+	return (struct patience){.looks = b->spins, .yields = b->yields, .most = YIELD_TIME};
 }
 
 /* The end of a call of one turn. */
@@ -433,6 +461,112 @@ static inline int over(struct board *b, struct line *own, uint64_t turn, int gav
 	own->gave = gave;
 	leave(b, own, turn);
 	return 1;
+}
+
+/* Reads memory of another rank. If that can not be read at all it is not tried again. */
+static int fetch(const struct board *b, uint32_t rank, char *to, uint64_t from, size_t n)
+{
+	int32_t *pid = AT(int32_t, b->pids) + rank;
+	while (n) {
+		struct iovec here = {to, n}, there = {AT(void, from), n};
+		ssize_t k = *pid ? process_vm_readv(*pid, &here, 1, &there, 1, 0) : 0;
+		if (k <= 0) {
+			if (k < 0 && errno != EFAULT)
+				*pid = 0;
+			return 0;
+		}
+		to += k, from += k, n -= k;
+	}
+	return 1;
+}
+
+/* The patience of calls that wait for copies. */
+static struct patience long_patience(const struct board *b)
+{
+	return (struct patience){.looks = b->spins, .yields = b->yields * 20, .most = COPY_TIME};
+}
+
+/* The end of a call of one turn in which this rank has lent what the others read: they have done
+   with the turn when they have. */
+static int returned(struct board *b, struct line *own, uint64_t turn, int gave)
+{
+	struct patience p = long_patience(b);
+	p.until = EVERYBODY;
+	own->posted = 0;
+	own->gave = gave;
+	own->left = turn + 1;
+	leave(b, own, turn);
+	for (uint32_t i = 0; i < b->ranks; i++) {
+		const struct line *l = line(b, i);
+		while (i != b->me && load(&l->turns) <= turn)
+			if (!again(b, turn, i, &p))
+				return 0;
+		uint64_t missed = load(&l->missed[turn % (2 * SLOTS)]);
+		if (i != b->me && missed >> 32 == (uint32_t)turn && missed >> b->me & 1)
+			return 0; /* it could not */
+	}
+	own->left = 0;
+	return 1;
+}
+
+/* In the word of a call: the cell has an address instead of data. */
+static const uint64_t DIRECTLY = 1ull << 63;
+
+static void lend(struct board *b, uint64_t turn, uint32_t rank, const char *data, uint64_t call)
+{
+	uint64_t at = (uintptr_t)data;
+	memcpy(cell(b, turn, rank)->data, &at, sizeof at);
+	post(b, turn, rank, call);
+}
+
+int board_direct(struct board *b, enum board_op op, int root, const void *send, void *recv, size_t n, const struct board_blocks *blocks)
+{
+	struct line *own = AT(struct line, b->own);
+	uint32_t me = b->me, ranks = b->ranks;
+	uint64_t turn = own->turns, call = (uint64_t)op | DIRECTLY | (uint64_t)root << 8;
+	int rooted = op == BOARD_BCAST || op == BOARD_SCATTER, lends = !rooted || me == (uint32_t)root, reads = !rooted || !lends;
+	const char *out = send;
+	char *in = recv;
+	struct patience p = long_patience(b);
+	if (!b->pids || !whole(b, own) || (lends && !unused(b, own, turn)))
+		return 0;
+	begin(b, own);
+	p.until = rooted ? ONE_CELL : WHOLE;
+
+	/* Go does not move what a rank has for itself, when the turn has been posted. */
+	if (lends) {
+		if (op == BOARD_SCATTER) {
+			for (uint32_t i = 0; i < ranks; i++)
+				if (i != me)
+					lend(b, turn, i, out + i * n, call | (uint64_t)n << 24);
+		} else {
+			lend(b, turn, me, op == BOARD_BCAST ? in : out, call | (uint64_t)(blocks ? board_size(blocks, me) : n) << 24);
+		}
+		own->posted = turn + 1;
+		if (blocks) {
+			if (board_size(blocks, me))
+				memcpy(board_block(blocks, me), out, board_size(blocks, me));
+		} else if (op != BOARD_BCAST) {
+			memcpy(op == BOARD_SCATTER ? in : in + me * n, op == BOARD_ALLGATHER ? out : out + me * n, n);
+		}
+	}
+	for (uint32_t i = 0; b->naps && !rooted && i < ranks; i++)
+		if (i != me && !seen_any(b, turn, i, &p))
+			return 0; /* each sleeps once, for all */
+	for (uint32_t d = rooted ? 0 : 1; reads && d < (rooted ? 1 : ranks); d++) {
+		uint32_t from = rooted ? (uint32_t)root : (me + d) % ranks, at = op == BOARD_SCATTER ? me : from;
+		size_t size = blocks ? board_size(blocks, from) : n;
+		uint64_t lent;
+		if (!seen(b, turn, at, call | (uint64_t)size << 24, &p))
+			return 0;
+		memcpy(&lent, cell(b, turn, at)->data, sizeof lent);
+		if (!fetch(b, from, blocks ? board_block(blocks, from) : rooted ? in : in + from * n, lent + (op == BOARD_ALLTOALL ? me * n : 0), size))
+			return 0;
+	}
+	if (!rooted)
+		learn(own, turn);
+	int gave = rooted && root == 0;
+	return lends ? returned(b, own, turn, gave) : over(b, own, turn, gave);
 }
 
 int board_reduce_scatter(struct board *b, enum board_op op, const void *send, void *recv, size_t n, size_t lo, size_t hi, size_t elem, board_fold fold)
@@ -451,9 +585,6 @@ int board_reduce_scatter(struct board *b, enum board_op op, const void *send, vo
 	return over(b, own, turn, 0);
 }
 
-static inline size_t size_of(const struct board_blocks *x, uint32_t i) { return x->counts[i] * x->elem; }
-static inline char *block_of(const struct board_blocks *x, uint32_t i) { return x->at + x->displs[i] * (ptrdiff_t)x->elem; }
-
 /* Copies a block of a buffer, which may be anywhere if it is empty. */
 static inline void move(void *to, const void *from, size_t n)
 {
@@ -464,14 +595,14 @@ static inline void move(void *to, const void *from, size_t n)
 /* Takes the blocks of all ranks, the caller's from its own data. */
 static int collect(struct board *b, struct line *own, uint64_t turn, uint64_t call, const void *send, const struct board_blocks *recv, struct patience *p)
 {
-	p->whole = 1;
+	p->until = WHOLE;
 	for (uint32_t i = 0; i < b->ranks; i++)
-		if (i != b->me && !seen(b, turn, i, call | (uint64_t)size_of(recv, i) << 24, p))
+		if (i != b->me && !seen(b, turn, i, call | (uint64_t)board_size(recv, i) << 24, p))
 			return 0;
 	learn(own, turn);
 	for (uint32_t i = 0; i < b->ranks; i++) {
-		size_t n = size_of(recv, i);
-		move(block_of(recv, i), i == b->me ? send : place(b, turn, i, n), n);
+		size_t n = board_size(recv, i);
+		move(board_block(recv, i), i == b->me ? send : place(b, turn, i, n), n);
 	}
 	return over(b, own, turn, 0);
 }
@@ -481,9 +612,9 @@ int board_allgatherv(struct board *b, const void *send, struct board_blocks recv
 	struct line *own = AT(struct line, b->own);
 	uint64_t turn = own->turns;
 	struct patience p = begin(b, own);
-	size_t all = 0, largest = 0, mine = size_of(&recv, b->me);
+	size_t all = 0, largest = 0, mine = board_size(&recv, b->me);
 	for (uint32_t i = 0; i < b->ranks; i++) {
-		size_t n = size_of(&recv, i);
+		size_t n = board_size(&recv, i);
 		all += n;
 		largest = n > largest ? n : largest;
 	}
@@ -498,7 +629,7 @@ int board_allgatherv(struct board *b, const void *send, struct board_blocks recv
 static int all_short(const struct board *b, const struct board_blocks *x, size_t most)
 {
 	for (uint32_t i = 0; i < b->ranks; i++)
-		if (i != b->me && size_of(x, i) > most)
+		if (i != b->me && board_size(x, i) > most)
 			return 0;
 	return 1;
 }
@@ -533,8 +664,8 @@ int board_scatterv(struct board *b, int root, struct board_blocks send, void *re
 		if (!all_short(b, &send, b->most) || !unused(b, own, turn))
 			return 0;
 		for (uint32_t i = 0; i < b->ranks; i++) {
-			size_t n = size_of(&send, i);
-			move(i == me ? recv : place(b, turn, i, n), block_of(&send, i), n);
+			size_t n = board_size(&send, i);
+			move(i == me ? recv : place(b, turn, i, n), board_block(&send, i), n);
 			if (i != me)
 				post(b, turn, i, call | (uint64_t)n << 24);
 		}
@@ -544,6 +675,29 @@ int board_scatterv(struct board *b, int root, struct board_blocks send, void *re
 		move(recv, place(b, turn, me, n), n);
 	}
 	return over(b, own, turn, root == 0);
+}
+
+int board_announce(struct board *b, enum board_op op, int root, size_t n)
+{
+	struct line *own = AT(struct line, b->own);
+	uint64_t turn = own->turns, call = (uint64_t)op | (uint64_t)root << 8 | (uint64_t)n << 24;
+	uint32_t cell = 1 - root; /* that of the rank whose block it is */
+	struct patience p = begin(b, own);
+	if (!may(b, own, op, 0, 1))
+		return 0;
+	if (!posts(b, op, root))
+		return seen(b, turn, cell, call, &p);
+	if (!unused(b, own, turn))
+		return 0;
+	post(b, turn, cell, call);
+	own->posted = turn + 1;
+	return 1;
+}
+
+void board_announced(struct board *b, enum board_op op, int root)
+{
+	struct line *own = AT(struct line, b->own);
+	over(b, own, own->turns, op == BOARD_SCATTERV && root == 0);
 }
 
 /* A part of what a rank posts of an Alltoallv. */
@@ -557,36 +711,62 @@ static inline struct part *part(const struct board *b, uint64_t turn, uint32_t f
 	return (struct part *)(place(b, turn, from, length * (b->ranks - 1)) + (to - (to > from)) * length);
 }
 
+/* The size of a block that is lent has this bit, in the word that tells it. */
+static const uint64_t LENT = 1ull << 63;
+
+static inline int stays(const struct board *b, const struct board_blocks *x, uint32_t i) { return board_size(x, i) <= b->most_each; }
+static inline uint64_t told(const struct board *b, const struct board_blocks *x, uint32_t i)
+{
+	return board_size(x, i) | (stays(b, x, i) ? 0 : LENT);
+}
+
 int board_alltoallv(struct board *b, struct board_blocks send, struct board_blocks recv)
 {
 	struct line *own = AT(struct line, b->own);
 	uint64_t turn = own->turns;
 	uint32_t me = b->me;
 	struct patience p = begin(b, own);
-	if (!may(b, own, BOARD_ALLTOALLV, 0, 1) || !all_short(b, &send, b->most_each) || !all_short(b, &recv, b->most_each) || !unused(b, own, turn))
+	int lends = b->ranks == 2 && b->pids;
+	if (!may(b, own, BOARD_ALLTOALLV, 0, 1) || !unused(b, own, turn) || (!lends && !(all_short(b, &send, b->most_each) && all_short(b, &recv, b->most_each))))
 		return 0;
 	size_t longest = 0;
 	for (uint32_t i = 0; i < b->ranks; i++)
-		longest = i != me && size_of(&send, i) > longest ? size_of(&send, i) : longest;
+		if (i != me) {
+			size_t n = stays(b, &send, i) ? board_size(&send, i) : sizeof(uint64_t);
+			longest = n > longest ? n : longest;
+		}
 	size_t length = sizeof(struct part) + ((longest + 7) & ~(size_t)7);
 	for (uint32_t i = 0; i < b->ranks; i++)
 		if (i != me) {
 			struct part *to = part(b, turn, me, i, length);
-			to->size = size_of(&send, i);
-			move(to->block, block_of(&send, i), to->size);
+			uint64_t at = (uintptr_t)board_block(&send, i);
+			to->size = told(b, &send, i);
+			if (stays(b, &send, i))
+				move(to->block, board_block(&send, i), to->size);
+			else
+				memcpy(to->block, &at, sizeof at);
 		}
 	post(b, turn, me, BOARD_ALLTOALLV | (uint64_t)length << 24);
 	own->posted = turn + 1;
-	p.whole = 1;
+	p.until = WHOLE;
 	for (uint32_t i = 0; i < b->ranks; i++) {
 		const struct cell *c = i == me ? 0 : seen_any(b, turn, i, &p);
-		if (i != me && (!c || c->call << 40 >> 40 != BOARD_ALLTOALLV || part(b, turn, i, me, c->call >> 24)->size != size_of(&recv, i)))
+		if (i != me && (!c || c->call << 40 >> 40 != BOARD_ALLTOALLV || part(b, turn, i, me, c->call >> 24)->size != told(b, &recv, i)))
 			return 0;
 	}
+	for (uint32_t i = 0; i < b->ranks; i++) {
+		char *block = i == me ? board_block(&send, me) : part(b, turn, i, me, cell(b, turn, i)->call >> 24)->block;
+		uint64_t at;
+		if (i == me || stays(b, &recv, i)) {
+			move(board_block(&recv, i), block, board_size(&recv, i));
+		} else {
+			memcpy(&at, block, sizeof at);
+			if (!fetch(b, i, board_block(&recv, i), at, board_size(&recv, i)))
+				return 0;
+		}
+	}
 	learn(own, turn);
-	for (uint32_t i = 0; i < b->ranks; i++)
-		move(block_of(&recv, i), i == me ? block_of(&send, me) : part(b, turn, i, me, cell(b, turn, i)->call >> 24)->block, size_of(&recv, i));
-	return over(b, own, turn, 0);
+	return b->ranks == 2 && !stays(b, &send, 1 - me) ? returned(b, own, turn, 0) : over(b, own, turn, 0);
 }
 
 int board_perform(struct board *b, enum board_op op, int root, const void *send, void *recv, size_t n, size_t elem, board_fold fold)

@@ -1,8 +1,9 @@
 /*
- * The twin of package coll/board for calls of one turn in the plain form, and of two
- * in the central one: what it leaves out goes on in Go, where the layout of the memory
+ * The twin of package coll/board for calls of one turn in the plain form or the direct one, and
+ * of two in the central one: what it leaves out goes on in Go, where the layout of the memory
  * and the order of things are explained. The same words are in the same places, and a
- * call that has to wait for long is handed over with its part posted. Where ranks must
+ * call that has to wait for long is handed over with its part posted, or with the turn left if
+ * others may still read what it has lent. Where ranks must
  * sleep to let each other run, the twin sleeps a moment itself, and everywhere it wakes
  * those that do: the ways into Go and out of it take longer than that.
  */
@@ -26,10 +27,12 @@ struct board {
 	uint64_t berths, berth; /* of all ranks of the job, and of this one */
 	uint32_t step, job;     /* bytes from one to the next, and their number */
 	uint32_t follows, naps; /* naps: this rank sleeps where another needs its core */
+	uint64_t pids;            /* the address of an int32_t for each rank: its process if its memory can be read, else 0; 0: none can */
 	uint32_t most, most_each; /* bytes of a block of Gatherv or Scatterv, and of Alltoallv */
 	uint64_t outside;       /* the address of an int64_t: not 0: who waits must not, in C; 0: none */
 	uint64_t limit[BOARD_OPS]; /* a call of fewer bytes is one of the board's */
 	uint64_t pair[BOARD_OPS];  /* one of so many is a message between the two ranks */
+	uint64_t direct[BOARD_OPS]; /* one of so many is made in the direct form */
 };
 
 /* inout = in op inout, for n bytes. */
@@ -50,6 +53,8 @@ struct board_blocks {
 	const int *counts, *displs;
 	size_t elem;
 };
+static inline size_t board_size(const struct board_blocks *x, uint32_t i) { return x->counts[i] * x->elem; }
+static inline char *board_block(const struct board_blocks *x, uint32_t i) { return x->at + x->displs[i] * (ptrdiff_t)x->elem; }
 
 /* The same for calls with blocks of different sizes. Own data are n bytes; only the root
    looks at the blocks of Gatherv and Scatterv. */
@@ -57,6 +62,17 @@ int board_allgatherv(struct board *b, const void *send, struct board_blocks recv
 int board_gatherv(struct board *b, int root, const void *send, size_t n, struct board_blocks recv);
 int board_scatterv(struct board *b, int root, struct board_blocks send, void *recv, size_t n);
 int board_alltoallv(struct board *b, struct board_blocks send, struct board_blocks recv);
+
+/* The turn of a Gatherv or Scatterv of two ranks whose block is too long for it, and so is a
+   message of n bytes: it tells the size. Returns 1 if the message is to be passed, which
+   board_announced is called after; else all that is left is Go's. */
+int board_announce(struct board *b, enum board_op op, int root, size_t n);
+void board_announced(struct board *b, enum board_op op, int root);
+
+/* The same for a Bcast, Scatter, Allgather, Alltoall or Allgatherv in the direct form, in which a
+   rank reads the data of others where they are. A block has n bytes, but of Allgatherv, which
+   has blocks. */
+int board_direct(struct board *b, enum board_op op, int root, const void *send, void *recv, size_t n, const struct board_blocks *blocks);
 
 /* The functions for predefined operators on kinds of elements, 0 if there is none. */
 enum board_kind { BOARD_NONE, BOARD_I8, BOARD_I16, BOARD_I32, BOARD_I64, BOARD_U8, BOARD_U16, BOARD_U32, BOARD_U64, BOARD_F32, BOARD_F64, BOARD_KINDS };

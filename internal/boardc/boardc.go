@@ -5,6 +5,7 @@ package boardc
 import "C"
 
 import (
+	"runtime"
 	"unsafe"
 
 	"github.com/exanet-mpi/exanet/coll"
@@ -33,6 +34,33 @@ func Perform(v *board.View, x *coll.Call, n int) bool {
 		return C.board_alltoallv(b, blocks(x, &x.SendBlocks, send), blocks(x, &x.RecvBlocks, recv)) != 0
 	}
 	return C.board_perform(b, op, C.int(x.Root), send, recv, C.size_t(n), 1, sum) != 0
+}
+
+// Direct is Perform of a call in the direct form.
+func Direct(v *board.View, x *coll.Call, n int) bool {
+	var list *C.struct_board_blocks
+	var pinned runtime.Pinner
+	defer pinned.Unpin()
+	if x.Op == coll.Allgatherv {
+		b := blocks(x, &x.RecvBlocks, unsafe.Pointer(unsafe.SliceData(x.Recv)))
+		pinned.Pin(b.at)
+		pinned.Pin(b.counts)
+		pinned.Pin(b.displs)
+		list = &b
+	}
+	return C.board_direct((*C.struct_board)(unsafe.Pointer(v)), C.enum_board_op(x.Op), C.int(x.Root), unsafe.Pointer(unsafe.SliceData(x.Send)), unsafe.Pointer(unsafe.SliceData(x.Recv)), C.size_t(n), list) != 0
+}
+
+// Announce makes the turn of a Gatherv or Scatterv of two ranks whose block is a message of n bytes,
+// and ends the call if it is over with that; else, or if Announce reports that the twin could not,
+// it is to go on in Go.
+func Announce(v *board.View, x *coll.Call, n int, over bool) bool {
+	b, op := (*C.struct_board)(unsafe.Pointer(v)), C.enum_board_op(x.Op)
+	if C.board_announce(b, op, C.int(x.Root), C.size_t(n)) == 0 || !over {
+		return false
+	}
+	C.board_announced(b, op, C.int(x.Root))
+	return true
 }
 
 // blocks is blocks that follow each other in a buffer.

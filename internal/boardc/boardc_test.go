@@ -6,6 +6,9 @@ import (
 	"bytes"
 	"math"
 	"math/rand"
+	"os"
+	"runtime"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -158,6 +161,26 @@ func (c *call) blocks(ranks int, length func(i int) int) coll.Blocks {
 	return b
 }
 
+// message is the length of the block that two ranks pass of a Gatherv or Scatterv.
+func (c *call) message(ranks int) int {
+	switch {
+	case ranks == 2 && c.op == coll.Gatherv:
+		return c.length(1-c.root, c.root)
+	case ranks == 2 && c.op == coll.Scatterv:
+		return c.length(c.root, 1-c.root)
+	}
+	return 0
+}
+
+// direct reports whether it is made in the direct form.
+func (c *call) direct(reads bool) bool {
+	switch c.op {
+	case coll.Bcast, coll.Scatter, coll.Allgather, coll.Allgatherv, coll.Alltoall:
+		return reads && c.n > 300
+	}
+	return false
+}
+
 // cut is a rank's block of what another sends.
 func (c *call) cut(from int, b *coll.Blocks, rank, ranks int) []byte {
 	lo, hi := b.Span(rank)
@@ -172,17 +195,30 @@ func TestTheTwinAndThePackageAreOne(t *testing.T) {
 		ranks := rapid.IntRange(2, most).Draw(t, "ranks")
 		memory := mem.Bytes(make([]uint64, (board.Fixed(most)+ranks*8*2048)/8))
 		central, split := rapid.SampledFrom([]uint32{0, 1 << coll.Barrier, 1<<coll.Barrier | 1<<coll.Allreduce}).Draw(t, "central"), rapid.SampledFrom([]int{1024, 1 << 20}).Draw(t, "split")
-		follows := rapid.Bool().Draw(t, "follows")
+		follows, reads := rapid.Bool().Draw(t, "follows"), rapid.Bool().Draw(t, "reads")
+		deaf := rapid.SliceOfN(rapid.SampledFrom([]bool{false, false, false, true}), ranks, ranks).Draw(t, "cannot read")
+		var kept [][]int32
 		boards, views := make([]*board.Board, ranks), make([]*board.View, ranks)
 		for i := range boards {
 			b := board.Open(memory, most, i, ranks)
 			b.Fenced, b.Central, b.Follows, b.Split, b.Ring = true, central, follows, split, func(int) {}
+			if reads {
+				b.Read = func(rank int, addr uint64, to []byte) bool {
+					return !deaf[i] && copy(to, mem.At(addr, len(to))) == len(to)
+				}
+			}
 			boards[i], views[i] = b, new(board.View)
 			b.View(views[i], board.Berths{})
+			if reads && !deaf[i] {
+				pids := slices.Repeat([]int32{int32(os.Getpid())}, ranks)
+				views[i].Pids = mem.Ref(&pids[0])
+				kept = append(kept, pids)
+			}
 			for op := range views[i].Limit {
 				views[i].Limit[op] = math.MaxInt64
 			}
 		}
+		defer runtime.KeepAlive(kept)
 		calls := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) *call {
 			return &call{
 				op:   rapid.SampledFrom([]coll.Collective{coll.Barrier, coll.Bcast, coll.Gather, coll.Gatherv, coll.Scatter, coll.Scatterv, coll.Allgather, coll.Allgatherv, coll.Alltoall, coll.Alltoallv, coll.Reduce, coll.Allreduce, coll.ReduceScatter, coll.ReduceScatterBlock, coll.Scan, coll.Exscan}).Draw(t, "op"),
@@ -205,16 +241,25 @@ func TestTheTwinAndThePackageAreOne(t *testing.T) {
 				var x *coll.Call
 				x, wants[i] = c.part(i, ranks)
 				recv = x.Recv
-				if c.twin[i] {
+				if n := c.message(ranks); c.twin[i] && n > boards[i].Most(c.op) {
+					if i == c.root && c.op == coll.Scatterv {
+						copy(recv, wants[i])
+					}
+					if done = boardc.Announce(views[i], x, n, c.seed%2 == 0); done {
+						copy(recv, wants[i])
+					}
+				} else if c.twin[i] && c.direct(reads) {
+					done = boardc.Direct(views[i], x, x.Bytes())
+				} else if c.twin[i] {
 					done = boardc.Perform(views[i], x, x.Bytes())
-					if done && board.Vector(c.op) {
+					if done && board.Vector(c.op) && !(c.op == coll.Alltoallv && reads && ranks == 2) { // long blocks are lent
 						s := &coll.Schedule{Call: *x}
 						s.BuildLate(boards[i].Most(c.op))
 						require.Empty(t, s.Steps, "the rest is left to Go")
 					}
 				}
 				if !done {
-					ops[i] = &board.Op{Call: x, Combine: func(in, inout []byte) {
+					ops[i] = &board.Op{Call: x, Direct: c.direct(reads), Combine: func(in, inout []byte) {
 						for j, v := range in {
 							inout[j] += v
 						}
@@ -224,8 +269,8 @@ func TestTheTwinAndThePackageAreOne(t *testing.T) {
 			} else if done = ops[i].Step(); done {
 				require.NoError(t, ops[i].Err())
 				recv = ops[i].Recv
-				for _, from := range ops[i].Late { // as messages would
-					if c.op == coll.Scatterv {
+				for _, from := range append(ops[i].Late, ops[i].Missed...) { // as messages would
+					if c.op == coll.Scatterv || c.op == coll.Scatter || c.op == coll.Bcast {
 						copy(recv, wants[i])
 					} else {
 						copy(ops[i].RecvBlocks.Of(recv, from), ops[i].RecvBlocks.Of(wants[i], from))

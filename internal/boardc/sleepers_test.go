@@ -6,6 +6,9 @@ import (
 	"bytes"
 	"math"
 	"math/rand"
+	"os"
+	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -55,70 +58,102 @@ func (bs berths) finish(o *board.Op, rank int) {
 	}
 }
 
-// Ranks that nap in the twin and ranks that sleep in Go wake each other: those in Go would
-// sleep for ever.
+// Ranks that nap in the twin, or spin there for a moment, and ranks that sleep in Go wake each
+// other: those in Go would sleep for ever.
 func TestSleepersAreWoken(t *testing.T) {
 	calls := 8000
 	if testing.Short() {
 		calls = 2000
 	}
-	for _, central := range []uint32{0, 1<<coll.Barrier | 1<<coll.Allreduce} {
-		for ranks := 2; ranks <= most; ranks += 2 {
-			memory := mem.Bytes(make([]uint64, (board.Fixed(most)+ranks*8*2048)/8))
-			bells := make(berths, most*berthStep/8)
-			waits := make([]atomic.Pointer[call], ranks)
-			var all sync.WaitGroup
-			for i := range ranks {
-				b, v := board.Open(memory, most, i, ranks), new(board.View)
-				b.Moor(i)
-				b.Fenced, b.Central, b.Follows, b.Split, b.Ring = true, central, ranks == most, 1<<20, bells.ring
-				b.Core = func() uint32 {
-					bells.word(i, 4).Store(sys.Core())
-					return sys.Core()
-				}
-				b.View(v, board.Berths{First: mem.Ref(&bells[0]), Own: mem.Ref(&bells[i*berthStep/8]), Step: berthStep, N: uint32(ranks)})
-				v.Naps = 1
-				for op := range v.Limit {
-					v.Limit[op] = math.MaxInt64
-				}
-				all.Go(func() {
-					plan, own := rand.New(rand.NewSource(int64(ranks))), rand.New(rand.NewSource(int64(i)))
-					for n := range calls {
-						ops := []coll.Collective{coll.Barrier, coll.Bcast, coll.Gather, coll.Scatter, coll.Allgather, coll.Allgatherv, coll.Alltoall, coll.Reduce, coll.Allreduce, coll.ReduceScatter, coll.Scan}
-						c := &call{op: ops[plan.Intn(len(ops))], root: plan.Intn(ranks), n: 1 + plan.Intn(20)*plan.Intn(20), seed: int64(n)}
-						waits[i].Store(c)
-						x, want := c.part(i, ranks)
-						if own.Intn(3) == 0 || !boardc.Perform(v, x, x.Bytes()) {
-							o := &board.Op{Call: x, Combine: func(in, inout []byte) {
-								for j, v := range in {
-									inout[j] += v
-								}
-							}}
-							o.Begin(b)
-							bells.finish(o, i)
-							require.NoError(t, o.Err())
-						}
-						if want != nil && !bytes.Equal(want, x.Recv) {
-							t.Errorf("call %d, rank %d: %+v", n, i, c)
-							return
-						}
-					}
-					waits[i].Store(nil)
-				})
-			}
-			ended := make(chan struct{})
-			go func() {
-				all.Wait()
-				close(ended)
-			}()
-			select {
-			case <-ended:
-			case <-time.After(2 * time.Minute):
-				for i := range waits {
-					t.Logf("rank %d is in %+v", i, waits[i].Load())
-				}
-				t.Fatal("somebody sleeps for ever")
-			}
+	for ranks := 2; ranks <= most; ranks += 2 {
+		for _, central := range []uint32{0, 1<<coll.Barrier | 1<<coll.Allreduce} {
+			testSleepers(t, ranks, calls, central, false, -1)
 		}
 	}
+	for _, deaf := range []int{-1, 1} {
+		testSleepers(t, 2, calls, 0, true, deaf)
+		testSleepers(t, 3, calls, 0, true, deaf)
+	}
+}
+
+// testSleepers makes random calls with ranks that nap, or, if they are roomy, that have a core each;
+// one may be deaf: it cannot read from the others, which must learn of that.
+func testSleepers(t *testing.T, ranks, calls int, central uint32, roomy bool, deaf int) {
+	memory := mem.Bytes(make([]uint64, (board.Fixed(most)+ranks*8*2048)/8))
+	pids := slices.Repeat([]int32{int32(os.Getpid())}, ranks)
+	defer runtime.KeepAlive(pids)
+	bells := make(berths, most*berthStep/8)
+	waits := make([]atomic.Pointer[call], ranks)
+	var missed, owed atomic.Int64
+	var all sync.WaitGroup
+	for i := range ranks {
+		b, v := board.Open(memory, most, i, ranks), new(board.View)
+		b.Moor(i)
+		b.Fenced, b.Central, b.Follows, b.Split, b.Ring = true, central, ranks == most, 1<<20, bells.ring
+		b.Core = func() uint32 {
+			bells.word(i, 4).Store(sys.Core())
+			return sys.Core()
+		}
+		b.Read = func(_ int, addr uint64, to []byte) bool {
+			return i != deaf && copy(to, mem.At(addr, len(to))) == len(to)
+		}
+		b.View(v, board.Berths{First: mem.Ref(&bells[0]), Own: mem.Ref(&bells[i*berthStep/8]), Step: berthStep, N: uint32(ranks)})
+		if i != deaf {
+			v.Pids = mem.Ref(&pids[0])
+		}
+		if v.Naps = 1; roomy {
+			v.Naps, v.Spins = 0, 200
+		}
+		for op := range v.Limit {
+			v.Limit[op] = math.MaxInt64
+		}
+		all.Go(func() {
+			plan, own := rand.New(rand.NewSource(int64(ranks))), rand.New(rand.NewSource(int64(i)))
+			for n := range calls {
+				ops := []coll.Collective{coll.Barrier, coll.Bcast, coll.Gather, coll.Scatter, coll.Allgather, coll.Allgatherv, coll.Alltoall, coll.Reduce, coll.Allreduce, coll.ReduceScatter, coll.Scan}
+				c := &call{op: ops[plan.Intn(len(ops))], root: plan.Intn(ranks), n: 1 + plan.Intn(25)*plan.Intn(25), seed: int64(n)}
+				waits[i].Store(c)
+				x, want := c.part(i, ranks)
+				direct, perform := c.direct(true), func() bool { return boardc.Perform(v, x, x.Bytes()) }
+				if direct {
+					perform = func() bool { return boardc.Direct(v, x, x.Bytes()) }
+				}
+				if own.Intn(3) == 0 || !perform() {
+					o := &board.Op{Call: x, Direct: direct, Combine: func(in, inout []byte) {
+						for j, v := range in {
+							inout[j] += v
+						}
+					}}
+					o.Begin(b)
+					bells.finish(o, i)
+					require.NoError(t, o.Err())
+					missed.Add(int64(len(o.Missed)))
+					owed.Add(int64(len(o.Owed)))
+					if len(o.Missed) > 0 { // as messages would
+						copy(x.Recv, want)
+					}
+				}
+				if want != nil && !bytes.Equal(want, x.Recv) {
+					t.Errorf("call %d, rank %d: %+v", n, i, c)
+					return
+				}
+			}
+			waits[i].Store(nil)
+		})
+	}
+	ended := make(chan struct{})
+	go func() {
+		all.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+	case <-time.After(2 * time.Minute):
+		for i := range waits {
+			t.Logf("rank %d is in %+v", i, waits[i].Load())
+		}
+		t.Fatal("somebody sleeps for ever")
+	}
+	require.Equal(t, missed.Load(), owed.Load())
+	require.Equal(t, deaf >= 0, missed.Load() > 0)
 }

@@ -44,6 +44,49 @@ int exanet_pair_scatter(const struct board *b, int root, const void *send, void 
 	return 1;
 }
 
+/* The rank whose block is passed is the one that is not the root. */
+static inline size_t passed(const struct board *b, int root, size_t own, const struct board_blocks *all)
+{
+	return b->me == (uint32_t)root ? board_size(all, 1 - root) : own;
+}
+
+int exanet_pair_gatherv(struct board *b, int root, const void *send, size_t n, struct board_blocks recv, exanet_handle comm)
+{
+	size_t size = passed(b, root, n, &recv);
+	if (!board_announce(b, BOARD_GATHERV, root, size))
+		return 0;
+	if (b->me != (uint32_t)root) {
+		if (!pass(b, BOARD_GATHERV, send, n, comm))
+			return 0;
+	} else {
+		if (!take(b, BOARD_GATHERV, board_block(&recv, 1 - root), size, 0, comm))
+			return 0;
+		if (n > 0)
+			memcpy(board_block(&recv, root), send, n);
+	}
+	board_announced(b, BOARD_GATHERV, root);
+	return 1;
+}
+
+int exanet_pair_scatterv(struct board *b, int root, struct board_blocks send, void *recv, size_t n, exanet_handle comm)
+{
+	size_t size = passed(b, root, n, &send);
+	int over;
+	if (!board_announce(b, BOARD_SCATTERV, root, size))
+		return 0;
+	if (b->me != (uint32_t)root) {
+		over = take(b, BOARD_SCATTERV, recv, n, 0, comm);
+	} else {
+		over = pass(b, BOARD_SCATTERV, board_block(&send, 1 - root), size, comm);
+		if (n > 0) /* Go does not, when the size has been told */
+			memcpy(recv, board_block(&send, root), n);
+	}
+	if (!over)
+		return 0;
+	board_announced(b, BOARD_SCATTERV, root);
+	return 1;
+}
+
 /* All operators that have a function commute. */
 int exanet_pair_reduce(const struct board *b, int root, const void *send, void *recv, size_t n, board_fold fold, exanet_handle comm)
 {

@@ -43,6 +43,8 @@ int exanet_shared_Bcast(void *buf, int64_t count, exanet_handle type, int root, 
 	int64_t n;
 	if (!b || !within(b, root) || (n = bytes(buf, count, type)) <= 0)
 		return 0;
+	if ((uint64_t)n >= b->direct[BOARD_BCAST])
+		return board_direct(b, BOARD_BCAST, root, 0, buf, n, 0);
 	return (uint64_t)n < b->pair[BOARD_BCAST] ? board_perform(b, BOARD_BCAST, root, 0, buf, n, 1, 0) : exanet_pair_bcast(b, root, buf, n, comm);
 }
 
@@ -57,6 +59,8 @@ static int move(enum board_op op, const void *out, int64_t outcount, exanet_hand
 	int64_t n = sends ? bytes(out, outcount, outtype) : bytes(in, incount, intype);
 	if (n <= 0 || (sends && receives && (bytes(in, incount, intype) != n || !apart(out, outs ? n * b->ranks : n, in, ins ? n * b->ranks : n))))
 		return 0;
+	if ((uint64_t)n >= b->direct[op])
+		return board_direct(b, op, root, out, in, n, 0);
 	if ((uint64_t)n < b->pair[op])
 		return board_perform(b, op, root, out, in, n, 1, 0);
 	switch (op) {
@@ -209,7 +213,12 @@ int exanet_shared_Allgatherv(const void *out, int64_t outcount, exanet_handle ou
 	int64_t n;
 	if (!b || (n = block(out, outcount, outtype, from)) < 0 || !blocks(b, &recv, in, counts, displs, intype, to))
 		return 0;
-	return (int64_t)(counts[b->me] * recv.elem) == n && disjoint(from, to) && board_allgatherv(b, out, recv);
+	if ((int64_t)(counts[b->me] * recv.elem) != n || !disjoint(from, to))
+		return 0;
+	uint64_t all = 0;
+	for (uint32_t i = 0; i < b->ranks; i++)
+		all += board_size(&recv, i);
+	return all < b->direct[BOARD_ALLGATHERV] ? board_allgatherv(b, out, recv) : board_direct(b, BOARD_ALLGATHERV, 0, out, 0, 0, &recv);
 }
 
 int exanet_shared_Gatherv(const void *out, int64_t outcount, exanet_handle outtype, void *in, const int *counts, const int *displs, exanet_handle intype, int root, exanet_handle comm)
@@ -222,6 +231,8 @@ int exanet_shared_Gatherv(const void *out, int64_t outcount, exanet_handle outty
 		return 0;
 	if (b->me == (uint32_t)root && (!blocks(b, &recv, in, counts, displs, intype, to) || (int64_t)(counts[root] * recv.elem) != n || !disjoint(from, to)))
 		return 0;
+	if (b->ranks == 2 && (b->me == (uint32_t)root ? board_size(&recv, 1 - root) : (size_t)n) > b->most)
+		return exanet_pair_gatherv(b, root, out, n, recv, comm);
 	return board_gatherv(b, root, out, n, recv);
 }
 
@@ -235,6 +246,8 @@ int exanet_shared_Scatterv(const void *out, const int *counts, const int *displs
 		return 0;
 	if (b->me == (uint32_t)root && (!blocks(b, &send, out, counts, displs, outtype, from) || (int64_t)(counts[root] * send.elem) != n || !disjoint(from, to)))
 		return 0;
+	if (b->ranks == 2 && (b->me == (uint32_t)root ? board_size(&send, 1 - root) : (size_t)n) > b->most)
+		return exanet_pair_scatterv(b, root, send, in, n, comm);
 	return board_scatterv(b, root, send, in, n);
 }
 
