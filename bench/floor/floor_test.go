@@ -134,6 +134,7 @@ func TestMessages(t *testing.T) {
 		require.NoError(t, err)
 		require.Positive(t, times.Shared, size)
 		require.Equal(t, times.One > 0, times.Both > 0)
+		require.Equal(t, times.One > 0 && size <= largestExchange, times.Exchange > 0)
 		for how, measured := range map[uint32]float64{viaShared: times.Shared, oneCopies: times.One, bothCopies: times.Both} {
 			if measured == 0 {
 				continue

@@ -21,10 +21,11 @@ const (
 )
 
 // MessageTimes are those of a message of some size from one process to the other, half of a
-// ping-pong, in microseconds; 0 where the system refuses the way.
+// ping-pong, in microseconds, and that of an Exchange of two such; 0 where the system refuses the
+// way, and of longer exchanges than the buffers have room for.
 type MessageTimes struct {
-	Size              int
-	Shared, One, Both float64
+	Size                        int
+	Shared, One, Both, Exchange float64
 }
 
 // Message returns how long a message takes at least, in three ways. It is what an MPI has
@@ -44,7 +45,10 @@ func (p *Pair) Message(size int) (t MessageTimes, err error) {
 	if t.One, err = p.message(oneCopies, size); err != nil {
 		return t, err
 	}
-	t.Both, err = p.message(bothCopies, size)
+	if t.Both, err = p.message(bothCopies, size); err != nil || size > largestExchange {
+		return t, err
+	}
+	t.Exchange, err = p.exchange(size)
 	return t, err
 }
 

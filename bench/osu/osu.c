@@ -18,6 +18,7 @@ int rank, ranks;
 static bool mpi_runs;
 
 const struct benchmark other_benchmarks[] = {
+	{"calls", "other ways to pass a message, and to wait for it", 2, 2, false, 8, 1 << 20, run_calls, true},
 	{"overlap", "1 MiB under a computation, the peer in MPI", 2, 2, false, 1 << 20, 1 << 20, run_overlap, true},
 	{"computing", "1 MiB while both ranks compute", 2, 2, false, 1 << 20, 1 << 20, run_computing, true},
 	{"unexpected", "so many messages, received in reverse order of tags", 2, 2, false, 10000, 10000, run_unexpected, true},

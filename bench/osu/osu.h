@@ -11,6 +11,7 @@
  *	latency.c     latency, multi_lat
  *	stream.c      bw, bibw, mbw_mr
  *	coll.c        the collectives
+ *	calls.c       other ways to pass a message, and to wait for it
  *	overlap.c     overlap, computing: transfers under a computation
  *	unexpected.c  many messages that wait for their receives
  *	idle.c        the processor time of a rank that is blocked
@@ -51,6 +52,7 @@ struct benchmark {
 
 extern const struct benchmark latency_benchmarks[], stream_benchmarks[], coll_benchmarks[], other_benchmarks[];
 
+void run_calls(const struct benchmark *b);
 void run_overlap(const struct benchmark *b);
 void run_computing(const struct benchmark *b);
 void run_unexpected(const struct benchmark *b);

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/exanet-mpi/exanet/internal/figure"
@@ -17,6 +18,7 @@ func (s Set) page(dir string) string {
 	s.writeOverSizes(&b, dir, "bandwidth", "Bandwidth", "10^6 bytes a second, windows of 64 messages, one way.", "bandwidth.svg", bwColumn, false)
 	s.writeOverSizes(&b, dir, "bandwidth", "Bandwidth both ways", "", "bibw.svg", bibwColumn, false)
 	s.writeSingles(&b, "rate", "Message rate", "Messages of 8 bytes a second, windows of 64, 2 ranks.", "%.0f", map[string]column{"8 B": rateColumn}, []string{"8 B"})
+	s.writeCalls(&b)
 	s.writeCollectives(&b, dir)
 	s.writeCrowd(&b, dir)
 	s.writeSingles(&b, "idle", "A rank that waits", "Processor time in percent of a core, of all threads of a rank that is blocked in a call.", "%.2f", columnsByName(idleCalls, idleColumn), idleCalls)
@@ -186,6 +188,27 @@ func (s Set) writeSingles(b *strings.Builder, section, title, about, format stri
 	b.WriteByte('\n')
 }
 
+// writeCalls writes the forms of calls that no other section looks at.
+func (s Set) writeCalls(b *strings.Builder) {
+	if !s.heading(b, "calls", "Other calls", "Microseconds for a message that 2 ranks pass each other in turn, or both at once, by the call that is named, or waited for by it.") {
+		return
+	}
+	b.WriteString("| |")
+	for _, o := range opponents {
+		fmt.Fprintf(b, " %s | %s | ratio |", o.alone, o.ours)
+	}
+	b.WriteString("\n|---|" + strings.Repeat("---|", 6) + "\n")
+	for _, form := range forms {
+		c := column{"calls", "calls", "calls, " + form, "Latency (us)"}
+		for _, size := range s.sizes(c) {
+			fmt.Fprintf(b, "| %s, %s |", form, figure.SizeName(size))
+			s.cells(b, c, size, number)
+			b.WriteByte('\n')
+		}
+	}
+	b.WriteByte('\n')
+}
+
 // writeCollectives writes the extremes of each; the plot has the means.
 func (s Set) writeCollectives(b *strings.Builder, dir string) {
 	if !s.heading(b, "collectives", "Collectives of 2 ranks", "Ratios over the sizes from 8 B to 1 MiB; microseconds of the smallest and the largest.") {
@@ -219,6 +242,31 @@ func (s Set) writeCollectives(b *strings.Builder, dir string) {
 			fmt.Fprintf(b, " %s | %s | %s | %s |", ends(s.series(c, o.alone)), ends(s.series(c, o.ours)), ratioName(meanRatio(list)), place)
 		}
 		b.WriteByte('\n')
+	}
+	b.WriteByte('\n')
+	s.writeExchanges(b)
+}
+
+// writeExchanges holds the collectives in which each rank gives and takes against what the machine
+// needs for that.
+func (s Set) writeExchanges(b *strings.Builder) {
+	sizes := slices.DeleteFunc(s.sizes(collectiveColumn("collectives", "2 ranks", exchanges[0])), func(size int) bool {
+		return size < 16<<10 || s.exchangeTime(size) == 0
+	})
+	if len(sizes) == 0 {
+		return
+	}
+	b.WriteString("Those in which both ranks give and take; `machine`: the same copies without any MPI.\n\n| | machine |")
+	for _, o := range opponents {
+		fmt.Fprintf(b, " %s | %s | ratio |", o.alone, o.ours)
+	}
+	b.WriteString("\n|---|---|" + strings.Repeat("---|", 6) + "\n")
+	for _, name := range exchanges {
+		for _, size := range sizes {
+			fmt.Fprintf(b, "| %s, %s | %s |", name, figure.SizeName(size), number(s.exchangeTime(size)))
+			s.cells(b, collectiveColumn("collectives", "2 ranks", name), size, number)
+			b.WriteByte('\n')
+		}
 	}
 	b.WriteByte('\n')
 }

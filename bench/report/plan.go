@@ -44,6 +44,10 @@ var (
 	crowdedRooted = []string{"bcast", "scatter"}
 )
 
+// The forms of calls, as bench/osu names them.
+var forms = []string{"Wait", "Waitany", "Waitsome", "Test", "Testall", "Startall", "Sendrecv", "Sendrecv_replace",
+	"Ssend", "Recv of any source", "Recv of any tag", "vector type", "Probe", "Mprobe", "Iprobe of any source", "Ibarrier", "Ibcast", "Iallreduce"}
+
 var sections = []section{
 	{"floor", "What the machine can do", func(c *Config) []*job {
 		return []*job{
@@ -59,6 +63,9 @@ var sections = []section{
 	}},
 	{"rate", "Message rate", func(c *Config) []*job {
 		return []*job{c.osu("mbw_mr", 2, "mbw_mr -m 8:8 -i 2000 -x 200 -t 1000")}
+	}},
+	{"calls", "Other calls", func(c *Config) []*job {
+		return []*job{c.osu("calls", 2, "calls -m 8:65536 -s 8192 -t 200")}
 	}},
 	{"collectives", "Collectives of 2 ranks", func(c *Config) []*job {
 		return []*job{c.osu("2 ranks", 2, strings.Join(collectives, ",")+" -c -m 8:1048576 -t 30"+c.every(16))}

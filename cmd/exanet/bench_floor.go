@@ -63,7 +63,9 @@ same machine, and their ratio is printed.
 
 With --sizes, measure only what a message of each size takes at least, in
 microseconds one way: copied through shared memory; copied by one side with
-cross-memory attach; copied by both sides, a half each.`,
+cross-memory attach; copied by both sides, a half each. And what two ranks need at least to
+pass each other one at once, and one to themselves, as in an Alltoall, up to
+1 MiB.`,
 		Example: `  exanet bench floor
   exanet bench floor --with latency,bw
   exanet bench floor --sizes 1:4194304
@@ -126,7 +128,7 @@ cross-memory attach; copied by both sides, a half each.`,
 
 // writeMessages measures messages and prints the medians.
 func writeMessages(cmd *cobra.Command, sizes []int, repeat int) error {
-	columns := []bench.Column{{Name: "Shared (us)"}, {Name: "One copies (us)"}, {Name: "Both copy (us)"}}
+	columns := []bench.Column{{Name: "Shared (us)"}, {Name: "One copies (us)"}, {Name: "Both copy (us)"}, {Name: "Exchange (us)"}}
 	for i := range columns {
 		columns[i].Rows = make([]bench.Row, len(sizes))
 	}
@@ -141,7 +143,7 @@ func writeMessages(cmd *cobra.Command, sizes []int, repeat int) error {
 			if err != nil {
 				return err
 			}
-			for j, us := range []float64{t.Shared, t.One, t.Both} {
+			for j, us := range []float64{t.Shared, t.One, t.Both, t.Exchange} {
 				r := &columns[j].Rows[i]
 				r.Size, r.Repeats = size, append(r.Repeats, us)
 				r.Value = bench.Median(r.Repeats)

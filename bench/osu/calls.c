@@ -1,0 +1,229 @@
+#include "osu.h"
+
+/*
+ * calls: the ways in which two ranks can pass each other a message, or wait for it, that no
+ * other benchmark looks at. The figure is the time of one message that the receiver waits
+ * for: half of a ping-pong, or an exchange in which both send at once.
+ */
+
+enum { tag = 100 };
+
+static const MPI_Comm world = MPI_COMM_WORLD;
+
+/* A rank's side of a form. */
+struct side {
+	int peer, n;
+	char *out, *in;
+	MPI_Request requests[2]; /* of persistent forms */
+	MPI_Datatype comb;	 /* of n bytes of every 2 n */
+};
+
+static void send(struct side *s) { MPI_Send(s->out, s->n, MPI_CHAR, s->peer, tag, world); }
+static void ssend(struct side *s) { MPI_Ssend(s->out, s->n, MPI_CHAR, s->peer, tag, world); }
+static void send_comb(struct side *s) { MPI_Send(s->out, 1, s->comb, s->peer, tag, world); }
+static void recv(struct side *s) { MPI_Recv(s->in, s->n, MPI_CHAR, s->peer, tag, world, MPI_STATUS_IGNORE); }
+static void recv_comb(struct side *s) { MPI_Recv(s->in, 1, s->comb, s->peer, tag, world, MPI_STATUS_IGNORE); }
+
+static void recv_any_source(struct side *s)
+{
+	MPI_Recv(s->in, s->n, MPI_CHAR, MPI_ANY_SOURCE, tag, world, MPI_STATUS_IGNORE);
+}
+
+static void recv_any_tag(struct side *s)
+{
+	MPI_Recv(s->in, s->n, MPI_CHAR, s->peer, MPI_ANY_TAG, world, MPI_STATUS_IGNORE);
+}
+
+static void probe(struct side *s)
+{
+	MPI_Status status;
+
+	MPI_Probe(s->peer, tag, world, &status);
+	recv(s);
+}
+
+static void iprobe_any(struct side *s)
+{
+	MPI_Status status;
+	int there = 0;
+
+	while (!there)
+		MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, world, &there, &status);
+	MPI_Recv(s->in, s->n, MPI_CHAR, status.MPI_SOURCE, status.MPI_TAG, world, MPI_STATUS_IGNORE);
+}
+
+static void mprobe(struct side *s)
+{
+	MPI_Message message;
+	MPI_Status status;
+
+	MPI_Mprobe(s->peer, tag, world, &message, &status);
+	MPI_Mrecv(s->in, s->n, MPI_CHAR, &message, &status);
+}
+
+static void begin(struct side *s, MPI_Request *two)
+{
+	MPI_Irecv(s->in, s->n, MPI_CHAR, s->peer, tag, world, &two[0]);
+	MPI_Isend(s->out, s->n, MPI_CHAR, s->peer, tag, world, &two[1]);
+}
+
+static void with_wait(struct side *s)
+{
+	MPI_Request two[2];
+
+	begin(s, two);
+	MPI_Wait(&two[0], MPI_STATUS_IGNORE);
+	MPI_Wait(&two[1], MPI_STATUS_IGNORE);
+}
+
+static void with_waitany(struct side *s)
+{
+	MPI_Request two[2];
+	int which;
+
+	begin(s, two);
+	MPI_Waitany(2, two, &which, MPI_STATUS_IGNORE);
+	MPI_Waitany(2, two, &which, MPI_STATUS_IGNORE);
+}
+
+static void with_waitsome(struct side *s)
+{
+	MPI_Request two[2];
+	int which[2], n;
+
+	begin(s, two);
+	for (int left = 2; left > 0; left -= n)
+		MPI_Waitsome(2, two, &n, which, MPI_STATUSES_IGNORE);
+}
+
+static void with_test(struct side *s)
+{
+	MPI_Request two[2];
+	int over = 0;
+
+	begin(s, two);
+	while (!over)
+		MPI_Test(&two[0], &over, MPI_STATUS_IGNORE);
+	MPI_Wait(&two[1], MPI_STATUS_IGNORE);
+}
+
+static void with_testall(struct side *s)
+{
+	MPI_Request two[2];
+	int over = 0;
+
+	begin(s, two);
+	while (!over)
+		MPI_Testall(2, two, &over, MPI_STATUSES_IGNORE);
+}
+
+static void sendrecv(struct side *s)
+{
+	MPI_Sendrecv(s->out, s->n, MPI_CHAR, s->peer, tag, s->in, s->n, MPI_CHAR, s->peer, tag, world, MPI_STATUS_IGNORE);
+}
+
+static void sendrecv_replace(struct side *s)
+{
+	MPI_Sendrecv_replace(s->in, s->n, MPI_CHAR, s->peer, tag, s->peer, tag, world, MPI_STATUS_IGNORE);
+}
+
+static void persistent(struct side *s)
+{
+	MPI_Startall(2, s->requests);
+	MPI_Waitall(2, s->requests, MPI_STATUSES_IGNORE);
+}
+
+static void ibarrier(struct side *s)
+{
+	MPI_Request r;
+
+	(void)s;
+	MPI_Ibarrier(world, &r);
+	MPI_Wait(&r, MPI_STATUS_IGNORE);
+}
+
+static void ibcast(struct side *s)
+{
+	MPI_Request r;
+
+	MPI_Ibcast(s->in, s->n, MPI_CHAR, 0, world, &r);
+	MPI_Wait(&r, MPI_STATUS_IGNORE);
+	MPI_Ibcast(s->in, s->n, MPI_CHAR, 1, world, &r);
+	MPI_Wait(&r, MPI_STATUS_IGNORE);
+}
+
+static void iallreduce(struct side *s)
+{
+	MPI_Request r;
+
+	MPI_Iallreduce(s->out, s->in, s->n / (int)sizeof(float), MPI_FLOAT, MPI_SUM, world, &r);
+	MPI_Wait(&r, MPI_STATUS_IGNORE);
+}
+
+/* A form is a send and a receive in turn, of which the figure is half; or an exchange. */
+static const struct form {
+	const char *name;
+	void (*send)(struct side *), (*receive)(struct side *);
+} forms[] = {
+	{"Ssend", ssend, recv},
+	{"Recv of any source", send, recv_any_source},
+	{"Recv of any tag", send, recv_any_tag},
+	{"vector type", send_comb, recv_comb},
+	{"Probe", send, probe},
+	{"Mprobe", send, mprobe},
+	{"Iprobe of any source", send, iprobe_any},
+	{"Wait", with_wait, NULL},
+	{"Waitany", with_waitany, NULL},
+	{"Waitsome", with_waitsome, NULL},
+	{"Test", with_test, NULL},
+	{"Testall", with_testall, NULL},
+	{"Sendrecv", sendrecv, NULL},
+	{"Sendrecv_replace", sendrecv_replace, NULL},
+	{"Startall", persistent, NULL},
+	{"Ibarrier", ibarrier, NULL},
+	{"Ibcast", ibcast, NULL},
+	{"Iallreduce", iallreduce, NULL},
+};
+
+/* measure returns the time of a message in microseconds. */
+static double measure(const struct form *f, struct side *s, int iterations)
+{
+	double start;
+
+	MPI_Barrier(world);
+	start = MPI_Wtime();
+	for (int i = 0; i < iterations; i++) {
+		if (f->receive && rank != 0)
+			f->receive(s);
+		f->send(s);
+		if (f->receive && rank == 0)
+			f->receive(s);
+	}
+	return (MPI_Wtime() - start) / iterations / (f->receive ? 2 : 1) * 1e6;
+}
+
+void run_calls(const struct benchmark *b)
+{
+	struct side s = {.peer = 1 - rank, .out = buffer(2 * last_size(b)), .in = buffer(2 * last_size(b))};
+
+	for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+		print_title(b, forms[i].name, "Size", 1, (const char *[]){"Latency (us)"});
+		for (long size = first_size(b); size <= last_size(b); size = next_size(size)) {
+			struct counts n = counts_for(size, (struct counts){10000, 200}, (struct counts){1000, 20});
+			double time;
+
+			s.n = size;
+			MPI_Type_vector(2, size / 2, size, MPI_CHAR, &s.comb);
+			MPI_Type_commit(&s.comb);
+			MPI_Recv_init(s.in, s.n, MPI_CHAR, s.peer, tag, world, &s.requests[0]);
+			MPI_Send_init(s.out, s.n, MPI_CHAR, s.peer, tag, world, &s.requests[1]);
+			n = limited(n, measure(&forms[i], &s, 2) * 1e-6);
+			measure(&forms[i], &s, n.warmup);
+			time = measure(&forms[i], &s, n.iterations);
+			MPI_Request_free(&s.requests[0]);
+			MPI_Request_free(&s.requests[1]);
+			MPI_Type_free(&s.comb);
+			print_row(size, 1, &time);
+		}
+	}
+}
