@@ -16,11 +16,14 @@ static inline struct board *board_of(exanet_handle comm)
 	return id && id == (uint64_t)comm ? b : 0;
 }
 
+/* More elements are left to Go. */
+enum { MOST = 1 << 24 };
+
 /* The bytes of count elements at buf; -1 if that is not known. */
 static inline int64_t bytes(const void *buf, int64_t count, exanet_handle type)
 {
 	uint32_t size = exanet_type_of(type)->size;
-	return size && count > 0 && count < 1 << 20 && (uintptr_t)buf >= 4096 && (uintptr_t)buf != ~(uintptr_t)0 ? count * size : -1;
+	return size && count > 0 && count <= MOST && (uintptr_t)buf >= 4096 && (uintptr_t)buf != ~(uintptr_t)0 ? count * size : -1;
 }
 
 /* Whether two buffers have nothing in common, of which hosts may refuse some. */
@@ -63,6 +66,8 @@ static int move(enum board_op op, const void *out, int64_t outcount, exanet_hand
 		return board_direct(b, op, root, out, in, n, 0);
 	if ((uint64_t)n < b->pair[op])
 		return board_perform(b, op, root, out, in, n, 1, 0);
+	if (n >= 1 << 20)
+		return 0; /* there the root moves its own part while the other copies */
 	switch (op) {
 	case BOARD_GATHER: return exanet_pair_gather(b, root, out, in, n, comm);
 	case BOARD_SCATTER: return exanet_pair_scatter(b, root, out, in, n, comm);
@@ -184,7 +189,7 @@ static int blocks(const struct board *b, struct board_blocks *x, const void *buf
 	if (!counts || !displs || !size || (uintptr_t)buf == 1 || (uintptr_t)buf == ~(uintptr_t)0)
 		return 0;
 	for (uint32_t i = 0; i < b->ranks; i++) {
-		if (counts[i] < 0 || counts[i] >= 1 << 20)
+		if (counts[i] < 0 || counts[i] > MOST)
 			return 0;
 		if (counts[i] > 0) {
 			uintptr_t at = (uintptr_t)buf + displs[i] * (intptr_t)size, end = at + counts[i] * size;
