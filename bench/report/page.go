@@ -96,18 +96,11 @@ func (s Set) writeOverSizes(b *strings.Builder, dir, section, title, about, plot
 		return
 	}
 	s.image(b, dir, plot, section)
-	b.WriteString("| |")
 	if floor {
-		b.WriteString(" machine |")
+		head(b, "machine")
+	} else {
+		head(b)
 	}
-	for _, o := range opponents {
-		fmt.Fprintf(b, " %s | %s | ratio |", o.alone, o.ours)
-	}
-	b.WriteString("\n|---|" + strings.Repeat("---|", 6))
-	if floor {
-		b.WriteString("---|")
-	}
-	b.WriteByte('\n')
 	for _, size := range s.sizes(c) {
 		fmt.Fprintf(b, "| %s |", figure.SizeName(size))
 		if floor {
@@ -117,6 +110,19 @@ func (s Set) writeOverSizes(b *strings.Builder, dir, section, title, about, plot
 		b.WriteByte('\n')
 	}
 	b.WriteByte('\n')
+}
+
+// head begins a table with the figures of each MPI, ours under it and their ratio, behind other
+// columns.
+func head(b *strings.Builder, others ...string) {
+	b.WriteString("| |")
+	for _, name := range others {
+		fmt.Fprintf(b, " %s |", name)
+	}
+	for _, o := range opponents {
+		fmt.Fprintf(b, " %s | %s | ratio |", o.alone, o.ours)
+	}
+	b.WriteString("\n|---|" + strings.Repeat("---|", len(others)+3*len(opponents)) + "\n")
 }
 
 // cells writes the figures of a size, and our ratio to each MPI.
@@ -193,11 +199,7 @@ func (s Set) writeCalls(b *strings.Builder) {
 	if !s.heading(b, "calls", "Other calls", "Microseconds for a message that 2 ranks pass each other in turn, or both at once, by the call that is named, or waited for by it.") {
 		return
 	}
-	b.WriteString("| |")
-	for _, o := range opponents {
-		fmt.Fprintf(b, " %s | %s | ratio |", o.alone, o.ours)
-	}
-	b.WriteString("\n|---|" + strings.Repeat("---|", 6) + "\n")
+	head(b)
 	for _, form := range forms {
 		c := column{"calls", "calls", "calls, " + form, "Latency (us)"}
 		for _, size := range s.sizes(c) {
@@ -256,11 +258,8 @@ func (s Set) writeExchanges(b *strings.Builder) {
 	if len(sizes) == 0 {
 		return
 	}
-	b.WriteString("Those in which both ranks give and take; `machine`: the same copies without any MPI.\n\n| | machine |")
-	for _, o := range opponents {
-		fmt.Fprintf(b, " %s | %s | ratio |", o.alone, o.ours)
-	}
-	b.WriteString("\n|---|---|" + strings.Repeat("---|", 6) + "\n")
+	b.WriteString("Those in which both ranks give and take; `machine`: the same copies without any MPI.\n\n")
+	head(b, "machine")
 	for _, name := range exchanges {
 		for _, size := range sizes {
 			fmt.Fprintf(b, "| %s, %s | %s |", name, figure.SizeName(size), number(s.exchangeTime(size)))
@@ -287,11 +286,7 @@ func (s Set) writeCrowd(b *strings.Builder, dir string) {
 	for _, ranks := range []int{4, 8} {
 		s.image(b, dir, fmt.Sprintf("crowd%d.svg", ranks), "crowd")
 	}
-	b.WriteString("| |")
-	for _, o := range opponents {
-		fmt.Fprintf(b, " %s | %s | ratio |", o.alone, o.ours)
-	}
-	b.WriteString("\n|---|" + strings.Repeat("---|", 6) + "\n")
+	head(b)
 	for _, ranks := range []int{4, 8} {
 		for _, name := range append(append([]string{}, crowded...), crowdedRooted...) {
 			c := collectiveColumn("crowd", fmt.Sprintf("%d ranks", ranks), name)
