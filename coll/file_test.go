@@ -150,7 +150,7 @@ func TestTheFirstRowThatFitsCounts(t *testing.T) {
 		require.NoError(t, err)
 		for _, op := range []coll.Collective{coll.Bcast, coll.Allreduce} {
 			for ranks := 1; ranks <= 5; ranks++ {
-				limit, from := s.SharedUpTo(op, ranks), s.OneMessageFrom(op)
+				limit, from, directly := s.SharedUpTo(op, ranks), s.OneMessageFrom(op), s.DirectFrom(op, ranks)
 				for bytes := range 12 {
 					c := &coll.Call{Op: op, Ranks: ranks, Elem: 1, Commute: true, Recv: make([]byte, bytes), InPlace: true}
 					board, other := firstFit(own, c)
@@ -162,6 +162,11 @@ func TestTheFirstRowThatFitsCounts(t *testing.T) {
 						require.Equal(t, coll.Shared, board)
 					} else if bytes == limit+1 {
 						require.NotEqual(t, coll.Shared, board)
+					}
+					if bytes >= directly {
+						require.Equal(t, coll.Direct, board)
+					} else if bytes+1 == directly {
+						require.NotEqual(t, coll.Direct, board)
 					}
 					if ranks == 2 && bytes >= from {
 						require.Equal(t, "binomial", board)

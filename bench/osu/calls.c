@@ -3,7 +3,8 @@
 /*
  * calls: the ways in which two ranks can pass each other a message, or wait for it, that no
  * other benchmark looks at. The figure is the time of one message that the receiver waits
- * for: half of a ping-pong, or an exchange in which both send at once.
+ * for: half of a ping-pong, or an exchange in which both send at once; of Ibcast, which has
+ * each rank for its root once, that of two.
  */
 
 enum { tag = 100 };
@@ -15,7 +16,7 @@ struct side {
 	int peer, n;
 	char *out, *in;
 	MPI_Request requests[2]; /* of persistent forms */
-	MPI_Datatype comb;	 /* of n bytes of every 2 n */
+	MPI_Datatype comb;	 /* n bytes in two halves, with a gap between them */
 };
 
 static void send(struct side *s) { MPI_Send(s->out, s->n, MPI_CHAR, s->peer, tag, world); }

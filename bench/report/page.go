@@ -196,7 +196,7 @@ func (s Set) writeSingles(b *strings.Builder, section, title, about, format stri
 
 // writeCalls writes the forms of calls that no other section looks at.
 func (s Set) writeCalls(b *strings.Builder) {
-	if !s.heading(b, "calls", "Other calls", "Microseconds for a message that 2 ranks pass each other in turn, or both at once, by the call that is named, or waited for by it.") {
+	if !s.heading(b, "calls", "Other calls", "Microseconds for a message that 2 ranks pass each other in turn, or both at once, by the call that is named, or waited for by it; of Ibcast, one from either.") {
 		return
 	}
 	head(b)

@@ -159,7 +159,8 @@ int exanet_lane_sendrecv(struct express_table *t, const void *out, int64_t outco
 	return 1;
 }
 
-/* The data must have left, into the ring, before the receive is noted. */
+/* The data must have left, into the ring, before the receive is noted: which is sure then, since
+   it is a short one, and a slot is vacant. */
 int exanet_lane_sendrecv_replace(struct express_table *t, void *buf, int64_t count, exanet_handle type, int dest, int outtag, int source, int intag, exanet_handle comm, MPI_Status *status, int64_t *result)
 {
 	int64_t n = bytes(buf, count, type, t->limit);
