@@ -72,6 +72,7 @@ func (j *Job) join(rank int, profile string) (*Member, error) {
 		}
 		m.announce()
 		m.self.moor()
+		j.populate(rank)
 	}
 	m.self.setProfile(profile)
 	m.self.state.CompareAndSwap(stateJoining, stateAttached) // unless it has been marked dead

@@ -112,8 +112,9 @@ type Job struct {
 	mapped []byte
 
 	// Shared form: bases of the control blocks and of the rings.
-	control0, ring0         unsafe.Pointer
-	controlStep, ringStep   int
+	control0                unsafe.Pointer
+	controlStep             int
+	ring0, ringStep         int // in mapped
 	head                    *header
 	localControl, localHead []byte
 	localRings              []atomic.Pointer[byte] // in-process form, made on first use
@@ -138,6 +139,21 @@ func layout(n int, g geometry) (controlStep, ring0, ringStep, area0 int) {
 	ring0 = (headerSize + n*controlStep + pageSize - 1) &^ (pageSize - 1)
 	ringStep = (g.ringSize() + pageSize - 1) &^ (pageSize - 1)
 	return controlStep, ring0, ringStep, ring0 + n*n*ringStep
+}
+
+// populate gives the rings between a rank and its peers their memory, if that is not much: a
+// short program would find most of its time in page faults.
+func (j *Job) populate(rank int) {
+	const most = 8 << 20 // bytes for the job
+	if j.ranks*(j.ranks-1)*j.ringStep > most {
+		return
+	}
+	for i := range j.ranks {
+		if i != rank {
+			sys.Populate(j.ringBytes(rank, i))
+			sys.Populate(j.ringBytes(i, rank))
+		}
+	}
 }
 
 // NewJob makes the segment of a job of n ranks that are processes. The
@@ -179,12 +195,10 @@ func open(f *os.File, n int) (*Job, error) {
 		}
 		n = int(j.head.ranks)
 	}
-	var ring0 int
 	j.ranks, j.geo = n, sharedGeometry(n)
-	j.controlStep, ring0, j.ringStep, j.area0 = layout(n, j.geo)
+	j.controlStep, j.ring0, j.ringStep, j.area0 = layout(n, j.geo)
 	j.areaSize, j.areas = areaSizes(n, areaShared)
 	j.control0 = unsafe.Pointer(&b[headerSize])
-	j.ring0 = unsafe.Pointer(&b[ring0])
 	return j, nil
 }
 
@@ -267,12 +281,18 @@ func (j *Job) openedBy(rank, from int) (w *atomic.Uint64, bit uint64) {
 	return (*atomic.Uint64)(p), 1 << (from % 64)
 }
 
+// ringBytes is the memory of a ring in a job of processes.
+func (j *Job) ringBytes(from, to int) []byte {
+	at := j.ring0 + (to*j.ranks+from)*j.ringStep
+	return j.mapped[at : at+j.ringStep]
+}
+
 // ringOf returns the ring from one rank to another.
 func (j *Job) ringOf(from, to int) ring {
-	i := to*j.ranks + from
 	if j.localRings == nil {
-		return j.geo.ringAt(unsafe.Add(j.ring0, i*j.ringStep))
+		return j.geo.ringAt(unsafe.Pointer(&j.ringBytes(from, to)[0]))
 	}
+	i := to*j.ranks + from
 	p := j.localRings[i].Load()
 	if p == nil {
 		b := mem.Bytes(make([]uint64, j.geo.ringSize()/8))
