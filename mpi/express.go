@@ -141,12 +141,25 @@ func (l *rankLock) entered() {
 func (l *rankLock) Unlock() {
 	if x := l.x; x != nil {
 		x.table.Armed = 0
-		if x.rank.armed || x.rank.leader {
+		if x.rank.awaitsRing() || x.rank.leader {
 			x.table.Armed = 1
 		}
 		x.table.Leave()
 	}
 	l.Mutex.Unlock()
+}
+
+// awaitsRing reports whether the background bell is up, with the lock held, when it has taken
+// it down if there is nothing to ring for any more. A background that hesitates has been rung.
+func (k *rank) awaitsRing() bool {
+	if !k.armed || k.hesitating.Load() {
+		return false
+	}
+	if !k.pending() {
+		k.fab.DisarmBackground()
+		k.armed = false
+	}
+	return k.armed
 }
 
 // post posts the noted receives, in their order, but for those whose messages are there.

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/exanet-mpi/exanet/variants/express"
 )
 
 // While the background leaves a rank to its calls, each of them does what has come.
@@ -63,6 +65,48 @@ func TestNobodyRingsABackgroundThatHesitates(t *testing.T) {
 		}
 		return errors.Join(err, WaitAll(q))
 	}, WithDevice(deviceHost)))
+}
+
+// Calls may wait on the express lane while the background's bell is down: when it hesitates,
+// and when nothing is pending.
+func TestTheLaneBesideTheBackground(t *testing.T) {
+	seen := make(chan struct{})
+	var armed []uint32
+	require.NoError(t, Run(2, func(c *Comm) error {
+		if c.Rank() == 1 {
+			<-seen
+			q, err := c.Ibarrier()
+			return errors.Join(err, WaitAll(q))
+		}
+		k, table := c.rank, new(express.Table)
+		look := func() {
+			k.mu.Lock()
+			k.mu.Unlock()
+			armed = append(armed, table.Armed)
+		}
+		if _, err := c.OpenExpress(table); err != nil {
+			return err
+		}
+		q, err := c.Ibarrier()
+		if err != nil {
+			return err
+		}
+		look()
+		k.hesitating.Store(true)
+		look()
+		k.hesitating.Store(false)
+		look()
+		close(seen)
+		if err := WaitAll(q); err != nil {
+			return err
+		}
+		k.mu.Lock()
+		k.armed = true
+		k.mu.Unlock()
+		look()
+		return nil
+	}, WithDevice(deviceHost)))
+	require.Equal(t, []uint32{1, 0, 1, 0}, armed)
 }
 
 // It waits as long as a call has the rank's lock.
