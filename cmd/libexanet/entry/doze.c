@@ -12,12 +12,15 @@
 #include <sched.h>
 #include <time.h>
 
-enum { SPIN_TIME = 30000, LONG_SPIN = 200000, NAP_TIME = 10000000, DEAR = 1000000, SHUN = 100000000 /* ns */, LOOKS = 50, OWN = 16 /* waits for one in Go */ };
+enum { SPIN_TIME = 30000, LONG_SPIN = 200000, NAP_TIME = 10000000, DEAR = 1000000, SHUN = 100000000 /* ns */, LOOKS = 50, OWN = 16 };
 
 /* Of the one thread that makes calls here. Who has yielded to another program, which kept the
    processor for its time slice, does not for a while. */
 static int64_t patience = SPIN_TIME, shunned;
-static unsigned waits;
+
+/* Waits since one was in Go that may have been for a rank on this very core: they were over when
+   this one had yielded, or slept. */
+static unsigned aside;
 
 static int64_t now(void)
 {
@@ -36,8 +39,10 @@ int exanet_doze(const struct express_table *t, struct exanet_awaited *a)
 	enum { MEMBARRIER_CMD_GLOBAL_EXPEDITED = 1 << 1 };
 	struct berth *own = (struct berth *)(uintptr_t)t->own;
 	int64_t begun = now(), last = begun;
-	if (++waits % OWN == 0)
+	if (aside == OWN) {
+		aside = 0;
 		return 0;
+	}
 	do {
 		if (last >= shunned) {
 			int64_t before = last;
@@ -45,6 +50,10 @@ int exanet_doze(const struct express_table *t, struct exanet_awaited *a)
 			last = now();
 			if (last - before > DEAR)
 				shunned = last + SHUN;
+			if (before == begun && here(a)) {
+				aside++;
+				return 1;
+			}
 		}
 		for (int i = 0; i < LOOKS; i++)
 			if (here(a))
@@ -57,6 +66,7 @@ int exanet_doze(const struct express_table *t, struct exanet_awaited *a)
 			return 1;
 		a->advert.word = 0;
 	}
+	aside++;
 	uint32_t mark = __atomic_load_n(&own->foreground, __ATOMIC_ACQUIRE);
 	__atomic_or_fetch(&own->flags, BELL_FOREGROUND, __ATOMIC_SEQ_CST);
 	if (!t->fenced)
