@@ -66,6 +66,9 @@ openmpi_package = libopenmpi-dev
 HOSTS := $(foreach h,mpich openmpi,$(if $(wildcard $($(h)_include)/mpi.h),$(h)))
 NO_HOSTS := $(filter-out $(HOSTS),mpich openmpi)
 host_flags = -O2 -Wall -I$($*_include)
+# The C files of the library as one, where the compiler can do that: a short message goes through
+# functions of several.
+WHOLE = $(shell echo 'int x;' | $(CC) -flto=auto -shared -fPIC -x c -o /dev/null - 2>/dev/null && echo -flto=auto)
 # The Go runtime as a guest: no heap where sanitizers have their shadow memory, no
 # signals to preempt goroutines, no alarm at what programs pass as addresses with a
 # count of 0.
@@ -91,6 +94,7 @@ preload-%:
 	$(GO) run ./$(PRELOAD)/generate $(PRELOAD)/functions.txt $(BIN)/mpi-$*.i >$(BIN)/entries-$*.c
 	$(CC) $(host_flags) -Wextra -fexceptions -fPIC -shared -Wl,-z,defs -I$(PRELOAD)/entry -Iinternal/lanec -Iinternal/boardc \
 		-DEXANET_HOST_LIBRARY='"$($*_library)"' -DEXANET_GO_PART='"libexanet-$*-go.so"' \
+		$(WHOLE) -Wl,--version-script=$(PRELOAD)/entry/exports.map \
 		-o $(BIN)/libexanet-$*.so $(PRELOAD)/entry/*.c internal/lanec/steps.c internal/lanec/rendezvous.c internal/boardc/board.c $(BIN)/entries-$*.c -ldl
 	$(host_go) build -ldflags "$(GUESTFLAGS)" -tags $* -buildmode=c-shared -o $(BIN)/libexanet-$*-go.so ./$(PRELOAD)
 	rm -f $(BIN)/libexanet-$*-go.h

@@ -19,6 +19,22 @@ static inline struct express_cell *cell(const struct express_table *t, uint64_t 
 	return (struct express_cell *)(ring + t->cell + (i & (t->cells - 1)) * EXPRESS_CELL);
 }
 
+/* What the library's memcpy does as well, for 4 to 16 bytes without a call. */
+static inline void copy(void *to, const void *from, uint32_t n)
+{
+	if (n - 8 <= 8) {
+		uint64_t a, b;
+		memcpy(&a, from, 8), memcpy(&b, (const char *)from + n - 8, 8);
+		memcpy(to, &a, 8), memcpy((char *)to + n - 8, &b, 8);
+	} else if (n - 4 <= 4) {
+		uint32_t a, b;
+		memcpy(&a, from, 4), memcpy(&b, (const char *)from + n - 4, 4);
+		memcpy(to, &a, 4), memcpy((char *)to + n - 4, &b, 4);
+	} else {
+		memcpy(to, from, n);
+	}
+}
+
 static inline uint64_t phase(const struct express_table *t, uint64_t i)
 {
 	return ((i >> t->shift) + 1) & 0xffff;
@@ -83,7 +99,7 @@ enum express_result express_send(struct express_table *t, uint64_t comm, const v
 		return EXPRESS_REFUSED;
 	struct express_cell *c = cell(t, p->out, i);
 	if (n <= EXPRESS_INLINE) {
-		memcpy(c->payload, buf, n);
+		copy(c->payload, buf, n);
 	} else {
 		uint64_t at;
 		if (!take_bulk(t, r, n, &at))
@@ -119,6 +135,10 @@ static inline int belongs(const struct express_lane *l, const struct express_cel
 	return (word & ~(uint64_t)0xffffffff) == l->head && c->header[1] == l->word && c->header[2] == ((uint32_t)l->tag | (uint64_t)l->next << 32);
 }
 
+/* Cells from here to the one that comes into the cache meanwhile: in a burst it has been written
+   already, and is far. */
+enum { AHEAD = 4 };
+
 /* Takes a message that belongs to a lane out of the ring. */
 static inline enum express_result take(struct express_table *t, struct express_lane *l, const struct express_cell *c, uint32_t n, void *buf, int32_t *world)
 {
@@ -128,7 +148,7 @@ static inline enum express_result take(struct express_table *t, struct express_l
 		return EXPRESS_REFUSED; /* the protocol has to say so to the peer */
 	struct express_ring *back = (struct express_ring *)p->out;
 	if (n <= EXPRESS_INLINE) {
-		memcpy(buf, c->payload, n);
+		copy(buf, c->payload, n);
 	} else {
 		r->bulk_returned += c->bulk_at - r->bulk_head; /* what the producer has skipped */
 		memcpy(buf, bulk(t, p->in, c->bulk_at), n);
@@ -139,6 +159,7 @@ static inline enum express_result take(struct express_table *t, struct express_l
 	p->consumed += EXPRESS_HEADER + n;
 	l->next++;
 	r->head++;
+	__builtin_prefetch(cell(t, p->in, r->head + AHEAD));
 	*world = p->world;
 	if (r->head - r->returned < t->cells / 8 && r->bulk_head - r->bulk_returned < t->bulk / 8)
 		return EXPRESS_RECEIVED;

@@ -66,8 +66,8 @@ static enum express_result look(struct express_table *t, struct express_lane *l,
 		if (!advert.word && (w->how || w->room > t->limit))
 			return EXPRESS_REFUSED; /* from Go the peer learns of this receive */
 	}
-	for (uint32_t left = looks; left && !express_here(t, p) && !(advert.word && express_met(advert)); left--)
-		;
+	for (uint32_t left = looks; left && !express_here(t, p) && !(advert.word && express_met(advert));)
+		left = again(left, w->room);
 	if (advert.word && express_met(advert)) {
 		exanet_tried(&p->shy, 1, 0);
 		return exanet_meet_send(l, advert, &w->size) ? EXPRESS_RECEIVED : EXPRESS_REFUSED;

@@ -92,7 +92,7 @@ enum exanet_move exanet_move(struct express_table *t, struct express_slot *s, ui
 	if (!o)
 		o = &unknown;
 	while (left && !express_here(t, p) && !(o->advert.word && express_met(o->advert)))
-		left--;
+		left = again(left, o->room);
 	if (o->advert.word && express_met(o->advert)) {
 		uint32_t size;
 		exanet_tried(trust(t, p, o->room), 1, 0);
