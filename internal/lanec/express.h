@@ -49,6 +49,7 @@ struct express_table {
 	uint64_t outside, cell, berths, own;
 	uint32_t step, fenced;
 	uint32_t direct, most;
+	uint64_t credit[2];
 	struct express_lane in[EXPRESS_LANES], out[EXPRESS_LANES];
 	struct express_slot slots[EXPRESS_SLOTS];
 };
@@ -101,7 +102,8 @@ struct express_cell {
 enum { EXPRESS_BELLS = 3 };
 
 /* What became of a try. STARVED: done, and the peer, whose rank in the job is in
-   world, waits for room; RUNG: done, and its bell is up. */
+   world, waits for room; RUNG: done, and its bell is up, for the message or for what a receive
+   has had to tell. */
 enum express_result { EXPRESS_REFUSED, EXPRESS_SENT, EXPRESS_RUNG, EXPRESS_RECEIVED, EXPRESS_STARVED };
 
 /* The steps, with the gate held. */
@@ -109,6 +111,7 @@ enum express_result express_send(struct express_table *t, uint64_t comm, const v
 enum express_result express_receive(struct express_table *t, struct express_lane *l, void *buf, uint32_t room, uint32_t *size, int32_t *world);
 enum express_result express_peek(const struct express_table *t, const struct express_lane *l, uint32_t *size);
 enum express_result express_progress(struct express_table *t, struct express_port *p, int32_t *world);
+enum express_result express_credit(struct express_table *t, struct express_port *p, int32_t *world);
 struct express_lane *express_find(struct express_lane *lanes, uint64_t comm, int32_t peer, int32_t tag);
 uint32_t express_note(struct express_table *t, struct express_lane *l, void *buf, uint32_t room, struct express_advert a);
 struct express_slot *express_oldest(struct express_table *t, uint32_t lane);

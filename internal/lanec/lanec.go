@@ -127,6 +127,13 @@ func (l Lane) Progress(port *express.Port) (done, starved bool) {
 	return r != C.EXPRESS_REFUSED, r == C.EXPRESS_STARVED
 }
 
+// Credit takes a message of the peer at port that tells what it has consumed, if that is the next.
+func (l Lane) Credit(port *express.Port) (done, starved bool) {
+	var world C.int32_t
+	r := C.express_credit(l.t, (*C.struct_express_port)(unsafe.Pointer(port)), &world)
+	return r != C.EXPRESS_REFUSED, r == C.EXPRESS_STARVED
+}
+
 // Release gives a slot back.
 func (l Lane) Release(slot int) { C.express_release(l.t, C.uint32_t(slot)) }
 

@@ -3,6 +3,7 @@
 package lanec_test
 
 import (
+	"bytes"
 	"encoding/binary"
 	"os"
 	"testing"
@@ -217,7 +218,17 @@ func TestTheLaneAndTheProtocolAreOne(t *testing.T) {
 					p.lane.Progress(p.port)
 				}
 			},
-			"poll": func(t *rapid.T) { who.Draw(t, "who").poll() },
+			"poll":   func(t *rapid.T) { who.Draw(t, "who").poll() },
+			"credit": func(t *rapid.T) { who.Draw(t, "who").credits() },
+			"soon due": func(t *rapid.T) { // so much has come before
+				from := rapid.IntRange(0, 1).Draw(t, "from")
+				p := ps[1-from].port
+				left := variants.CreditWindow/4 - p.Consumed - rapid.Int64Range(1, 5000).Draw(t, "left")
+				if left > 0 && ps[from].port.Unmatched+left <= variants.CreditWindow/2 {
+					p.Consumed += left
+					ps[from].port.Unmatched += left
+				}
+			},
 		})
 		finish(t, ps)
 	})
@@ -255,6 +266,7 @@ func finish(t *rapid.T, ps [2]*player) {
 			p.recvs[k].check(t, p.table, other.sent[m], m)
 		}
 	}
+	settle(ps) // of credit too
 	for i, p := range ps {
 		for at := range p.table.In {
 			require.Zero(t, p.table.In[at].Noted)
@@ -369,12 +381,13 @@ func TestOldNewsOnTheLane(t *testing.T) {
 	send(0, limit)
 }
 
-// Once its lanes are lent, the lane needs the protocol for nothing but the credit:
-// rings go round and round.
+// Once its lanes are lent, the lane does not need the protocol: rings go round and round,
+// and each rank tells the other what it has consumed.
 func TestTheLaneAlone(t *testing.T) {
 	ps := lent(t)
 	out, in := make([]byte, limit), make([]byte, limit)
-	for i := range 1500 {
+	sent, credits := int64(0), 0
+	for i := range 12000 {
 		a, b := ps[i/10%2], ps[1-i/10%2]
 		for k, n := range []int{1, 232, 233, limit} {
 			fill(out, i*4+k)
@@ -382,10 +395,8 @@ func TestTheLaneAlone(t *testing.T) {
 			require.True(t, sent, "message %d of %d bytes", i, n)
 		}
 		for k, n := range []int{1, 232, 233, limit} {
-			if b.port.Consumed+limit+24 >= variants.CreditWindow/4 {
-				b.Rank[b.me].Out.Consumed(b.Rank[b.me].Out.Peer(int32(a.me)), variants.CreditWindow/4)
-				a.poll()
-			}
+			credits += b.credits()
+			sent += int64(24 + n)
 			got := 0
 			if i%3 > 0 {
 				var ok bool
@@ -402,5 +413,88 @@ func TestTheLaneAlone(t *testing.T) {
 			fill(out, i*4+k)
 			require.Equal(t, out[:n], in[:got])
 		}
+	}
+	require.Greater(t, sent, int64(2*variants.CreditWindow), "no rank has needed credit")
+	for i, p := range ps {
+		credits += p.credits()
+		require.Equal(t, p.port.Unmatched, ps[1-i].port.Consumed)
+	}
+	require.EqualValues(t, 2*(sent/2/(variants.CreditWindow/4)), credits)
+}
+
+// credits takes what the peer tells of what it has consumed, and returns how often.
+func (p *player) credits() (n int) {
+	for p.port.In != 0 {
+		done, _ := p.lane.Credit(p.port)
+		if !done {
+			break
+		}
+		n++
+	}
+	return n
+}
+
+// Whoever gets nothing but credit gives the cells back, and learns what bulk space it has again.
+func TestOnlyCredit(t *testing.T) {
+	ps := lent(t)
+	a, b := ps[0], ps[1]
+	out, in := bytes.Repeat([]byte{0xff}, limit), make([]byte, limit)
+	for range a.table.Cells { // so that something is in the cells already
+		sent, _ := b.lane.Send(handle, out[:232], int32(a.me), 0)
+		require.True(t, sent)
+		_, ok, _ := a.lane.Receive(handle, in, int32(b.me), 0)
+		require.True(t, ok)
+	}
+	told := 0
+	for range 3 * a.table.Cells {
+		mem.Deref[[17]uint64](b.port.In)[16] = 1 // who sends waits for room
+		soon := variants.CreditWindow/4 - 24 - limit - b.port.Consumed
+		a.port.Unmatched, b.port.Consumed = a.port.Unmatched+soon, b.port.Consumed+soon
+		sent, _ := a.lane.Send(handle, out, int32(b.me), 0)
+		require.True(t, sent)
+		_, ok, starved := b.lane.Receive(handle, in, int32(a.me), 0)
+		require.True(t, ok)
+		if b.port.Consumed > 0 {
+			require.True(t, starved)
+			told++
+			continue
+		}
+		require.Equal(t, 1, a.credits())
+		require.Zero(t, a.port.Unmatched)
+		bulk := mem.Deref[[4]uint64](a.port.Out) // cells, of which credit; bulk, of which credit
+		require.Equal(t, bulk[2], bulk[3])
+	}
+	require.Positive(t, told)
+}
+
+// A message with which credit is due is left to the protocol if the ring is full, or may
+// not be used.
+func TestNoRoomForCredit(t *testing.T) {
+	for _, full := range []bool{true, false} {
+		ps := lent(t)
+		a, b := ps[0], ps[1]
+		a.port.Unmatched += variants.CreditWindow/4 - b.port.Consumed - 40
+		b.port.Consumed = variants.CreditWindow/4 - 40
+		if full {
+			for sent := true; sent; {
+				sent, _ = b.lane.Send(handle, make([]byte, 8), int32(a.me), 0)
+			}
+		} else {
+			b.port.Shut = 1
+		}
+		in := make([]byte, 16)
+		a.send(1, 16)
+		_, ok, _ := b.lane.Receive(handle, in, int32(a.me), 1)
+		require.False(t, ok)
+		if !full {
+			b.port.Shut = 0
+		}
+		b.recv(1, 16, false)
+		for range 300 {
+			a.poll()
+			b.poll()
+		}
+		require.True(t, b.settled())
+		require.Zero(t, b.port.Consumed)
 	}
 }

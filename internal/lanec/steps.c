@@ -73,6 +73,29 @@ static inline int take_bulk(const struct express_table *t, struct express_ring *
 	return 1;
 }
 
+/* The next cell of the ring to a peer, 0 if there is none. */
+static inline struct express_cell *vacant(const struct express_table *t, const struct express_port *p)
+{
+	struct express_ring *r = (struct express_ring *)p->out;
+	if (r->tail - r->credit >= t->cells) {
+		r->credit = __atomic_load_n(&r->released, __ATOMIC_ACQUIRE);
+		if (r->tail - r->credit >= t->cells)
+			return 0;
+	}
+	return r->opened ? cell(t, p->out, r->tail) : 0;
+}
+
+/* Lets the peer see the message of n bytes in that cell, and reports whether its bell is up. */
+static inline int publish(const struct express_table *t, const struct express_port *p, struct express_cell *c, uint64_t head, uint32_t n)
+{
+	struct express_ring *r = (struct express_ring *)p->out;
+	uint64_t i = r->tail++;
+	__atomic_store_n(&c->header[0], head | (uint64_t)n << 16 | phase(t, i), __ATOMIC_RELEASE);
+	if (t->fenced)
+		__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	return (__atomic_load_n((uint32_t *)p->bell, __ATOMIC_RELAXED) & EXPRESS_BELLS) != 0;
+}
+
 struct express_lane *express_find(struct express_lane *lanes, uint64_t comm, int32_t peer, int32_t tag)
 {
 	uint32_t at = (((uint32_t)comm ^ (uint32_t)(comm >> 32)) * 0x9e3779b1u + (uint32_t)peer * 0x85ebca6bu + (uint32_t)tag * 0xc2b2ae35u) >> 24;
@@ -89,15 +112,9 @@ enum express_result express_send(struct express_table *t, uint64_t comm, const v
 	if (p->shut || p->unmatched + EXPRESS_HEADER + n > t->window)
 		return EXPRESS_REFUSED;
 	struct express_ring *r = (struct express_ring *)p->out;
-	uint64_t i = r->tail;
-	if (i - r->credit >= t->cells) {
-		r->credit = __atomic_load_n(&r->released, __ATOMIC_ACQUIRE);
-		if (i - r->credit >= t->cells)
-			return EXPRESS_REFUSED;
-	}
-	if (!r->opened)
+	struct express_cell *c = vacant(t, p);
+	if (!c)
 		return EXPRESS_REFUSED;
-	struct express_cell *c = cell(t, p->out, i);
 	if (n <= EXPRESS_INLINE) {
 		copy(c->payload, buf, n);
 	} else {
@@ -111,14 +128,10 @@ enum express_result express_send(struct express_table *t, uint64_t comm, const v
 		c->done = r->done;
 	c->header[1] = l->word;
 	c->header[2] = (uint32_t)tag | (uint64_t)l->next << 32;
-	r->tail = i + 1;
-	__atomic_store_n(&c->header[0], l->head | (uint64_t)n << 16 | phase(t, i), __ATOMIC_RELEASE);
 	l->next++;
 	p->unmatched += EXPRESS_HEADER + n;
 	*world = p->world;
-	if (t->fenced)
-		__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	return __atomic_load_n((uint32_t *)p->bell, __ATOMIC_RELAXED) & EXPRESS_BELLS ? EXPRESS_RUNG : EXPRESS_SENT;
+	return publish(t, p, c, l->head, n) ? EXPRESS_RUNG : EXPRESS_SENT;
 }
 
 /* The next message from a peer, 0 if there is none. */
@@ -135,6 +148,51 @@ static inline int belongs(const struct express_lane *l, const struct express_cel
 	return (word & ~(uint64_t)0xffffffff) == l->head && c->header[1] == l->word && c->header[2] == ((uint32_t)l->tag | (uint64_t)l->next << 32);
 }
 
+/* Gives back what has been consumed of a ring, if it is worth it. */
+static inline enum express_result give_back(const struct express_table *t, struct express_ring *r)
+{
+	if (r->head - r->returned < t->cells / 8 && r->bulk_head - r->bulk_returned < t->bulk / 8)
+		return EXPRESS_RECEIVED;
+	r->returned = r->head;
+	r->bulk_returned = r->bulk_head;
+	__atomic_store_n(&r->bulk_released, r->bulk_head, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&r->released, r->head, __ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&r->starved, __ATOMIC_SEQ_CST) && __atomic_exchange_n(&r->starved, 0, __ATOMIC_SEQ_CST))
+		return EXPRESS_STARVED;
+	return EXPRESS_RECEIVED;
+}
+
+/* Tells a peer how much of its messages has been consumed, for which there is a cell: the message
+   of which package variants says more (outbox.go). */
+static inline enum express_result grant(const struct express_table *t, struct express_port *p)
+{
+	struct express_cell *c = vacant(t, p);
+	uint64_t consumed = p->consumed;
+	memcpy(c->payload, &consumed, sizeof consumed);
+	c->done = ((struct express_ring *)p->out)->done;
+	c->header[1] = t->credit[1];
+	c->header[2] = 0;
+	p->consumed = 0;
+	return publish(t, p, c, t->credit[0], sizeof consumed) ? EXPRESS_RUNG : EXPRESS_RECEIVED;
+}
+
+/* Takes such a message of a peer. */
+enum express_result express_credit(struct express_table *t, struct express_port *p, int32_t *world)
+{
+	struct express_ring *r = (struct express_ring *)p->in;
+	uint64_t word, consumed;
+	const struct express_cell *c = next(t, p, &word);
+	if (!c || (word & ~(uint64_t)0xffffffff) != t->credit[0])
+		return EXPRESS_REFUSED;
+	memcpy(&consumed, c->payload, sizeof consumed);
+	p->unmatched -= consumed;
+	if (c->done > 0)
+		credited((struct express_ring *)p->out, c->done);
+	r->head++;
+	*world = p->world;
+	return give_back(t, r);
+}
+
 /* Cells from here to the one that comes into the cache meanwhile: in a burst it has been written
    already, and is far. */
 enum { AHEAD = 4 };
@@ -144,8 +202,9 @@ static inline enum express_result take(struct express_table *t, struct express_l
 {
 	struct express_port *p = (struct express_port *)l->port;
 	struct express_ring *r = (struct express_ring *)p->in;
-	if (p->consumed + EXPRESS_HEADER + n >= t->window / 4)
-		return EXPRESS_REFUSED; /* the protocol has to say so to the peer */
+	int due = p->consumed + EXPRESS_HEADER + n >= t->window / 4;
+	if (due && (p->shut || !vacant(t, p)))
+		return EXPRESS_REFUSED;
 	struct express_ring *back = (struct express_ring *)p->out;
 	if (n <= EXPRESS_INLINE) {
 		copy(buf, c->payload, n);
@@ -161,15 +220,8 @@ static inline enum express_result take(struct express_table *t, struct express_l
 	r->head++;
 	__builtin_prefetch(cell(t, p->in, r->head + AHEAD));
 	*world = p->world;
-	if (r->head - r->returned < t->cells / 8 && r->bulk_head - r->bulk_returned < t->bulk / 8)
-		return EXPRESS_RECEIVED;
-	r->returned = r->head;
-	r->bulk_returned = r->bulk_head;
-	__atomic_store_n(&r->bulk_released, r->bulk_head, __ATOMIC_SEQ_CST);
-	__atomic_store_n(&r->released, r->head, __ATOMIC_SEQ_CST);
-	if (__atomic_load_n(&r->starved, __ATOMIC_SEQ_CST) && __atomic_exchange_n(&r->starved, 0, __ATOMIC_SEQ_CST))
-		return EXPRESS_STARVED;
-	return EXPRESS_RECEIVED;
+	enum express_result taken = give_back(t, r);
+	return due && taken == EXPRESS_RECEIVED ? grant(t, p) : taken;
 }
 
 /* One message of a lane without noted receives; refused if another is there. */

@@ -8,8 +8,9 @@
 // one direction, with the number of its next message. Whoever is on the express lane
 // writes that message into the ring of the peer, or takes it out of the ring, and
 // counts on. The messages are those that the protocol would have sent, so the other
-// end knows no difference. As soon as the protocol meets the lane itself it recalls
-// it, and goes on from the number that it finds.
+// end knows no difference; so are the ones that tell what has been consumed. As soon as
+// the protocol meets the lane itself it recalls it, and goes on from the number that it
+// finds.
 //
 // A receive of the express lane may also be noted, in a slot, and be completed
 // later. To everybody else it counts as posted; so whoever takes the rank's lock in
@@ -62,6 +63,8 @@ type Table struct {
 	Berths, Own  uint64 // addresses of rank 0's bells, and of this rank's, see package host
 	Step, Fenced uint32 // bytes from one rank's to the next; 1: messages are published with a fence
 	Direct, Most uint32 // bytes of the least and the longest message that has a rendezvous
+
+	Credit [2]uint64 // of the header of the messages that tell what has been consumed
 
 	In, Out [Lanes]Lane
 	Slots   [Slots]Slot

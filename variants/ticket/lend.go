@@ -24,6 +24,8 @@ type loans struct {
 // Lend lets the protocol lend lanes to the express lane of a table. wire fills in
 // the addresses of a port.
 func (p *Protocol) Lend(t *express.Table, wire func(*express.Port)) {
+	h := variants.Envelope{Kind: variants.Credit, Src: p.Me}.Pack()
+	copy(t.Credit[:], h[:])
 	p.lent = &loans{table: t, wire: wire}
 }
 

@@ -63,6 +63,20 @@ static inline uint32_t most_unblocked(const struct express_table *t)
 	return t->most < MOST ? t->most : MOST;
 }
 
+/* Whether a message is there that the protocol may wait for, when what tells of room for ours has
+   been taken. */
+static inline int arrived(struct express_table *t, struct express_port *p)
+{
+	enum express_result r;
+	int32_t world;
+	while (express_here(t, p)) {
+		if ((r = express_credit(t, p, &world)) == EXPRESS_REFUSED)
+			return 1;
+		tell(t, r, world);
+	}
+	return 0;
+}
+
 /* Another look for a message, of which so many are left. On x86-64 it is sooner seen with a pause
    between the looks if it is in one line; not if the other lines would follow while nobody looks. */
 static inline uint32_t again(uint32_t left, uint32_t room)

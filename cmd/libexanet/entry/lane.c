@@ -60,13 +60,13 @@ static enum express_result look(struct express_table *t, struct express_lane *l,
 	uint32_t looks = patience(t);
 	struct express_advert advert = a->advert;
 	*a = nothing;
-	if ((w->how || w->room >= t->direct) && looks && !advert.word && !express_here(t, p)) {
+	if ((w->how || w->room >= t->direct) && looks && !advert.word && !arrived(t, p)) {
 		if (w->how || exanet_worth(&p->shy))
 			advert = express_advertise(l, w->buf, w->room, w->how | EXPRESS_AWAITED, exanet_recent());
 		if (!advert.word && (w->how || w->room > t->limit))
 			return EXPRESS_REFUSED; /* from Go the peer learns of this receive */
 	}
-	for (uint32_t left = looks; left && !express_here(t, p) && !(advert.word && express_met(advert));)
+	for (uint32_t left = looks; left && !arrived(t, p) && !(advert.word && express_met(advert));)
 		left = again(left, w->room);
 	if (advert.word && express_met(advert)) {
 		exanet_tried(&p->shy, 1, 0);
@@ -192,10 +192,10 @@ static int probe(struct express_table *t, int source, int tag, exanet_handle com
 	enum express_result r = EXPRESS_REFUSED;
 	int there = 0;
 	if (l && !l->noted) {
-		const struct express_port *p = (struct express_port *)(uintptr_t)l->port;
-		for (uint32_t left = blocks ? looks : 0; left && !express_here(t, p); left--)
+		struct express_port *p = (struct express_port *)(uintptr_t)l->port;
+		for (uint32_t left = blocks ? looks : 0; left && !arrived(t, p); left--)
 			;
-		there = express_here(t, p);
+		there = arrived(t, p);
 		if (there)
 			r = express_peek(t, l, &size);
 	}

@@ -91,7 +91,7 @@ enum exanet_move exanet_move(struct express_table *t, struct express_slot *s, ui
 	int32_t world;
 	if (!o)
 		o = &unknown;
-	while (left && !express_here(t, p) && !(o->advert.word && express_met(o->advert)))
+	while (left && !arrived(t, p) && !(o->advert.word && express_met(o->advert)))
 		left = again(left, o->room);
 	if (o->advert.word && express_met(o->advert)) {
 		uint32_t size;
@@ -103,7 +103,7 @@ enum exanet_move exanet_move(struct express_table *t, struct express_slot *s, ui
 		express_done(t, o, size);
 		return EXANET_MOVED;
 	}
-	if (!express_here(t, p))
+	if (!arrived(t, p))
 		return EXANET_NOTHING;
 	int advertised = o->advert.word != 0;
 	enum express_result r = express_progress(t, p, &world);
