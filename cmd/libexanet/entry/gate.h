@@ -30,11 +30,11 @@ static inline int enter(struct express_table *t)
 static inline void leave(struct express_table *t) { __atomic_store_n(&t->gate, 0, __ATOMIC_RELEASE); }
 
 /* The bytes of count elements that lie in one piece; -1 if that is not known, or if
-   they are more than most. */
+   they are more than most. For none there need be no buffer. */
 static inline int64_t bytes(const void *buf, int64_t count, exanet_handle type, uint32_t most)
 {
 	uint32_t size = exanet_type_of(type)->size;
-	if (!size || count < 0 || count > most || (uintptr_t)buf < 4096)
+	if (!size || count < 0 || count > most || ((uintptr_t)buf < 4096 && count > 0))
 		return -1;
 	int64_t n = count * size;
 	return n <= most ? n : -1;

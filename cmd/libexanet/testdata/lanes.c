@@ -194,6 +194,32 @@ static void many(void)
 	}
 }
 
+/* Messages without data, for which there is no buffer; one of them is too long for that. */
+static void none(void)
+{
+	MPI_Status s;
+	MPI_Request r[2];
+	for (int i = 0; i < 30; i++) {
+		int tag = i % 3;
+		if (i % 2) {
+			MPI_Irecv(NULL, 0, MPI_CHAR, left, tag, c, &r[0]);
+			MPI_Isend(NULL, 0, MPI_CHAR, right, tag, c, &r[1]);
+			MPI_Wait(&r[1], MPI_STATUS_IGNORE);
+			MPI_Wait(&r[0], &s);
+		} else if (i % 4) {
+			MPI_Sendrecv(NULL, 0, MPI_CHAR, right, tag, NULL, 0, MPI_CHAR, left, tag, c, &s);
+		} else {
+			MPI_Send(NULL, 0, MPI_CHAR, right, tag, c);
+			MPI_Recv(NULL, 0, MPI_CHAR, left, tag, c, &s);
+		}
+		got("none", NULL, &s);
+	}
+	send(8, 1);
+	int code = MPI_Recv(NULL, 0, MPI_CHAR, left, 1, c, MPI_STATUS_IGNORE), class;
+	MPI_Error_class(code, &class);
+	say("too long for none: %d\n", class == MPI_ERR_TRUNCATE);
+}
+
 int main(int argc, char **argv)
 {
 	begin(&argc, &argv);
@@ -203,6 +229,7 @@ int main(int argc, char **argv)
 	right = (rank + 1) % size, left = (rank + size - 1) % size;
 	warm();
 	sizes();
+	none();
 	for (int how = 0; how <= 11; how++) {
 		say("%d\n", how);
 		between(how);
