@@ -68,7 +68,7 @@ NO_HOSTS := $(filter-out $(HOSTS),mpich openmpi)
 host_flags = -O2 -Wall -I$($*_include)
 # The C files of the library as one, where the compiler can do that: a short message goes through
 # functions of several.
-WHOLE = $(shell echo 'int x;' | $(CC) -flto=auto -shared -fPIC -x c -o /dev/null - 2>/dev/null && echo -flto=auto)
+WHOLE = $(shell echo 'int x;' | $(CC) -flto=auto -nostdlib -shared -fPIC -x c -o /dev/null - 2>/dev/null && echo -flto=auto)
 # The Go runtime as a guest: no heap where sanitizers have their shadow memory, no
 # signals to preempt goroutines, no alarm at what programs pass as addresses with a
 # count of 0.
