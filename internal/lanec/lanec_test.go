@@ -467,6 +467,25 @@ func TestOnlyCredit(t *testing.T) {
 	require.Positive(t, told)
 }
 
+// What begins like credit is none if it has another size, as the records of fabrics have.
+func TestARecordIsNoCredit(t *testing.T) {
+	ps := lent(t)
+	a, b := ps[0], ps[1]
+	sent, _ := b.lane.Send(handle, make([]byte, 8), int32(a.me), 0)
+	require.True(t, sent)
+	head := mem.Deref[[25]uint64](a.port.In)[24]
+	cell := mem.Deref[uint64](a.port.In + a.table.Cell + head%uint64(a.table.Cells)*256)
+	w := *cell
+	for size, is := range map[uint64]bool{8: true, 0xffff: false, 0: false} {
+		before := *a.port
+		*cell = w&0xffff | size<<16 | a.table.Credit[0]
+		done, _ := a.lane.Credit(a.port)
+		require.Equal(t, is, done)
+		require.Equal(t, is, before.Unmatched != a.port.Unmatched || head != mem.Deref[[25]uint64](a.port.In)[24])
+		mem.Deref[[25]uint64](a.port.In)[24] = head
+	}
+}
+
 // A message with which credit is due is left to the protocol if the ring is full, or may
 // not be used.
 func TestNoRoomForCredit(t *testing.T) {

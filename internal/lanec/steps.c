@@ -182,8 +182,8 @@ enum express_result express_credit(struct express_table *t, struct express_port 
 	struct express_ring *r = (struct express_ring *)p->in;
 	uint64_t word, consumed;
 	const struct express_cell *c = next(t, p, &word);
-	if (!c || (word & ~(uint64_t)0xffffffff) != t->credit[0])
-		return EXPRESS_REFUSED;
+	if (!c || (word & ~(uint64_t)0xffff) != (t->credit[0] | sizeof consumed << 16))
+		return EXPRESS_REFUSED; /* not that, nor what a fabric has to tell another, which has no such size */
 	memcpy(&consumed, c->payload, sizeof consumed);
 	p->unmatched -= consumed;
 	if (c->done > 0)
