@@ -70,14 +70,17 @@ func TestNobodyRingsABackgroundThatHesitates(t *testing.T) {
 // Calls may wait on the express lane while the background's bell is down: when it hesitates,
 // and when nothing is pending.
 func TestTheLaneBesideTheBackground(t *testing.T) {
-	seen := make(chan struct{})
+	begun := make(chan bool, 1)
 	var armed []uint32
-	require.NoError(t, Run(2, func(c *Comm) error {
+	err := Run(2, func(c *Comm) error {
 		if c.Rank() == 1 {
-			<-seen
+			if !<-begun {
+				return nil
+			}
 			q, err := c.Ibarrier()
 			return errors.Join(err, WaitAll(q))
 		}
+		defer close(begun)
 		k, table := c.rank, new(express.Table)
 		look := func() {
 			k.mu.Lock()
@@ -96,7 +99,7 @@ func TestTheLaneBesideTheBackground(t *testing.T) {
 		look()
 		k.hesitating.Store(false)
 		look()
-		close(seen)
+		begun <- true
 		if err := WaitAll(q); err != nil {
 			return err
 		}
@@ -105,7 +108,11 @@ func TestTheLaneBesideTheBackground(t *testing.T) {
 		k.mu.Unlock()
 		look()
 		return nil
-	}, WithDevice(deviceHost)))
+	}, WithDevice(deviceHost))
+	if errors.Is(err, ErrNoExpress) {
+		t.Skip("this build's protocol has no express lane")
+	}
+	require.NoError(t, err)
 	require.Equal(t, []uint32{1, 0, 1, 0}, armed)
 }
 
