@@ -141,8 +141,8 @@ func layout(n int, g geometry) (controlStep, ring0, ringStep, area0 int) {
 	return controlStep, ring0, ringStep, ring0 + n*n*ringStep
 }
 
-// populate gives the rings between a rank and its peers their memory, if that is not much: a
-// short program would find most of its time in page faults.
+// populate gives the rings between a rank and its peers their memory, if that is not much: else
+// the first messages meet a page fault for each page.
 func (j *Job) populate(rank int) {
 	const most = 8 << 20 // bytes for the job
 	if j.ranks*(j.ranks-1)*j.ringStep > most {

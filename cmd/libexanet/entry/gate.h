@@ -82,7 +82,7 @@ static inline int arrived(struct express_table *t, struct express_port *p)
 static inline uint32_t again(uint32_t left, uint32_t room)
 {
 #ifdef __x86_64__
-	enum { PAUSE = 6 /* looks take as long */ };
+	enum { PAUSE = 6 /* looks that one counts for; it takes the time of some 20, so that short messages are looked for longest */ };
 	if (room <= EXPRESS_LINE - EXPRESS_HEADER && left > PAUSE) {
 		__builtin_ia32_pause();
 		return left - PAUSE;

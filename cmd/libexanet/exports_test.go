@@ -1,0 +1,36 @@
+//go:build real
+
+package main
+
+import (
+	"debug/elf"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Of what the library defines a program finds what stands in for the MPI's or the C library's,
+// and no name of the library's own, which might be one of the program's.
+func TestExports(t *testing.T) {
+	own := regexp.MustCompile(`^(exanet|express|board|f)_`)
+	eachHost(t, func(t *testing.T, h *host) {
+		f, err := elf.Open(strings.TrimPrefix(h.library(t), "LD_PRELOAD="))
+		require.NoError(t, err)
+		defer f.Close()
+		symbols, err := f.DynamicSymbols()
+		require.NoError(t, err)
+		found := make(map[string]bool)
+		for _, s := range symbols {
+			if s.Section == elf.SHN_UNDEF {
+				continue
+			}
+			require.NotRegexp(t, own, s.Name)
+			found[s.Name] = true
+		}
+		for _, name := range []string{"MPI_Send", "pthread_create", "sigaction"} {
+			require.True(t, found[name], name)
+		}
+	})
+}
