@@ -133,7 +133,7 @@ func (l *rankLock) LockBehind() {
 
 func (l *rankLock) entered() {
 	l.work.Locks++
-	if x := l.x; x != nil && x.table.First != 0 {
+	if x := l.x; x != nil && x.table.First|x.table.Sends != 0 {
 		x.post()
 	}
 }
@@ -162,34 +162,62 @@ func (k *rank) awaitsRing() bool {
 	return k.armed
 }
 
-// post posts the noted receives, in their order, but for those whose messages are there.
+// post posts the noted receives, in their order, but for those whose messages are there, and the
+// sends that have gone on, but for those whose messages have been passed.
 func (x *Express) post() {
 	k := x.rank
-	var missed *express.Port
 	for {
-		p, ok := x.table.Pop()
+		p, ok := x.table.PopSend(x.write)
 		if !ok {
 			break
 		}
-		s := &x.table.Slots[p.Slot]
-		c := x.comms[s.Comm]
+		if !p.Passed {
+			k.proto.PostSend(&x.begin(p.Slot).m.Request)
+		}
+	}
+	var missed *express.Port
+	for {
+		p, ok := x.table.Pop(x.read)
+		if !ok {
+			break
+		}
 		if p.Missed != nil {
 			missed = p.Missed
 		}
 		if p.Passed {
-			x.proto.Passed(c.p2p, s.Source, s.Tag)
+			s := &x.table.Slots[p.Slot]
+			x.proto.Passed(x.comms[s.Comm].p2p, s.Source, s.Tag)
 			continue
 		}
-		q := k.request(c, "Irecv")
-		q.m, q.state = k.take(), pending
-		q.m.Recv, q.m.Ctx, q.m.Peer, q.m.Tag = true, c.p2p, s.Source, s.Tag
-		q.m.Buf = mem.At(s.Buf, int(s.Room))
-		k.proto.PostRecv(&q.m.Request)
-		x.posts[p.Slot] = q
+		k.proto.PostRecv(&x.begin(p.Slot).m.Request)
 	}
 	if missed != nil {
 		missed.Miss()
 	}
+}
+
+// begin makes a slot's request the protocol's.
+func (x *Express) begin(slot int) *Request {
+	k, s := x.rank, &x.table.Slots[slot]
+	c, op := x.comms[s.Comm], "Irecv"
+	if s.Sends() {
+		op = "Isend"
+	}
+	q := k.request(c, op)
+	q.m, q.state = k.take(), pending
+	q.m.Recv, q.m.Ctx, q.m.Peer, q.m.Tag = !s.Sends(), c.p2p, s.Source, s.Tag
+	q.m.Buf = mem.At(s.Buf, int(s.Room))
+	x.posts[slot] = q
+	return q
+}
+
+// read and write copy between a rank, which must be alive, and this one.
+func (x *Express) read(p *express.Port, addr uint64, b []byte) bool {
+	return x.fab.Reaches(int(p.World)) && x.fab.Read(int(p.World), addr, b)
+}
+
+func (x *Express) write(p *express.Port, addr uint64, b []byte) bool {
+	return x.fab.Reaches(int(p.World)) && x.fab.Write(int(p.World), addr, b)
 }
 
 // Address is that of the table.
@@ -269,10 +297,14 @@ func (x *Express) Request(slot int) (q *Request, handle uint64) {
 		if c == nil {
 			c = x.world // it has been freed meanwhile
 		}
-		q = k.request(c, "Irecv")
-		q.m, q.state = k.take(), pending
-		q.m.Recv, q.m.Ctx, q.m.Peer, q.m.Tag = true, c.p2p, s.Source, s.Tag
-		q.m.Done, q.m.Status = true, variants.Status{Source: s.Source, Tag: s.Tag, Size: int(s.Size)}
+		if s.Sends() {
+			q = k.request(c, "Isend")
+		} else {
+			q = k.request(c, "Irecv")
+			q.m, q.state = k.take(), pending
+			q.m.Recv, q.m.Ctx, q.m.Peer, q.m.Tag = true, c.p2p, s.Source, s.Tag
+			q.m.Done, q.m.Status = true, variants.Status{Source: s.Source, Tag: s.Tag, Size: int(s.Size)}
+		}
 		x.posts[slot], s.State = q, express.Posted
 	}
 	if s.State != express.Posted {

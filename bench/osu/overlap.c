@@ -5,8 +5,8 @@
 
 /*
  * overlap: one rank starts a long transfer, computes for four times as long as it takes, and
- * waits for it, while the peer is inside MPI_Send or MPI_Recv. The excess is what that takes
- * beyond the computation: a library that overlaps leaves next to nothing.
+ * waits for it, while the peer begins the other end and waits for that. The excess is what that
+ * takes beyond the computation: a library that overlaps leaves next to nothing.
  *
  * computing: the same with both ranks computing, and no core to spare.
  *

@@ -16,7 +16,7 @@ import (
 // have turned to something else, lose nothing.
 func TestStopped(t *testing.T) {
 	eachHost(t, func(t *testing.T, h *host) {
-		for name, times := range map[string]int{"rendezvous": 40, "noted": 8} {
+		for name, times := range map[string]int{"rendezvous": 40, "noted": 8, "ahead": 4} {
 			if testing.Short() {
 				times /= 4
 			}

@@ -6,6 +6,9 @@
 
 enum { EXPRESS_LANES = 256, EXPRESS_SLOTS = 2048 };
 
+/* Of a lane: it has been lent; and a send of it has gone on, whose slot+1 is in noted. */
+enum { EXPRESS_LENT = 1, EXPRESS_BUSY = 2 };
+
 struct express_lane {
 	uint64_t comm;
 	int32_t peer, tag;
@@ -30,7 +33,7 @@ struct express_advert {
 	uint64_t word;
 };
 
-enum { EXPRESS_UNUSED, EXPRESS_NOTED, EXPRESS_DONE, EXPRESS_POSTED };
+enum { EXPRESS_UNUSED, EXPRESS_NOTED, EXPRESS_DONE, EXPRESS_POSTED, EXPRESS_SENDING };
 
 struct express_slot {
 	uint64_t buf;
@@ -49,6 +52,7 @@ struct express_table {
 	uint64_t outside, cell, berths, own;
 	uint32_t step, fenced;
 	uint32_t direct, most;
+	uint32_t sends, spare;
 	uint64_t credit[2];
 	struct express_lane in[EXPRESS_LANES], out[EXPRESS_LANES];
 	struct express_slot slots[EXPRESS_SLOTS];
@@ -113,10 +117,13 @@ enum express_result express_peek(const struct express_table *t, const struct exp
 enum express_result express_progress(struct express_table *t, struct express_port *p, int32_t *world);
 enum express_result express_credit(struct express_table *t, struct express_port *p, int32_t *world);
 struct express_lane *express_find(struct express_lane *lanes, uint64_t comm, int32_t peer, int32_t tag);
+struct express_lane *express_busy(struct express_lane *lanes, uint64_t comm, int32_t peer, int32_t tag);
 uint32_t express_note(struct express_table *t, struct express_lane *l, void *buf, uint32_t room, struct express_advert a);
 struct express_slot *express_oldest(struct express_table *t, uint32_t lane);
 void express_done(struct express_table *t, struct express_slot *s, uint32_t size);
 void express_release(struct express_table *t, uint32_t slot);
+uint32_t express_go_on(struct express_table *t, struct express_lane *l, const void *buf, uint32_t n, struct express_advert a);
+void express_sent(struct express_table *t, struct express_slot *s);
 
 /* In the handle of a communicator: its collectives. */
 static const uint64_t EXPRESS_COLLECTIVE = 1ull << 62;
@@ -128,16 +135,17 @@ static const uint64_t EXPRESS_EXACT = 1ull << 63, EXPRESS_ALONE = 1ull << 62, EX
 enum { EXPRESS_FRESH = 20000000 /* ns for which an advertisement holds */ };
 
 /* What a step of a rendezvous has found. WAITING: it is the other side's turn; COMPLETE: the
-   message is where it belongs; OVER: it has to go another way. */
-enum express_stage { EXPRESS_WAITING, EXPRESS_COMPLETE, EXPRESS_OVER };
+   message is where it belongs; OVER: it has to go another way; STALE: the send has gone on so long
+   ago that the protocol has to see first whether the other side lives. */
+enum express_stage { EXPRESS_WAITING, EXPRESS_COMPLETE, EXPRESS_OVER, EXPRESS_STALE };
 
 /* The steps of a rendezvous, with the gate held. Advertised is the receive that is the next of
    the lane after the noted ones. Both sides know a rendezvous by what has been advertised, which
-   a send has claimed; nothing if that could not be. */
+   a send has claimed; nothing if that could not be. A send that claims it for later goes on. */
 struct express_advert express_advertise(struct express_lane *l, void *buf, uint64_t room, uint64_t how, int64_t now);
-enum express_stage express_read(struct express_lane *l, struct express_advert a, uint32_t *size);
-struct express_advert express_claim(struct express_lane *l, const void *buf, uint64_t n, int64_t now);
-enum express_stage express_write(struct express_lane *l, struct express_advert a);
+enum express_stage express_read(struct express_lane *l, struct express_advert a, int64_t now, uint32_t *size);
+struct express_advert express_claim(struct express_lane *l, const void *buf, uint64_t n, int later, int64_t now);
+enum express_stage express_write(struct express_lane *l, struct express_advert a, int64_t now);
 
 /* Gives a rendezvous up that has been claimed, unless it is complete. */
 enum express_stage express_give_up_read(struct express_lane *l, struct express_advert a);
@@ -166,7 +174,13 @@ static inline int express_awaited(uint64_t ring)
 	return __atomic_load_n(&((struct express_ring *)(uintptr_t)ring)->waits, __ATOMIC_RELAXED);
 }
 
-/* Whether a receive can be noted. */
+/* The lane of a request; those to send on are behind those to receive. */
+static inline struct express_lane *express_lane_of(struct express_table *t, const struct express_slot *s)
+{
+	return s->lane < EXPRESS_LANES ? &t->in[s->lane] : &t->out[s->lane - EXPRESS_LANES];
+}
+
+/* Whether there is a slot for a request. */
 static inline int express_vacant(const struct express_table *t) { return t->free || t->fresh < EXPRESS_SLOTS; }
 
 /* Whether a message from a peer is there. */

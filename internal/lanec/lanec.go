@@ -75,13 +75,13 @@ func (l Lane) NoteAdvertised(comm uint64, b []byte, source, tag int32, now int64
 
 // Noted is the receive's turn in what the oldest noted one of a lane has advertised, and ends that
 // if it is complete. ok is false if there is none, or nobody has come to it.
-func (l Lane) Noted(comm uint64, source, tag int32) (slot int, stage Stage, ok bool) {
+func (l Lane) Noted(comm uint64, source, tag int32, now int64) (slot int, stage Stage, ok bool) {
 	s, lane := l.oldest(comm, source, tag)
 	if s == nil || s.advert.word == 0 || C.express_met(s.advert) == 0 {
 		return 0, 0, false
 	}
 	var n C.uint32_t
-	stage = Stage(C.express_read(lane, s.advert, &n))
+	stage = Stage(C.express_read(lane, s.advert, C.int64_t(now), &n))
 	return l.ended(s, stage, n), stage, true
 }
 
@@ -145,6 +145,7 @@ const (
 	Waiting  Stage = C.EXPRESS_WAITING
 	Complete Stage = C.EXPRESS_COMPLETE
 	Over     Stage = C.EXPRESS_OVER
+	Stale    Stage = C.EXPRESS_STALE
 )
 
 // How a receive wants its message.
@@ -170,13 +171,13 @@ func (l Lane) Advertise(comm uint64, b []byte, source, tag int32, how uint64, no
 }
 
 // Read is the receive's turn in what it has advertised to the peer at port. ok is false if the lane is not lent any more.
-func (l Lane) Read(comm uint64, source, tag int32, a Advert) (stage Stage, size int, ok bool) {
+func (l Lane) Read(comm uint64, source, tag int32, a Advert, now int64) (stage Stage, size int, ok bool) {
 	lane := l.find(comm, source, tag)
 	if lane == nil {
 		return 0, 0, false
 	}
 	var n C.uint32_t
-	stage = Stage(C.express_read(lane, a.a, &n))
+	stage = Stage(C.express_read(lane, a.a, C.int64_t(now), &n))
 	return stage, int(n), true
 }
 
@@ -199,14 +200,40 @@ func Cancel(port *express.Port, a Advert) {
 func (l Lane) Claim(comm uint64, b []byte, dest, tag int32, now int64) (a Advert) {
 	lane := C.express_find(&l.t.out[0], C.uint64_t(comm), C.int32_t(dest), C.int32_t(tag))
 	if lane != nil {
-		a.a = C.express_claim(lane, first(b), C.uint64_t(len(b)), C.int64_t(now))
+		a.a = C.express_claim(lane, first(b), C.uint64_t(len(b)), 0, C.int64_t(now))
 	}
 	return a
 }
 
+// GoOn is Claim for a send that goes on, and returns its slot.
+func (l Lane) GoOn(comm uint64, b []byte, dest, tag int32, now int64) (slot int, ok bool) {
+	lane := C.express_find(&l.t.out[0], C.uint64_t(comm), C.int32_t(dest), C.int32_t(tag))
+	if lane == nil || C.express_vacant(l.t) == 0 {
+		return 0, false
+	}
+	a := C.express_claim(lane, first(b), C.uint64_t(len(b)), 1, C.int64_t(now))
+	if a.word == 0 {
+		return 0, false
+	}
+	return int(C.express_go_on(l.t, lane, first(b), C.uint32_t(len(b)), a)) - 1, true
+}
+
+// Push is the turn of a send that has gone on, and ends it if it is complete.
+func (l Lane) Push(slot int, now int64) Stage {
+	s := &l.t.slots[slot]
+	stage := Stage(C.express_write(C.express_lane_of(l.t, s), s.advert, C.int64_t(now)))
+	switch stage {
+	case Complete:
+		C.express_sent(l.t, s)
+	case Over:
+		s.advert.word = 0
+	}
+	return stage
+}
+
 // Write is the send's turn in what it has claimed.
 func (l Lane) Write(comm uint64, dest, tag int32, a Advert) Stage {
-	return Stage(C.express_write(C.express_find(&l.t.out[0], C.uint64_t(comm), C.int32_t(dest), C.int32_t(tag)), a.a))
+	return Stage(C.express_write(C.express_find(&l.t.out[0], C.uint64_t(comm), C.int32_t(dest), C.int32_t(tag)), a.a, 0))
 }
 
 // GiveUpWrite ends it.

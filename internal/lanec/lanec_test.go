@@ -15,6 +15,7 @@ import (
 	"github.com/exanet-mpi/exanet/internal/duo"
 	"github.com/exanet-mpi/exanet/internal/lanec"
 	"github.com/exanet-mpi/exanet/internal/mem"
+	"github.com/exanet-mpi/exanet/internal/sys"
 	"github.com/exanet-mpi/exanet/variants"
 	"github.com/exanet-mpi/exanet/variants/express"
 	"github.com/exanet-mpi/exanet/variants/ticket"
@@ -37,6 +38,8 @@ type player struct {
 	recvs []*receive
 	slots map[int]*receive
 	call  *call // a blocking one that has not ended, see rendezvous_test.go
+	later map[int]*later
+	now   int64
 }
 
 type message struct {
@@ -59,7 +62,7 @@ func players(t require.TestingT) [2]*player {
 	require.NoError(t, err)
 	var ps [2]*player
 	for i := range ps {
-		p := &player{Pair: pair, me: i, table: new(express.Table), slots: make(map[int]*receive)}
+		p := &player{Pair: pair, me: i, table: new(express.Table), slots: make(map[int]*receive), later: make(map[int]*later)}
 		p.lane = lanec.Of(p.table)
 		p.table.Limit, p.table.Window = limit, variants.CreditWindow
 		p.table.Cells, p.table.Shift, p.table.Bulk, p.table.Cell = pair.Fabric[i].Geometry()
@@ -77,7 +80,15 @@ func players(t require.TestingT) [2]*player {
 // enter is what who takes the rank's lock does first.
 func (p *player) enter() {
 	for {
-		x, ok := p.table.Pop()
+		x, ok := p.table.PopSend(p.copies(sys.VMWrite))
+		if !ok {
+			break
+		}
+		p.table.Release(x.Slot)
+		p.over(x.Slot, x.Passed)
+	}
+	for {
+		x, ok := p.table.Pop(p.copies(sys.VMRead))
 		if !ok {
 			return
 		}
@@ -90,6 +101,14 @@ func (p *player) enter() {
 		}
 		v.r = p.Recv(p.me, v.tag, v.buf)
 		p.table.Release(x.Slot)
+	}
+}
+
+// copies is what copies in Go.
+func (p *player) copies(call func(pid int, addr uint64, b []byte) (int, error)) express.Copy {
+	return func(port *express.Port, addr uint64, b []byte) bool {
+		n, err := call(int(port.Pid), addr, b)
+		return err == nil && n == len(b)
 	}
 }
 

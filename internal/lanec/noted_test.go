@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/exanet-mpi/exanet/internal/lanec"
+	"github.com/exanet-mpi/exanet/internal/sys"
 	"github.com/exanet-mpi/exanet/variants/express"
 )
 
@@ -34,12 +35,18 @@ func (p *player) await(other *player, tag int32, looks []bool) (met bool) {
 		if !look {
 			if other.call != nil {
 				other.turn()
+			} else {
+				other.push()
 			}
 			continue
 		}
-		slot, stage, ok := p.lane.Noted(handle, int32(1-p.me), tag)
+		slot, stage, ok := p.lane.Noted(handle, int32(1-p.me), tag, p.now)
 		if !ok {
 			continue
+		}
+		if stage == lanec.Stale {
+			p.enter()
+			return true
 		}
 		if claimed = stage == lanec.Waiting; !claimed {
 			p.passed(slot, stage)
@@ -92,8 +99,12 @@ func TestNotedReceivesHaveTheirMessagesInTurn(t *testing.T) {
 					p.lane.Progress(p.port)
 					continue
 				}
-				sends(other, at, n)
-				if other.call == nil {
+				if rapid.Bool().Draw(t, "later") && other.call == nil {
+					other.sendLater(at, n)
+					if len(other.later) == 0 {
+						break
+					}
+				} else if sends(other, at, n); other.call == nil {
 					break
 				}
 				if p.await(other, at, rapid.SliceOfN(rapid.Bool(), 0, 6).Draw(t, "looks")) {
@@ -154,7 +165,16 @@ func TestNotedReceivesHaveTheirMessagesInTurn(t *testing.T) {
 					who.Draw(t, "who").port.Pid = math.MaxInt32
 				}
 			},
-			"time": func(t *rapid.T) { clock += rapid.Int64Range(0, 30e6).Draw(t, "ns") },
+			"time": func(t *rapid.T) {
+				clock += rapid.Int64Range(0, 30e6).Draw(t, "ns")
+				ps[0].now, ps[1].now = clock, clock
+			},
+			"send later": func(t *rapid.T) {
+				if p := who.Draw(t, "who"); p.call == nil {
+					p.sendLater(tag.Draw(t, "tag"), size.Draw(t, "size"))
+				}
+			},
+			"push": func(t *rapid.T) { who.Draw(t, "who").push() },
 			"poll": func(t *rapid.T) {
 				if p := who.Draw(t, "who"); p.call == nil {
 					noted := len(p.slots)
@@ -247,13 +267,13 @@ func TestNotedAtOnce(t *testing.T) {
 		}()
 		read := lanec.Waiting
 		for range i % 5 * 60 {
-			if _, s, ok := ps[0].lane.Noted(handle, 1, 0); ok && s != lanec.Waiting {
+			if _, s, ok := ps[0].lane.Noted(handle, 1, 0, 0); ok && s != lanec.Waiting {
 				read = s
 				break
 			}
 		}
 		if read != lanec.Complete {
-			x, ok := ps[0].table.Pop()
+			x, ok := ps[0].table.Pop(ps[0].copies(sys.VMRead))
 			require.True(t, ok)
 			read = lanec.Over
 			if x.Passed {

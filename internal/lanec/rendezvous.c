@@ -4,7 +4,9 @@
  * the ring of its peer, at a place that follows from the lane and the number of the message.
  * The send with that number claims it, says where its data are, and copies the front. The
  * back is the receive's if that is a blocking call. If it is a noted one, whose rank may be
- * computing, the send takes the back as well unless a call that waits for it was sooner.
+ * computing, the send takes the back as well unless a call that waits for it was sooner. A
+ * send that has gone on to compute copies when it comes back: until then the receive may
+ * take the front as well.
  *
  *	bit  0      advertised
  *	bit  1      claimed
@@ -12,6 +14,8 @@
  *	bit  4      broken: one side could not go on, or would not wait any longer
  *	bit  5      the send knows that it is broken
  *	bit  6      somebody copies the back, or has
+ *	bit  7      the send has gone on: the front is whose who comes first
+ *	bit  8      in that case, somebody copies the front, or has
  *	bits 32-63  generation: which use of the word this is
  *
  * The receive owns the word: it begins a use when the one before is over for both sides; for
@@ -34,8 +38,8 @@
 #include <sys/uio.h>
 
 enum {
-	ADVERTISED = 1, CLAIMED = 2, FRONT = 4, BACK = 8, BROKEN = 16, SEEN = 32, TAKEN = 64,
-	BOTH = FRONT | BACK, STATE = 0xff, PAGE = 4096,
+	ADVERTISED = 1, CLAIMED = 2, FRONT = 4, BACK = 8, BROKEN = 16, SEEN = 32, TAKEN = 64, LATER = 128, LED = 256,
+	BOTH = FRONT | BACK, STATE = 0x1ff, PAGE = 4096,
 };
 
 static inline uint64_t generation(uint64_t word) { return word >> 32; }
@@ -168,27 +172,39 @@ enum express_stage express_give_up_write(struct express_lane *l, struct express_
 	return whole ? EXPRESS_COMPLETE : EXPRESS_OVER;
 }
 
-enum express_stage express_read(struct express_lane *l, struct express_advert a, uint32_t *size)
+/* Takes the front of a send that has gone on. */
+static inline int lead(struct express_rendezvous *m, uint64_t *w) { return (*w & (LATER | LED)) == LATER && change(m, w, *w | LED); }
+
+/* Whether the process id of the other side may be another's by now. */
+static inline int stale(const struct express_rendezvous *m, uint64_t w, int64_t now) { return w & LATER && now - m->at > EXPRESS_FRESH; }
+
+enum express_stage express_read(struct express_lane *l, struct express_advert a, int64_t now, uint32_t *size)
 {
 	struct express_port *p = port(l);
 	struct express_rendezvous *m = a.at;
-	uint64_t w = load(m);
+	uint64_t w = load(m), from, n, part;
 	if (w == a.word)
 		return EXPRESS_WAITING;
 	*size = m->size;
 	if ((w & BROKEN) || complete(w, a.word))
 		return express_give_up_read(l, a);
-	if ((w & TAKEN) || !change(m, &w, w | TAKEN))
+	if (stale(m, w, now))
+		return EXPRESS_STALE;
+	if (!(w & TAKEN) && change(m, &w, w | TAKEN))
+		from = m->front, n = m->size - from, part = BACK;
+	else if (lead(m, &w))
+		from = 0, n = m->front, part = FRONT;
+	else
 		return EXPRESS_WAITING;
-	if (!copy(process_vm_readv, p, m->to + m->front, m->from + m->front, m->size - m->front))
+	if (!copy(process_vm_readv, p, m->to + from, m->from + from, n))
 		return express_give_up_read(l, a);
-	enum express_stage s = copied(l, m, BACK);
+	enum express_stage s = copied(l, m, part);
 	if (s == EXPRESS_COMPLETE)
 		left(p, a);
 	return s;
 }
 
-struct express_advert express_claim(struct express_lane *l, const void *buf, uint64_t n, int64_t now)
+struct express_advert express_claim(struct express_lane *l, const void *buf, uint64_t n, int later, int64_t now)
 {
 	static const struct express_advert none;
 	struct express_port *p = port(l);
@@ -202,23 +218,29 @@ struct express_advert express_claim(struct express_lane *l, const void *buf, uin
 	m->front = n / 2 & ~(uint64_t)(PAGE - 1);
 	if (how & EXPRESS_ALONE) {
 		m->front = 0;
-	} else if (!(how & EXPRESS_AWAITED) && !express_awaited(p->out)) {
+	} else if (!later && !(how & EXPRESS_AWAITED) && !express_awaited(p->out)) {
 		m->front = n;
 		state |= TAKEN | BACK;
 	}
+	if (later) {
+		m->at = now;
+		state |= LATER;
+	}
 	if (!m->front)
-		state |= FRONT;
+		state |= FRONT | LED;
 	return change(m, &w, w | state) ? (struct express_advert){m, w} : none;
 }
 
-enum express_stage express_write(struct express_lane *l, struct express_advert a)
+enum express_stage express_write(struct express_lane *l, struct express_advert a, int64_t now)
 {
 	struct express_port *p = port(l);
 	struct express_rendezvous *m = a.at;
 	uint64_t w = load(m), from = 0, to = m->front, part = FRONT;
 	if ((w & BROKEN) || complete(w, a.word))
 		return express_give_up_write(l, a);
-	if (w & FRONT) {
+	if (stale(m, w, now))
+		return EXPRESS_STALE;
+	if (w & (FRONT | LATER) && !lead(m, &w)) {
 		if ((w & TAKEN) || m->room & (EXPRESS_ALONE | EXPRESS_AWAITED) || !change(m, &w, w | TAKEN))
 			return EXPRESS_WAITING;
 		from = m->front, to = m->size, part = BACK;

@@ -62,10 +62,13 @@ func (p *player) turn() {
 		p.after(p.lane.Write(handle, int32(1-p.me), c.tag, c.word), len(c.buf))
 		return
 	}
-	stage, n, lent := p.lane.Read(handle, int32(1-p.me), c.tag, c.word)
+	stage, n, lent := p.lane.Read(handle, int32(1-p.me), c.tag, c.word, p.now)
 	if !lent {
 		p.cancel()
 		return
+	}
+	if stage == lanec.Stale {
+		stage = p.lane.GiveUpRead(handle, int32(1-p.me), c.tag, c.word)
 	}
 	c.bound, c.n = n > 0, n
 	p.after(stage, n)
@@ -180,7 +183,11 @@ func TestARendezvousIsAMessageOfItsLane(t *testing.T) {
 				}
 				at, n := tag.Draw(t, "tag"), size.Draw(t, "size")
 				a.recvLong(at, n, how.Draw(t, "how"), clock)
-				ps[1-a.me].sendLong(at, n, clock)
+				if rapid.Bool().Draw(t, "later") {
+					ps[1-a.me].sendLater(at, n)
+				} else {
+					ps[1-a.me].sendLong(at, n, clock)
+				}
 				v := a.recvs[len(a.recvs)-1]
 				for _, p := range rapid.SliceOfN(who, 0, 5).Draw(t, "turns") {
 					if p.call != nil {
@@ -212,7 +219,16 @@ func TestARendezvousIsAMessageOfItsLane(t *testing.T) {
 					who.Draw(t, "who").port.Pid = math.MaxInt32
 				}
 			},
-			"time": func(t *rapid.T) { clock += rapid.Int64Range(0, 30e6).Draw(t, "ns") },
+			"time": func(t *rapid.T) {
+				clock += rapid.Int64Range(0, 30e6).Draw(t, "ns")
+				ps[0].now, ps[1].now = clock, clock
+			},
+			"send later": func(t *rapid.T) {
+				if p := free(t); p != nil {
+					p.sendLater(tag.Draw(t, "tag"), size.Draw(t, "size"))
+				}
+			},
+			"push": func(t *rapid.T) { who.Draw(t, "who").push() },
 			"poll": func(t *rapid.T) {
 				if p := who.Draw(t, "who"); p.call == nil || !p.call.bound {
 					p.poll()
@@ -384,7 +400,7 @@ func TestBothAtOnce(t *testing.T) {
 			sends <- run(1+i%7*40, func() lanec.Stage { return ps[1].lane.Write(handle, 0, 0, words[1]) }, func() lanec.Stage { return ps[1].lane.GiveUpWrite(handle, 0, 0, words[1]) })
 		}()
 		read := run(1+i%5*60, func() lanec.Stage {
-			s, _, _ := ps[0].lane.Read(handle, 1, 0, words[0])
+			s, _, _ := ps[0].lane.Read(handle, 1, 0, words[0], 0)
 			return s
 		}, func() lanec.Stage { return ps[0].lane.GiveUpRead(handle, 1, 0, words[0]) })
 		require.Equal(t, <-sends, read)

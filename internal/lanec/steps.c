@@ -96,11 +96,23 @@ static inline int publish(const struct express_table *t, const struct express_po
 	return (__atomic_load_n((uint32_t *)p->bell, __ATOMIC_RELAXED) & EXPRESS_BELLS) != 0;
 }
 
-struct express_lane *express_find(struct express_lane *lanes, uint64_t comm, int32_t peer, int32_t tag)
+static inline struct express_lane *find(struct express_lane *lanes, uint64_t comm, int32_t peer, int32_t tag, uint32_t lent)
 {
 	uint32_t at = (((uint32_t)comm ^ (uint32_t)(comm >> 32)) * 0x9e3779b1u + (uint32_t)peer * 0x85ebca6bu + (uint32_t)tag * 0xc2b2ae35u) >> 24;
 	struct express_lane *l = &lanes[at];
-	return l->lent && l->comm == comm && l->peer == peer && l->tag == tag ? l : 0;
+	return l->lent == lent && l->comm == comm && l->peer == peer && l->tag == tag ? l : 0;
+}
+
+/* A lane on which the next message may go. */
+struct express_lane *express_find(struct express_lane *lanes, uint64_t comm, int32_t peer, int32_t tag)
+{
+	return find(lanes, comm, peer, tag, EXPRESS_LENT);
+}
+
+/* A lane of which a send has gone on. */
+struct express_lane *express_busy(struct express_lane *lanes, uint64_t comm, int32_t peer, int32_t tag)
+{
+	return find(lanes, comm, peer, tag, EXPRESS_BUSY);
 }
 
 enum express_result express_send(struct express_table *t, uint64_t comm, const void *buf, uint32_t n, int32_t dest, int32_t tag, int32_t *world)
@@ -237,8 +249,8 @@ enum express_result express_receive(struct express_table *t, struct express_lane
 	return take(t, l, c, *size, buf, world);
 }
 
-/* Notes a receive and what has been advertised for it; returns its slot+1, 0 if none is vacant. */
-uint32_t express_note(struct express_table *t, struct express_lane *l, void *buf, uint32_t room, struct express_advert a)
+/* Fills in a vacant slot and returns its number+1, 0 if there is none. */
+static inline uint32_t occupy(struct express_table *t, const struct express_lane *l, const void *buf, uint32_t room, struct express_advert a, uint32_t state)
 {
 	uint32_t at = t->free;
 	if (at)
@@ -250,14 +262,24 @@ uint32_t express_note(struct express_table *t, struct express_lane *l, void *buf
 	struct express_slot *s = &t->slots[at - 1];
 	s->buf = (uint64_t)(uintptr_t)buf;
 	s->room = room;
-	s->state = EXPRESS_NOTED;
+	s->state = state;
 	s->comm = l->comm;
 	s->source = l->peer;
 	s->tag = l->tag;
 	s->lane = l - t->in;
+	s->advert = a;
+	return at;
+}
+
+/* Notes a receive and what has been advertised for it; returns its slot+1, 0 if none is vacant. */
+uint32_t express_note(struct express_table *t, struct express_lane *l, void *buf, uint32_t room, struct express_advert a)
+{
+	uint32_t at = occupy(t, l, buf, room, a, EXPRESS_NOTED);
+	if (!at)
+		return 0;
+	struct express_slot *s = &t->slots[at - 1];
 	s->next = 0;
 	s->prev = t->last;
-	s->advert = a;
 	if (t->last)
 		t->slots[t->last - 1].next = at;
 	else
@@ -272,6 +294,36 @@ void express_release(struct express_table *t, uint32_t slot)
 	t->slots[slot].state = EXPRESS_UNUSED;
 	t->slots[slot].next = t->free;
 	t->free = slot + 1;
+}
+
+/* Makes a send one that has gone on, for which there is a slot, and returns that+1. Until it
+   is over no other message goes on its lane. */
+uint32_t express_go_on(struct express_table *t, struct express_lane *l, const void *buf, uint32_t n, struct express_advert a)
+{
+	uint32_t at = occupy(t, l, buf, n, a, EXPRESS_SENDING);
+	struct express_slot *s = &t->slots[at - 1];
+	s->prev = 0;
+	if ((s->next = t->sends))
+		t->slots[s->next - 1].prev = at;
+	t->sends = at;
+	l->lent = EXPRESS_BUSY;
+	l->noted = at;
+	return at;
+}
+
+/* Ends such a send whose message has been passed. */
+void express_sent(struct express_table *t, struct express_slot *s)
+{
+	struct express_lane *l = express_lane_of(t, s);
+	if (s->prev)
+		t->slots[s->prev - 1].next = s->next;
+	else
+		t->sends = s->next;
+	if (s->next)
+		t->slots[s->next - 1].prev = s->prev;
+	l->lent = EXPRESS_LENT;
+	l->noted = 0;
+	s->state = EXPRESS_DONE;
 }
 
 /* The size of the next message of a lane, if it is there. */

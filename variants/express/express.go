@@ -20,7 +20,9 @@
 // in a word next to the ring, and a send that finds it copies the message while
 // the receive, if it waits, copies a part (rendezvous.c of package lanec). It is a message of its lane as
 // all others. Whichever side does not come to its turn soon, or cannot copy, gives up,
-// and the message goes the protocol's way.
+// and the message goes the protocol's way. A long send that does not block goes on when it
+// has found the receive; whichever rank comes to wait for the message copies it. Whoever
+// takes the rank's lock in Go ends such sends first.
 //
 // All of this is in a Table, which has no pointers of Go's and does not move. The
 // express lane itself is C, cmd/libexanet/entry/lane.c, with the same layout.
@@ -63,6 +65,7 @@ type Table struct {
 	Berths, Own  uint64 // addresses of rank 0's bells, and of this rank's, see package host
 	Step, Fenced uint32 // bytes from one rank's to the next; 1: messages are published with a fence
 	Direct, Most uint32 // bytes of the least and the longest message that has a rendezvous
+	Sends, _     uint32 // sends that have gone on, by slot+1
 
 	Credit [2]uint64 // of the header of the messages that tell what has been consumed
 
@@ -79,8 +82,8 @@ type Lane struct {
 	Word  uint64 // word 1 of its messages
 	Port  uint64 // address of the peer's
 	Next  uint32 // number of the next message
-	Noted uint32 // receives
-	Lent  uint32 // 0: not, the rest means nothing
+	Noted uint32 // receives; of a lane to send on, slot+1 of the send that has gone on
+	Lent  uint32 // 0: not, the rest means nothing; 2: a send has gone on
 	_     [12]byte
 }
 
@@ -104,26 +107,30 @@ const Collective = 1 << 62
 
 // States of a slot.
 const (
-	Unused uint32 = iota
-	Noted         // in the list of noted receives
-	Done          // the message is there
-	Posted        // by the protocol, which completes it
+	Unused  uint32 = iota
+	Noted          // in the list of noted receives
+	Done           // the message is there
+	Posted         // by the protocol, which completes it
+	Sending        // in the list of sends that have gone on
 )
 
-// Slot is a receive of the express lane.
+// Slot is a receive of the express lane, or a send that has gone on.
 type Slot struct {
 	Buf    uint64 // address of the buffer, and its bytes
 	Room   uint32
 	State  uint32
 	Comm   uint64
-	Source int32 // rank in Comm
+	Source int32 // rank in Comm; of a send, whom it is for
 	Tag    int32
 	Size   uint32 // of the message, when it is there
-	Lane   uint32
-	Next   uint32 // in the list of the noted or of the free, by slot+1
+	Lane   uint32 // those to send on are counted on from Lanes
+	Next   uint32 // in its list, or that of the free, by slot+1
 	Prev   uint32
 	Advert advert // if it has a rendezvous
 }
+
+// Sends reports whether it is a send.
+func (s *Slot) Sends() bool { return s.Lane >= Lanes }
 
 // Place is where a lane is in its table, if it has been lent.
 func Place(comm uint64, peer, tag int32) uint32 {
@@ -146,15 +153,19 @@ func (t *Table) TryEnter() bool { return t.Gate.CompareAndSwap(0, 1) }
 // Leave gives the gate back.
 func (t *Table) Leave() { t.Gate.Store(0) }
 
-// Popped is a receive that was noted.
+// Copy copies between b and what is at an address of the peer at a port, and reports whether it could.
+type Copy func(p *Port, addr uint64, b []byte) bool
+
+// Popped is a receive that was noted, or a send that had gone on.
 type Popped struct {
 	Slot   int
 	Passed bool  // a rendezvous has brought its message, the next of its lane
-	Missed *Port // of a long one that has had none
+	Missed *Port // of a long receive that has had none
 }
 
-// Pop takes the oldest noted receive out of the list. ok is false if there is none.
-func (t *Table) Pop() (p Popped, ok bool) {
+// Pop takes the oldest noted receive out of the list, when what has begun with its rendezvous is over.
+// ok is false if there is none.
+func (t *Table) Pop(read Copy) (p Popped, ok bool) {
 	if t.First == 0 {
 		return p, false
 	}
@@ -169,13 +180,35 @@ func (t *Table) Pop() (p Popped, ok bool) {
 	s.State = Posted
 	if s.Advert.word != 0 {
 		port := mem.Deref[Port](t.In[s.Lane].Port)
-		if s.Size, p.Passed = s.Advert.end(port); p.Passed {
+		if s.Size, p.Passed = s.Advert.endReceive(port, s.Buf, read); p.Passed {
 			s.State = Done
 		} else if s.Room > t.Limit {
 			p.Missed = port
 		}
 		s.Advert = advert{}
 	}
+	return p, true
+}
+
+// PopSend is Pop for the sends that have gone on, the last one first. The lane of one whose message
+// has not been passed is again as it was before the send.
+func (t *Table) PopSend(write Copy) (p Popped, ok bool) {
+	if t.Sends == 0 {
+		return p, false
+	}
+	p.Slot = int(t.Sends - 1)
+	s := &t.Slots[p.Slot]
+	if t.Sends = s.Next; t.Sends != 0 {
+		t.Slots[t.Sends-1].Prev = 0
+	}
+	l := &t.Out[s.Lane-Lanes]
+	l.Noted, l.Lent = 0, 1
+	s.State = Posted
+	if s.Advert.word != 0 && s.Advert.endSend(mem.Deref[Port](l.Port), s.Buf, write) {
+		l.Next++
+		p.Passed, s.State = true, Done
+	}
+	s.Advert = advert{}
 	return p, true
 }
 

@@ -4,6 +4,7 @@
  */
 #include "gate.h"
 #include "noted.h"
+#include "rendezvous.h"
 
 enum { NONE = -1, GO = -2 };
 
@@ -26,8 +27,12 @@ static int first(struct express_table *t, int n, const exanet_handle *h, uint32_
 				continue;
 			if (!s || s->state == EXPRESS_DONE)
 				return i;
-			if (s->state != EXPRESS_NOTED || exanet_move(t, s, 0) == EXANET_IN_GO)
+			if (s->state == EXPRESS_SENDING) {
+				if (!exanet_push(t, s, 0) && !s->advert.word)
+					return GO;
+			} else if (s->state != EXPRESS_NOTED || exanet_move(t, s, 0) == EXANET_IN_GO) {
 				return GO;
+			}
 			if (s->state == EXPRESS_DONE)
 				return i;
 		}

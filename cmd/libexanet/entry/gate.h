@@ -55,9 +55,9 @@ static inline uint32_t patience(const struct express_table *t)
 	return t->armed || (t->outside && __atomic_load_n((int64_t *)(uintptr_t)t->outside, __ATOMIC_RELAXED)) ? 0 : t->spins;
 }
 
-/* The longest message of a call that does not block: with a longer one it is better that
-   whoever waits copies it, while the other rank computes. */
-static inline uint32_t most_unblocked(const struct express_table *t)
+/* The longest message that a call copies at once though it does not block: with a longer one it is better
+   that whoever waits copies it, while the other rank computes. */
+static inline uint32_t most_at_once(const struct express_table *t)
 {
 	enum { MOST = 512 << 10 };
 	return t->most < MOST ? t->most : MOST;

@@ -28,7 +28,7 @@ static enum express_result pass(struct express_table *t, const void *buf, uint32
 
 static int send(struct express_table *t, const void *buf, int64_t count, exanet_handle type, int dest, int tag, exanet_handle comm, int blocks)
 {
-	int64_t n = bytes(buf, count, type, blocks ? t->most : most_unblocked(t));
+	int64_t n = bytes(buf, count, type, blocks ? t->most : most_at_once(t));
 	int32_t world;
 	if (n < 0 || !enter(t))
 		return 0;
@@ -70,13 +70,16 @@ static enum express_result look(struct express_table *t, struct express_lane *l,
 		left = again(left, w->room);
 	if (advert.word && express_met(advert)) {
 		exanet_tried(&p->shy, 1, 0);
-		return exanet_meet_send(l, advert, &w->size) ? EXPRESS_RECEIVED : EXPRESS_REFUSED;
+		enum express_stage s = exanet_meet_send(l, advert, &w->size);
+		if (s == EXPRESS_STALE)
+			s = express_give_up_read(l, advert);
+		return s == EXPRESS_COMPLETE ? EXPRESS_RECEIVED : EXPRESS_REFUSED;
 	}
 	enum express_result r = w->how ? EXPRESS_REFUSED : express_receive(t, l, w->buf, w->room, &w->size, &w->world);
 	if (r == EXPRESS_REFUSED && looks)
 		*a = awaited(t, p);
 	if (r == EXPRESS_REFUSED && advert.word && !a->word && !w->how)
-		exanet_tried(&p->shy, 0, EXANET_REST);
+		exanet_tried(&p->shy, 0, w->room > t->limit ? EXANET_REST_OF_LONG : EXANET_REST_OF_RECEIVES);
 	a->port = p;
 	a->advert = advert;
 	return r;
@@ -131,10 +134,18 @@ int exanet_lane_take(struct express_table *t, void *buf, uint32_t n, uint64_t ho
 
 int exanet_lane_isend(struct express_table *t, const void *buf, int64_t count, exanet_handle type, int dest, int tag, exanet_handle comm, MPI_Request *request)
 {
-	if (!send(t, buf, count, type, dest, tag, comm, 0))
+	if (send(t, buf, count, type, dest, tag, comm, 0)) {
+		*(exanet_handle *)request = exanet_handle_of(EXPRESS_SENT_ALL);
+		return 1;
+	}
+	int64_t n = bytes(buf, count, type, t->most);
+	if (n <= most_at_once(t) || !enter(t))
 		return 0;
-	*(exanet_handle *)request = exanet_handle_of(EXPRESS_SENT_ALL);
-	return 1;
+	uint32_t at = exanet_send_later(t, comm, buf, n, dest, tag, patience(t));
+	leave(t);
+	if (at)
+		*(exanet_handle *)request = exanet_handle_of(EXPRESS_BASE + at - 1);
+	return at != 0;
 }
 
 int exanet_lane_sendrecv(struct express_table *t, const void *out, int64_t outcount, exanet_handle outtype, int dest, int outtag, void *in, int64_t incount, exanet_handle intype, int source, int intag, exanet_handle comm, MPI_Status *status, int64_t *result)

@@ -2,8 +2,9 @@
  * Receives that are noted on the express lane, and calls that wait for them, or test whether
  * they are there. What belongs into Go goes on there: its receives are posted then.
  *
- * The handle of a receive is a number from EXPRESS_BASE on, its slot; EXPRESS_SENT_ALL
- * is that of every send, which has completed when the call returns.
+ * The handle of a receive, or of a send that has gone on, is a number from EXPRESS_BASE on,
+ * its slot; EXPRESS_SENT_ALL is that of every other send, which has completed when the
+ * call returns.
  */
 #include "noted.h"
 #include "gate.h"
@@ -27,10 +28,20 @@ static uint32_t number_of(exanet_handle h) { return h > 0 && h <= EXPRESS_SENT_A
 static int attend(struct express_table *t, const struct express_port *p)
 {
 	struct berth *own = (struct berth *)(uintptr_t)t->own;
+	if (express_here(t, p))
+		return 0;
 	if (__atomic_load_n(&own->flags, __ATOMIC_RELAXED) & BELL_ANNOUNCED)
 		return 1;
 	__atomic_or_fetch(&own->flags, BELL_ANNOUNCED, __ATOMIC_SEQ_CST);
 	return !express_here(t, p);
+}
+
+/* Takes that back when a receive of so many bytes was the last one noted: a ring would disturb who
+   computes, or have Go look at what a call sees anyway. */
+static inline void unattend(struct express_table *t, uint32_t room)
+{
+	if (room > t->limit && !t->first)
+		__atomic_and_fetch(&((struct berth *)(uintptr_t)t->own)->flags, ~(uint32_t)BELL_ANNOUNCED, __ATOMIC_RELAXED);
 }
 
 /* Whether noted receives of so many bytes have had rendezvous. */
@@ -55,7 +66,7 @@ uint32_t exanet_note(struct express_table *t, struct express_lane *l, void *buf,
 
 int exanet_lane_irecv(struct express_table *t, void *buf, int64_t count, exanet_handle type, int source, int tag, exanet_handle comm, MPI_Request *request)
 {
-	int64_t room = bytes(buf, count, type, most_unblocked(t));
+	int64_t room = bytes(buf, count, type, t->most);
 	if (room < 0 || !enter(t))
 		return 0;
 	struct express_lane *l = express_find(t->in, comm, source, tag);
@@ -80,7 +91,7 @@ struct express_slot *exanet_slot(struct express_table *t, exanet_handle h)
 
 static inline struct express_port *port_of(struct express_table *t, const struct express_slot *s)
 {
-	return (struct express_port *)(uintptr_t)t->in[s->lane].port;
+	return (struct express_port *)(uintptr_t)express_lane_of(t, s)->port;
 }
 
 enum exanet_move exanet_move(struct express_table *t, struct express_slot *s, uint32_t left)
@@ -96,12 +107,17 @@ enum exanet_move exanet_move(struct express_table *t, struct express_slot *s, ui
 	if (o->advert.word && express_met(o->advert)) {
 		uint32_t size;
 		exanet_tried(trust(t, p, o->room), 1, 0);
-		if (!exanet_meet_send(&t->in[s->lane], o->advert, &size)) {
+		switch (exanet_meet_send(&t->in[s->lane], o->advert, &size)) {
+		case EXPRESS_COMPLETE:
+			express_done(t, o, size);
+			unattend(t, o->room);
+			return EXANET_MOVED;
+		case EXPRESS_OVER:
 			o->advert.word = 0;
 			return EXANET_IN_GO;
+		default:
+			return EXANET_IN_GO;
 		}
-		express_done(t, o, size);
-		return EXANET_MOVED;
 	}
 	if (!arrived(t, p))
 		return EXANET_NOTHING;
@@ -110,15 +126,19 @@ enum exanet_move exanet_move(struct express_table *t, struct express_slot *s, ui
 	if (r == EXPRESS_REFUSED)
 		return EXANET_IN_GO;
 	if (advertised && o->state == EXPRESS_DONE && o->room <= t->limit)
-		exanet_tried(&p->idle, 0, EXANET_REST);
+		exanet_tried(&p->idle, 0, EXANET_REST_OF_RECEIVES);
+	if (o->state == EXPRESS_DONE)
+		unattend(t, o->room);
 	tell(t, r, world);
 	return EXANET_MOVED;
 }
 
 /* Looks for the messages of a noted receive, and of others from the same peer,
-   until it is there. */
+   until it is there; or carries a send on. */
 static int await(struct express_table *t, struct express_slot *s, uint32_t left)
 {
+	if (s->state == EXPRESS_SENDING)
+		return exanet_push(t, s, left > 0);
 	while (s->state == EXPRESS_NOTED)
 		if (exanet_move(t, s, left) != EXANET_MOVED)
 			return 0;
@@ -129,8 +149,10 @@ void exanet_end(struct express_table *t, exanet_handle *h, MPI_Status *status)
 {
 	struct express_slot *s = exanet_slot(t, *h);
 	if (s) {
-		if (status)
+		if (status && s->lane < EXPRESS_LANES)
 			status_is(status, s->source, s->tag, s->size);
+		else if (status)
+			status_is(status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0);
 		express_release(t, s - t->slots);
 	} else if (status) {
 		status_is(status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0);
@@ -138,12 +160,18 @@ void exanet_end(struct express_table *t, exanet_handle *h, MPI_Status *status)
 	*h = exanet_no_request;
 }
 
-/* Waits, or tests if left is 0, for n requests of the lane. */
+/* Waits, or tests if left is 0, for n requests of the lane. What this rank can copy it copies
+   before it waits for others. */
 static int all(struct express_table *t, int n, exanet_handle *h, MPI_Status *statuses, uint32_t left)
 {
 	for (int i = 0; i < n; i++)
 		if (!exanet_known(t, h[i]))
 			return 0;
+	for (int i = 0; i < n && t->sends; i++) {
+		struct express_slot *s = exanet_slot(t, h[i]);
+		if (s && s->state == EXPRESS_SENDING)
+			exanet_push(t, s, 0);
+	}
 	uint64_t ring = 0;
 	int done = 1;
 	for (int i = 0; i < n && done; i++) {
@@ -166,22 +194,28 @@ static int all(struct express_table *t, int n, exanet_handle *h, MPI_Status *sta
 	return 1;
 }
 
+/* The first request that is not done; 0 if it is not one of the lane's. */
+static struct express_slot *undone(struct express_table *t, int n, const exanet_handle *h)
+{
+	for (int i = 0; i < n && exanet_known(t, h[i]); i++) {
+		struct express_slot *s = exanet_slot(t, h[i]);
+		if (s && s->state != EXPRESS_DONE)
+			return s;
+	}
+	return 0;
+}
+
 /* What tells of the message that the first request waits for which is not done, and the
    slot of what is advertised for it. */
 static struct exanet_awaited pending(struct express_table *t, int n, const exanet_handle *h, struct express_slot **slot)
 {
-	for (int i = 0; i < n && exanet_known(t, h[i]); i++) {
-		struct express_slot *s = exanet_slot(t, h[i]);
-		if (!s || s->state == EXPRESS_DONE)
-			continue;
-		if (s->state != EXPRESS_NOTED)
-			break;
-		struct exanet_awaited a = awaited(t, port_of(t, s));
-		if ((*slot = express_oldest(t, s->lane)))
-			a.advert = (*slot)->advert;
-		return a;
-	}
-	return nothing;
+	struct express_slot *s = undone(t, n, h);
+	if (!s || s->state != EXPRESS_NOTED)
+		return nothing;
+	struct exanet_awaited a = awaited(t, port_of(t, s));
+	if ((*slot = express_oldest(t, s->lane)))
+		a.advert = (*slot)->advert;
+	return a;
 }
 
 /* Waits for n requests of the lane, until what is left belongs into Go. */
@@ -231,12 +265,12 @@ unsigned exanet_vain(uint32_t looks)
 /* Tests, and reports whether nothing can be done about those that are not there. */
 static int test(struct express_table *t, int n, exanet_handle *h, int *flag, MPI_Status *statuses)
 {
-	struct express_slot *slot;
+	struct express_slot *slot, *s;
 	if (!enter(t))
 		return 0;
 	uint32_t looks = patience(t);
 	*flag = all(t, n, h, statuses, 0);
-	int known = *flag || pending(t, n, h, &slot).word;
+	int known = *flag || pending(t, n, h, &slot).word || ((s = undone(t, n, h)) && s->state == EXPRESS_SENDING && s->advert.word);
 	leave(t);
 	return *flag || (known && exanet_vain(looks));
 }
