@@ -2,6 +2,7 @@
 #ifndef EXANET_EXPRESS_H
 #define EXANET_EXPRESS_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 enum { EXPRESS_LANES = 256, EXPRESS_SLOTS = 2048 };
@@ -58,13 +59,14 @@ struct express_table {
 	struct express_slot slots[EXPRESS_SLOTS];
 };
 
-/* A receive that waits for a long message, see rendezvous.c: by what its message is
-   known, its buffer, and that of the send that has come to it, which copies the front. */
+/* A receive that waits for a long message, see rendezvous.c: by what its message is known, its
+   buffer, what the message is to be combined with, and the buffer of the send that has come to
+   it, which copies the front. */
 struct express_rendezvous {
 	uint64_t word;
-	uint64_t header[2], to, room;
-	int64_t at; /* when, ns of the monotonic clock */
-	uint64_t from;
+	uint64_t header[2], to, with, from;
+	uint32_t room; /* and how the receive wants it */
+	uint32_t at;   /* when, in EXPRESS_TICKs of the monotonic clock */
 	uint32_t size, front;
 };
 
@@ -128,11 +130,17 @@ void express_sent(struct express_table *t, struct express_slot *s);
 /* In the handle of a communicator: its collectives. */
 static const uint64_t EXPRESS_COLLECTIVE = 1ull << 62;
 
-/* How a receive wants its message, beside the bytes that fit: just so many; copied by
-   itself alone, since it will use them at once; and that its call waits. */
-static const uint64_t EXPRESS_EXACT = 1ull << 63, EXPRESS_ALONE = 1ull << 62, EXPRESS_AWAITED = 1ull << 61;
+/* How a receive wants its message, beside the bytes that fit: just so many; combined with what it
+   has itself; and that its call waits. */
+static const uint32_t EXPRESS_EXACT = 1u << 31, EXPRESS_COMBINED = 1u << 30, EXPRESS_AWAITED = 1u << 29;
 
-enum { EXPRESS_FRESH = 20000000 /* ns for which an advertisement holds */ };
+enum { EXPRESS_TICK = 1 << 20 /* ns */, EXPRESS_FRESH = 19 /* ticks for which an advertisement holds */ };
+
+/* What either side of a rendezvous combines with what it has itself. */
+struct express_combination {
+	void (*fold)(const void *in, void *inout, size_t n); /* commutes; n is a multiple of 8 but for the end */
+	const char *own;
+};
 
 /* What a step of a rendezvous has found. WAITING: it is the other side's turn; COMPLETE: the
    message is where it belongs; OVER: it has to go another way; STALE: the send has gone on so long
@@ -142,10 +150,10 @@ enum express_stage { EXPRESS_WAITING, EXPRESS_COMPLETE, EXPRESS_OVER, EXPRESS_ST
 /* The steps of a rendezvous, with the gate held. Advertised is the receive that is the next of
    the lane after the noted ones. Both sides know a rendezvous by what has been advertised, which
    a send has claimed; nothing if that could not be. A send that claims it for later goes on. */
-struct express_advert express_advertise(struct express_lane *l, void *buf, uint64_t room, uint64_t how, int64_t now);
-enum express_stage express_read(struct express_lane *l, struct express_advert a, int64_t now, uint32_t *size);
-struct express_advert express_claim(struct express_lane *l, const void *buf, uint64_t n, int later, int64_t now);
-enum express_stage express_write(struct express_lane *l, struct express_advert a, int64_t now);
+struct express_advert express_advertise(struct express_lane *l, void *buf, uint32_t room, uint32_t how, const struct express_combination *c, int64_t now);
+enum express_stage express_read(struct express_lane *l, struct express_advert a, int64_t now, const struct express_combination *c, uint32_t *size);
+struct express_advert express_claim(struct express_lane *l, const void *buf, uint32_t n, int later, int64_t now);
+enum express_stage express_write(struct express_lane *l, struct express_advert a, int64_t now, const struct express_combination *c);
 
 /* Gives a rendezvous up that has been claimed, unless it is complete. */
 enum express_stage express_give_up_read(struct express_lane *l, struct express_advert a);

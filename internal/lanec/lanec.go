@@ -5,6 +5,32 @@
 package lanec
 
 // #include "express.h"
+//
+// static void add(const void *in, void *inout, size_t n)
+// {
+// 	for (size_t i = 0; i < n / 4; i++)
+// 		((uint32_t *)inout)[i] += ((const uint32_t *)in)[i];
+// }
+//
+// static struct express_advert advertise(struct express_lane *l, void *buf, uint32_t room, uint32_t how, const char *own, int64_t now)
+// {
+// 	struct express_combination c = {add, own};
+// 	return express_advertise(l, buf, room, how, own ? &c : 0, now);
+// }
+//
+// static enum express_stage read_(struct express_lane *l, struct express_advert a, const char *own, int64_t now, uint32_t *size)
+// {
+// 	struct express_combination c = {add, own};
+// 	return express_read(l, a, now, own ? &c : 0, size);
+// }
+//
+// static enum express_stage write_(struct express_lane *l, struct express_advert a, const char *own)
+// {
+// 	struct express_combination c = {add, own};
+// 	return express_write(l, a, 0, own ? &c : 0);
+// }
+//
+// static int combined(struct express_advert a) { return (a.at->room & EXPRESS_COMBINED) != 0; }
 import "C"
 
 import (
@@ -66,7 +92,7 @@ func (l Lane) NoteAdvertised(comm uint64, b []byte, source, tag int32, now int64
 	if lane == nil || C.express_vacant(l.t) == 0 {
 		return 0, false
 	}
-	a := C.express_advertise(lane, first(b), C.uint64_t(len(b)), 0, C.int64_t(now))
+	a := C.express_advertise(lane, first(b), C.uint32_t(len(b)), 0, nil, C.int64_t(now))
 	if a.word == 0 {
 		return 0, false
 	}
@@ -81,7 +107,7 @@ func (l Lane) Noted(comm uint64, source, tag int32, now int64) (slot int, stage 
 		return 0, 0, false
 	}
 	var n C.uint32_t
-	stage = Stage(C.express_read(lane, s.advert, C.int64_t(now), &n))
+	stage = Stage(C.express_read(lane, s.advert, C.int64_t(now), nil, &n))
 	return l.ended(s, stage, n), stage, true
 }
 
@@ -150,22 +176,25 @@ const (
 
 // How a receive wants its message.
 const (
-	Exact   = uint64(1) << 63
-	Alone   = uint64(1) << 62
-	Awaited = uint64(1) << 61
+	Exact   = uint32(1) << 31
+	Awaited = uint32(1) << 29
 )
 
-// Advert is what both sides know a rendezvous by.
-type Advert struct{ a C.struct_express_advert }
+// Advert is what both sides know a rendezvous by; and, if it adds 32-bit words, what a side adds.
+type Advert struct {
+	a   C.struct_express_advert
+	own []byte
+}
 
 // Ok reports whether there is one.
 func (a Advert) Ok() bool { return a.a.word != 0 }
 
-// Advertise advertises b, whose memory must stay, to source, if that can be.
-func (l Lane) Advertise(comm uint64, b []byte, source, tag int32, how uint64, now int64) (a Advert) {
+// Advertise advertises b, whose memory must stay, to source, if that can be. To what comes own is
+// added, unless it is nil.
+func (l Lane) Advertise(comm uint64, b, own []byte, source, tag int32, how uint32, now int64) (a Advert) {
 	lane := l.find(comm, source, tag)
 	if lane != nil && lane.noted == 0 {
-		a.a = C.express_advertise(lane, first(b), C.uint64_t(len(b)), C.uint64_t(how), C.int64_t(now))
+		a.a, a.own = C.advertise(lane, first(b), C.uint32_t(len(b)), C.uint32_t(how), (*C.char)(first(own)), C.int64_t(now)), own
 	}
 	return a
 }
@@ -177,7 +206,7 @@ func (l Lane) Read(comm uint64, source, tag int32, a Advert, now int64) (stage S
 		return 0, 0, false
 	}
 	var n C.uint32_t
-	stage = Stage(C.express_read(lane, a.a, C.int64_t(now), &n))
+	stage = Stage(C.read_(lane, a.a, (*C.char)(first(a.own)), C.int64_t(now), &n))
 	return stage, int(n), true
 }
 
@@ -200,7 +229,10 @@ func Cancel(port *express.Port, a Advert) {
 func (l Lane) Claim(comm uint64, b []byte, dest, tag int32, now int64) (a Advert) {
 	lane := C.express_find(&l.t.out[0], C.uint64_t(comm), C.int32_t(dest), C.int32_t(tag))
 	if lane != nil {
-		a.a = C.express_claim(lane, first(b), C.uint64_t(len(b)), 0, C.int64_t(now))
+		a.a = C.express_claim(lane, first(b), C.uint32_t(len(b)), 0, C.int64_t(now))
+	}
+	if a.Ok() && C.combined(a.a) != 0 {
+		a.own = b
 	}
 	return a
 }
@@ -211,7 +243,7 @@ func (l Lane) GoOn(comm uint64, b []byte, dest, tag int32, now int64) (slot int,
 	if lane == nil || C.express_vacant(l.t) == 0 {
 		return 0, false
 	}
-	a := C.express_claim(lane, first(b), C.uint64_t(len(b)), 1, C.int64_t(now))
+	a := C.express_claim(lane, first(b), C.uint32_t(len(b)), 1, C.int64_t(now))
 	if a.word == 0 {
 		return 0, false
 	}
@@ -221,7 +253,7 @@ func (l Lane) GoOn(comm uint64, b []byte, dest, tag int32, now int64) (slot int,
 // Push is the turn of a send that has gone on, and ends it if it is complete.
 func (l Lane) Push(slot int, now int64) Stage {
 	s := &l.t.slots[slot]
-	stage := Stage(C.express_write(C.express_lane_of(l.t, s), s.advert, C.int64_t(now)))
+	stage := Stage(C.express_write(C.express_lane_of(l.t, s), s.advert, C.int64_t(now), nil))
 	switch stage {
 	case Complete:
 		C.express_sent(l.t, s)
@@ -233,7 +265,7 @@ func (l Lane) Push(slot int, now int64) Stage {
 
 // Write is the send's turn in what it has claimed.
 func (l Lane) Write(comm uint64, dest, tag int32, a Advert) Stage {
-	return Stage(C.express_write(C.express_find(&l.t.out[0], C.uint64_t(comm), C.int32_t(dest), C.int32_t(tag)), a.a, 0))
+	return Stage(C.write_(C.express_find(&l.t.out[0], C.uint64_t(comm), C.int32_t(dest), C.int32_t(tag)), a.a, (*C.char)(first(a.own))))
 }
 
 // GiveUpWrite ends it.

@@ -115,6 +115,15 @@ func TestNotedReceivesHaveTheirMessagesInTurn(t *testing.T) {
 				}
 			}
 		}
+		poll := func(t *rapid.T) {
+			if p := who.Draw(t, "who"); p.call == nil {
+				noted := len(p.slots)
+				p.poll()
+				missed += noted
+			}
+		}
+		window(t)
+		poll(t)
 		t.Repeat(map[string]func(*rapid.T){
 			"window": window,
 			"note": func(t *rapid.T) {
@@ -175,13 +184,7 @@ func TestNotedReceivesHaveTheirMessagesInTurn(t *testing.T) {
 				}
 			},
 			"push": func(t *rapid.T) { who.Draw(t, "who").push() },
-			"poll": func(t *rapid.T) {
-				if p := who.Draw(t, "who"); p.call == nil {
-					noted := len(p.slots)
-					p.poll()
-					missed += noted
-				}
-			},
+			"poll": poll,
 		})
 		conclude(ps)
 		finish(t, ps)

@@ -18,6 +18,11 @@
  *	bit  8      in that case, somebody copies the front, or has
  *	bits 32-63  generation: which use of the word this is
  *
+ * A message that is to be combined with what the receive has is combined where it is copied: the
+ * receive does so with the back, in its buffer, when it has told that it needs the send's no
+ * longer; the send reads what belongs to the front, and writes what it makes of it. Each byte of
+ * that is copied twice, so the front is shorter, and a short message has none.
+ *
  * The receive owns the word: it begins a use when the one before is over for both sides; for
  * itself it keeps that in the port (open).
  * The message counts when both parts have been copied and it is not broken, for either
@@ -40,6 +45,7 @@
 enum {
 	ADVERTISED = 1, CLAIMED = 2, FRONT = 4, BACK = 8, BROKEN = 16, SEEN = 32, TAKEN = 64, LATER = 128, LED = 256,
 	BOTH = FRONT | BACK, STATE = 0x1ff, PAGE = 4096,
+	PIECE = 1 << 18, /* bytes that are copied and combined at a time */
 };
 
 static inline uint64_t generation(uint64_t word) { return word >> 32; }
@@ -88,6 +94,21 @@ static int copy(ssize_t (*call)(pid_t, const struct iovec *, unsigned long, cons
 	return 1;
 }
 
+/* Combines the bytes of a message from one place to another with the receive's, where the send is. */
+static int combine_there(struct express_port *p, const struct express_rendezvous *m, uint64_t from, uint64_t to, const struct express_combination *c)
+{
+	static char piece[PIECE] __attribute__((aligned(EXPRESS_LINE))); /* whoever has the gate uses it */
+	for (uint64_t n; from < to; from += n) {
+		n = to - from < PIECE ? to - from : PIECE;
+		if (!copy(process_vm_readv, p, (uint64_t)(uintptr_t)piece, m->with + from, n))
+			return 0;
+		c->fold(c->own + from, piece, n);
+		if (!copy(process_vm_writev, p, (uint64_t)(uintptr_t)piece, m->to + from, n))
+			return 0;
+	}
+	return 1;
+}
+
 /* The bit of a meeting in its port. */
 static inline uint64_t bit(const struct express_rendezvous *m) { return 1ull << (uintptr_t)m / EXPRESS_LINE % EXPRESS_MEETINGS; }
 
@@ -97,7 +118,7 @@ static inline void left(struct express_port *p, struct express_advert a)
 	__atomic_fetch_and(&p->open, ~bit(a.at), __ATOMIC_RELEASE);
 }
 
-struct express_advert express_advertise(struct express_lane *l, void *buf, uint64_t room, uint64_t how, int64_t now)
+struct express_advert express_advertise(struct express_lane *l, void *buf, uint32_t room, uint32_t how, const struct express_combination *c, int64_t now)
 {
 	static const struct express_advert none;
 	struct express_port *p = port(l);
@@ -111,8 +132,9 @@ struct express_advert express_advertise(struct express_lane *l, void *buf, uint6
 	m->header[0] = head(l);
 	m->header[1] = numbered(l, number);
 	m->to = (uint64_t)(uintptr_t)buf;
-	m->room = room | how;
-	m->at = now;
+	m->with = c ? (uint64_t)(uintptr_t)c->own : 0;
+	m->room = room | how | (c ? EXPRESS_COMBINED : 0);
+	m->at = now / EXPRESS_TICK;
 	w = (generation(w) + 1) << 32 | ADVERTISED;
 	__atomic_fetch_or(&p->open, bit(m), __ATOMIC_RELAXED);
 	__atomic_store_n(&m->word, w, __ATOMIC_RELEASE);
@@ -176,9 +198,9 @@ enum express_stage express_give_up_write(struct express_lane *l, struct express_
 static inline int lead(struct express_rendezvous *m, uint64_t *w) { return (*w & (LATER | LED)) == LATER && change(m, w, *w | LED); }
 
 /* Whether the process id of the other side may be another's by now. */
-static inline int stale(const struct express_rendezvous *m, uint64_t w, int64_t now) { return w & LATER && now - m->at > EXPRESS_FRESH; }
+static inline int stale(const struct express_rendezvous *m, uint64_t w, int64_t now) { return w & LATER && (uint32_t)(now / EXPRESS_TICK) - m->at > EXPRESS_FRESH; }
 
-enum express_stage express_read(struct express_lane *l, struct express_advert a, int64_t now, uint32_t *size)
+enum express_stage express_read(struct express_lane *l, struct express_advert a, int64_t now, const struct express_combination *c, uint32_t *size)
 {
 	struct express_port *p = port(l);
 	struct express_rendezvous *m = a.at;
@@ -198,32 +220,41 @@ enum express_stage express_read(struct express_lane *l, struct express_advert a,
 		return EXPRESS_WAITING;
 	if (!copy(process_vm_readv, p, m->to + from, m->from + from, n))
 		return express_give_up_read(l, a);
+	void *to = (void *)(uintptr_t)(m->to + from);
 	enum express_stage s = copied(l, m, part);
+	if (c)
+		c->fold(c->own + from, to, n);
 	if (s == EXPRESS_COMPLETE)
 		left(p, a);
 	return s;
 }
 
-struct express_advert express_claim(struct express_lane *l, const void *buf, uint64_t n, int later, int64_t now)
+/* The bytes of a message of n that a send is to combine. */
+static inline uint32_t share(uint32_t n)
+{
+	enum { SHORT = 128 << 10, LONG = 512 << 10 };
+	return n < SHORT ? 0 : n < LONG ? n / 4 : n / 8 * 3;
+}
+
+struct express_advert express_claim(struct express_lane *l, const void *buf, uint32_t n, int later, int64_t now)
 {
 	static const struct express_advert none;
 	struct express_port *p = port(l);
 	struct express_rendezvous *m = &meetings(p->out)[place(l, l->next)];
-	uint64_t w = load(m), how = m->room, room = how & ~(EXPRESS_EXACT | EXPRESS_ALONE | EXPRESS_AWAITED), state = CLAIMED;
+	uint64_t w = load(m), state = CLAIMED;
+	uint32_t how = m->room, room = how & ~(EXPRESS_EXACT | EXPRESS_COMBINED | EXPRESS_AWAITED);
 	if ((w & STATE) != ADVERTISED || m->header[0] != head(l) || m->header[1] != numbered(l, l->next) ||
-	    n > room || (how & EXPRESS_EXACT && n < room) || now - m->at > EXPRESS_FRESH)
+	    n > room || (how & EXPRESS_EXACT && n < room) || (uint32_t)(now / EXPRESS_TICK) - m->at > EXPRESS_FRESH)
 		return none;
 	m->from = (uint64_t)(uintptr_t)buf;
 	m->size = n;
-	m->front = n / 2 & ~(uint64_t)(PAGE - 1);
-	if (how & EXPRESS_ALONE) {
-		m->front = 0;
-	} else if (!later && !(how & EXPRESS_AWAITED) && !express_awaited(p->out)) {
+	m->front = (how & EXPRESS_COMBINED ? share(n) : n / 2) & ~(uint32_t)(PAGE - 1);
+	if (!later && !(how & EXPRESS_AWAITED) && !express_awaited(p->out)) {
 		m->front = n;
 		state |= TAKEN | BACK;
 	}
 	if (later) {
-		m->at = now;
+		m->at = now / EXPRESS_TICK;
 		state |= LATER;
 	}
 	if (!m->front)
@@ -231,7 +262,7 @@ struct express_advert express_claim(struct express_lane *l, const void *buf, uin
 	return change(m, &w, w | state) ? (struct express_advert){m, w} : none;
 }
 
-enum express_stage express_write(struct express_lane *l, struct express_advert a, int64_t now)
+enum express_stage express_write(struct express_lane *l, struct express_advert a, int64_t now, const struct express_combination *c)
 {
 	struct express_port *p = port(l);
 	struct express_rendezvous *m = a.at;
@@ -241,11 +272,11 @@ enum express_stage express_write(struct express_lane *l, struct express_advert a
 	if (stale(m, w, now))
 		return EXPRESS_STALE;
 	if (w & (FRONT | LATER) && !lead(m, &w)) {
-		if ((w & TAKEN) || m->room & (EXPRESS_ALONE | EXPRESS_AWAITED) || !change(m, &w, w | TAKEN))
+		if ((w & TAKEN) || m->room & EXPRESS_AWAITED || !change(m, &w, w | TAKEN))
 			return EXPRESS_WAITING;
 		from = m->front, to = m->size, part = BACK;
 	}
-	if (!copy(process_vm_writev, p, m->from + from, m->to + from, to - from))
+	if (!(c ? combine_there(p, m, from, to, c) : copy(process_vm_writev, p, m->from + from, m->to + from, to - from)))
 		return express_give_up_write(l, a);
 	return copied(l, m, part);
 }

@@ -3,7 +3,9 @@
 package lanec_test
 
 import (
+	"encoding/binary"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -26,11 +28,16 @@ type call struct {
 }
 
 // recvLong begins a blocking receive that may have a rendezvous.
-func (p *player) recvLong(tag int32, room int, how uint64, now int64) {
+func (p *player) recvLong(tag int32, room int, how uint32, now int64) {
+	p.combine(tag, room, how, nil, now)
+}
+
+// combine is recvLong for a message to which own is added if it has a rendezvous, and own is not nil.
+func (p *player) combine(tag int32, room int, how uint32, own []byte, now int64) {
 	v := &receive{tag: tag, buf: make([]byte, room), slot: -1}
 	p.recvs = append(p.recvs, v)
 	c := &call{tag: tag, buf: v.buf, v: v}
-	if c.word = p.lane.Advertise(handle, v.buf, int32(1-p.me), tag, how|lanec.Awaited, now); !c.word.Ok() {
+	if c.word = p.lane.Advertise(handle, v.buf, own, int32(1-p.me), tag, how|lanec.Awaited, now); !c.word.Ok() {
 		p.recvInGo(v)
 		return
 	}
@@ -138,9 +145,9 @@ func TestARendezvousIsAMessageOfItsLane(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ps := lent(t)
 		who := rapid.SampledFrom(ps[:])
-		size := rapid.SampledFrom([]int{8, 4096, 8191, 8192, 20000})
+		size := rapid.SampledFrom([]int{8, 4096, 8191, 8192, 20000, 140_000})
 		tag := rapid.Int32Range(0, tags-1)
-		how := rapid.SampledFrom([]uint64{0, lanec.Exact, lanec.Alone, lanec.Exact | lanec.Alone})
+		how := rapid.SampledFrom([]uint32{0, lanec.Exact})
 		clock := int64(0)
 		// A player that is in no call, or in one; nil if the one drawn is not.
 		free := func(t *rapid.T) *player {
@@ -155,6 +162,35 @@ func TestARendezvousIsAMessageOfItsLane(t *testing.T) {
 			}
 			return nil
 		}
+		meet := func(t *rapid.T) { // what usually happens
+			a := free(t)
+			if a == nil || ps[1-a.me].call != nil {
+				return
+			}
+			at, n := tag.Draw(t, "tag"), size.Draw(t, "size")
+			var own []byte // of nothing but zeros, which change nothing
+			if rapid.Bool().Draw(t, "combined") {
+				own = make([]byte, n)
+			}
+			a.combine(at, n, how.Draw(t, "how"), own, clock)
+			if rapid.Bool().Draw(t, "later") {
+				ps[1-a.me].sendLater(at, n)
+			} else {
+				ps[1-a.me].sendLong(at, n, clock)
+			}
+			v := a.recvs[len(a.recvs)-1]
+			for _, p := range rapid.SliceOfN(who, 0, 5).Draw(t, "turns") {
+				if p.call != nil {
+					p.turn()
+				} else {
+					p.push()
+				}
+			}
+			if v.direct {
+				direct++
+			}
+		}
+		meet(t)
 		t.Repeat(map[string]func(*rapid.T){
 			"send": func(t *rapid.T) {
 				if p := free(t); p != nil {
@@ -176,28 +212,7 @@ func TestARendezvousIsAMessageOfItsLane(t *testing.T) {
 					p.recvLong(tag.Draw(t, "tag"), size.Draw(t, "room"), how.Draw(t, "how"), clock)
 				}
 			},
-			"meet": func(t *rapid.T) { // what usually happens
-				a := free(t)
-				if a == nil || ps[1-a.me].call != nil {
-					return
-				}
-				at, n := tag.Draw(t, "tag"), size.Draw(t, "size")
-				a.recvLong(at, n, how.Draw(t, "how"), clock)
-				if rapid.Bool().Draw(t, "later") {
-					ps[1-a.me].sendLater(at, n)
-				} else {
-					ps[1-a.me].sendLong(at, n, clock)
-				}
-				v := a.recvs[len(a.recvs)-1]
-				for _, p := range rapid.SliceOfN(who, 0, 5).Draw(t, "turns") {
-					if p.call != nil {
-						p.turn()
-					}
-				}
-				if v.direct {
-					direct++
-				}
-			},
+			"meet": meet,
 			"turn": func(t *rapid.T) {
 				if p := busy(t); p != nil {
 					p.turn()
@@ -274,7 +289,7 @@ func TestWhatIsNotClaimed(t *testing.T) {
 		require.False(t, claim(ps[1]).Ok(), what)
 	}
 	ps := lent(t)
-	require.True(t, ps[0].lane.Advertise(handle, make([]byte, 9000), 1, 0, lanec.Exact, 0).Ok())
+	require.True(t, ps[0].lane.Advertise(handle, make([]byte, 9000), nil, 1, 0, lanec.Exact, 0).Ok())
 	require.False(t, ps[1].lane.Claim(handle, make([]byte, 8999), 0, 0, 0).Ok())
 	require.True(t, ps[1].lane.Claim(handle, make([]byte, 9000), 0, 0, 0).Ok())
 
@@ -306,21 +321,77 @@ func TestBothCopy(t *testing.T) {
 	}
 }
 
-// A receive that wants to copies alone.
-func TestAlone(t *testing.T) {
-	ps := lent(t)
-	ps[0].recvLong(0, 20000, lanec.Alone, 0)
-	ps[1].sendLong(0, 20000, 0)
-	ps[1].turn()
-	buf := ps[0].recvs[len(ps[0].recvs)-1].buf
-	require.Equal(t, make([]byte, 20000), buf)
-	ps[0].turn()
-	require.False(t, ps[0].call != nil)
-	ps[1].turn()
-	require.False(t, ps[1].call != nil)
-	want := make([]byte, 20000)
-	fill(want, len(ps[1].sent)-1)
-	require.Equal(t, want, buf)
+// sums are two operands of n bytes, and their sum.
+func sums(n int) (a, b, sum []byte) {
+	a, b, sum = make([]byte, n), make([]byte, n), make([]byte, n)
+	for i := 0; i+4 <= n; i += 4 {
+		x, y := uint32(i)*2654435761, uint32(i)*40503+7
+		binary.NativeEndian.PutUint32(a[i:], x)
+		binary.NativeEndian.PutUint32(b[i:], y)
+		binary.NativeEndian.PutUint32(sum[i:], x+y)
+	}
+	return a, b, sum
+}
+
+// What is combined is so where it is copied, once, whoever comes first; of a short message by the
+// receive alone.
+func TestBothCombine(t *testing.T) {
+	for n, front := range map[int]int{4096: 0, 131071: 0, 131076: 32768, 300_000: 73728, 1 << 20: 393216} {
+		for _, first := range []int{0, 1} {
+			ps := lent(t)
+			own, out, sum := sums(n)
+			in := make([]byte, n)
+			adverts := [2]lanec.Advert{ps[0].lane.Advertise(handle, in, own, 1, 0, lanec.Exact|lanec.Awaited, 0), ps[1].lane.Claim(handle, out, 0, 0, 0)}
+			turns := [2]func() lanec.Stage{
+				func() lanec.Stage {
+					stage, _, _ := ps[0].lane.Read(handle, 1, 0, adverts[0], 0)
+					return stage
+				},
+				func() lanec.Stage { return ps[1].lane.Write(handle, 0, 0, adverts[1]) },
+			}
+			want := slices.Clone(sum)
+			stage := lanec.Waiting
+			switch {
+			case first == 0 && front == 0:
+				stage = lanec.Complete
+			case first == 0:
+				clear(want[:front])
+			default:
+				clear(want[front:])
+			}
+			require.Equal(t, stage, turns[first]())
+			require.Equal(t, want, in)
+			require.Equal(t, lanec.Complete, turns[1-first]())
+			require.Equal(t, sum, in)
+			if stage == lanec.Waiting {
+				require.Equal(t, lanec.Complete, turns[first]())
+			}
+			a, b, _ := sums(n)
+			require.Equal(t, a, own, "an operand has changed")
+			require.Equal(t, b, out, "an operand has changed")
+		}
+	}
+}
+
+// Who cannot reach what the other has to combine leaves the operands as they are.
+func TestCannotCombine(t *testing.T) {
+	for _, who := range []int{0, 1} {
+		ps := lent(t)
+		own, out, _ := sums(140_000)
+		in := make([]byte, 140_000)
+		read := ps[0].lane.Advertise(handle, in, own, 1, 0, lanec.Exact|lanec.Awaited, 0)
+		write := ps[1].lane.Claim(handle, out, 0, 0, 0)
+		ps[who].port.Pid = math.MaxInt32
+		for range 2 {
+			ps[1].lane.Write(handle, 0, 0, write)
+			ps[0].lane.Read(handle, 1, 0, read, 0)
+		}
+		require.Equal(t, lanec.Over, ps[1].lane.GiveUpWrite(handle, 0, 0, write))
+		require.Equal(t, lanec.Over, ps[0].lane.GiveUpRead(handle, 1, 0, read))
+		a, b, _ := sums(140_000)
+		require.Equal(t, a, own)
+		require.Equal(t, b, out)
+	}
 }
 
 // places is how many of the places for rendezvous with rank 1 are vacant.
@@ -329,7 +400,7 @@ func places(p *player) (n int) {
 	first := lane.Next
 	for i := range uint32(64) {
 		lane.Next = first + i
-		if a := p.lane.Advertise(handle, make([]byte, 9000), 1, 1, 0, 0); a.Ok() {
+		if a := p.lane.Advertise(handle, make([]byte, 9000), nil, 1, 1, 0, 0); a.Ok() {
 			lanec.Withdraw(p.port, a)
 			n++
 		}
@@ -360,12 +431,12 @@ func TestTakenBack(t *testing.T) {
 		func(word lanec.Advert) { require.True(t, lanec.Withdraw(ps[0].port, word)) },
 		func(word lanec.Advert) { lanec.Cancel(ps[0].port, word) },
 	} {
-		word := ps[0].lane.Advertise(handle, b, 1, 0, 0, 0)
+		word := ps[0].lane.Advertise(handle, b, nil, 1, 0, 0, 0)
 		require.True(t, word.Ok())
 		back(word)
 		require.False(t, ps[1].lane.Claim(handle, b, 0, 0, 0).Ok())
 	}
-	word := ps[0].lane.Advertise(handle, b, 1, 0, 0, 0)
+	word := ps[0].lane.Advertise(handle, b, nil, 1, 0, 0, 0)
 	require.True(t, word.Ok())
 	require.True(t, ps[1].lane.Claim(handle, b, 0, 0, 0).Ok())
 	require.False(t, lanec.Withdraw(ps[0].port, word))
@@ -391,7 +462,7 @@ func TestBothAtOnce(t *testing.T) {
 	for i := range 20000 {
 		fill(out, i)
 		clear(in)
-		words[0] = ps[0].lane.Advertise(handle, in, 1, 0, 0, 0)
+		words[0] = ps[0].lane.Advertise(handle, in, nil, 1, 0, 0, 0)
 		require.True(t, words[0].Ok())
 		words[1] = ps[1].lane.Claim(handle, out, 0, 0, 0)
 		require.True(t, words[1].Ok())
@@ -424,7 +495,7 @@ func TestOutOfReach(t *testing.T) {
 	require.False(t, ps[0].call != nil)
 	require.False(t, ps[1].call != nil)
 	settle(ps)
-	require.False(t, ps[0].lane.Advertise(handle, make([]byte, 9000), 1, 0, 0, 0).Ok())
+	require.False(t, ps[0].lane.Advertise(handle, make([]byte, 9000), nil, 1, 0, 0, 0).Ok())
 }
 
 // A buffer that is not there is the end of one rendezvous only.

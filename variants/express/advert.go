@@ -15,9 +15,8 @@ type advert struct{ at, word uint64 }
 type rendezvous struct {
 	word        atomic.Uint64
 	_           [2]uint64
-	to, room    uint64
-	_           int64
-	from        uint64
+	to, _, from uint64
+	room, _     uint32
 	size, front uint32 // of the message, and how much of it is the front
 }
 
@@ -37,7 +36,7 @@ const (
 )
 
 // Of room: the receive copies the back itself.
-const itself = 1<<62 | 1<<61
+const awaited = 1 << 29
 
 // Miss counts that noted receives have waited for rendezvous in vain: exanet_tried of the
 // preload library.
@@ -67,7 +66,7 @@ func (m *rendezvous) next(w uint64, sends bool) (p part, ok bool) {
 	switch {
 	case w&(later|led) == later:
 		return part{led, frontDone, 0, m.front}, true
-	case w&taken == 0 && !(sends && m.room&itself != 0):
+	case w&taken == 0 && !(sends && m.room&awaited != 0):
 		return part{taken, backDone, m.front, m.size}, true
 	}
 	return p, false

@@ -47,9 +47,10 @@ int exanet_lane_send(struct express_table *t, const void *buf, int64_t count, ex
 struct receive {
 	void *buf;
 	uint32_t room;
-	uint64_t how;  /* of a rendezvous; not 0: by one or not here */
+	uint32_t how;  /* of a rendezvous; not 0: by one or not here */
 	uint32_t size; /* of the message */
 	int32_t world; /* whom to tell */
+	const struct express_combination *combination;
 };
 
 /* One look for the next message of a lane, with the gate held. What a tells says whether, and
@@ -62,7 +63,7 @@ static enum express_result look(struct express_table *t, struct express_lane *l,
 	*a = nothing;
 	if ((w->how || w->room >= t->direct) && looks && !advert.word && !arrived(t, p)) {
 		if (w->how || exanet_worth(&p->shy))
-			advert = express_advertise(l, w->buf, w->room, w->how | EXPRESS_AWAITED, exanet_recent());
+			advert = express_advertise(l, w->buf, w->room, w->how | EXPRESS_AWAITED, w->combination, exanet_recent());
 		if (!advert.word && (w->how || w->room > t->limit))
 			return EXPRESS_REFUSED; /* from Go the peer learns of this receive */
 	}
@@ -70,7 +71,7 @@ static enum express_result look(struct express_table *t, struct express_lane *l,
 		left = again(left, w->room);
 	if (advert.word && express_met(advert)) {
 		exanet_tried(&p->shy, 1, 0);
-		enum express_stage s = exanet_meet_send(l, advert, &w->size);
+		enum express_stage s = exanet_meet_send(l, advert, w->combination, &w->size);
 		if (s == EXPRESS_STALE)
 			s = express_give_up_read(l, advert);
 		return s == EXPRESS_COMPLETE ? EXPRESS_RECEIVED : EXPRESS_REFUSED;
@@ -108,7 +109,7 @@ static int take(struct express_table *t, struct receive *w, int source, int tag,
 int exanet_lane_recv(struct express_table *t, void *buf, int64_t count, exanet_handle type, int source, int tag, exanet_handle comm, MPI_Status *status)
 {
 	int64_t room = bytes(buf, count, type, t->most);
-	struct receive w = {buf, room, 0, 0, 0};
+	struct receive w = {buf, room, 0, 0, 0, 0};
 	if (room < 0 || !take(t, &w, source, tag, comm))
 		return 0;
 	if ((uintptr_t)status >= 4096)
@@ -116,19 +117,19 @@ int exanet_lane_recv(struct express_table *t, void *buf, int64_t count, exanet_h
 	return 1;
 }
 
-int exanet_lane_pass(struct express_table *t, const void *buf, uint32_t n, int dest, int tag, exanet_handle comm)
+int exanet_lane_pass(struct express_table *t, const void *buf, uint32_t n, const struct express_combination *c, int dest, int tag, exanet_handle comm)
 {
 	if (n > t->most || !enter(t))
 		return 0;
 	struct express_lane *l = express_find(t->out, (uint64_t)comm ^ EXPRESS_COLLECTIVE, dest, tag);
-	int passed = l && exanet_meet_receive(l, buf, n, patience(t));
+	int passed = l && exanet_meet_receive(l, buf, n, c, patience(t));
 	leave(t);
 	return passed;
 }
 
-int exanet_lane_take(struct express_table *t, void *buf, uint32_t n, uint64_t how, int source, int tag, exanet_handle comm)
+int exanet_lane_take(struct express_table *t, void *buf, uint32_t n, const struct express_combination *c, int source, int tag, exanet_handle comm)
 {
-	struct receive w = {buf, n, EXPRESS_EXACT | how, 0, 0};
+	struct receive w = {buf, n, EXPRESS_EXACT, 0, 0, c};
 	return n <= t->most && take(t, &w, source, tag, (uint64_t)comm ^ EXPRESS_COLLECTIVE);
 }
 

@@ -33,8 +33,9 @@ int exanet_lane_testany(struct express_table *, int n, MPI_Request *requests, in
 int exanet_lane_testsome(struct express_table *, int n, MPI_Request *requests, int *outcount, int *indices, MPI_Status *statuses);
 int exanet_lane_test(struct express_table *, MPI_Request *request, int *flag, MPI_Status *status);
 
-/* A message of n bytes of a collective, whose tag it has, between two blocking calls. */
-int exanet_lane_pass(struct express_table *, const void *buf, uint32_t n, int dest, int tag, exanet_handle comm);
-int exanet_lane_take(struct express_table *, void *buf, uint32_t n, uint64_t how, int source, int tag, exanet_handle comm);
+/* A message of n bytes of a collective, whose tag it has, between two blocking calls, which may
+   combine it. */
+int exanet_lane_pass(struct express_table *, const void *buf, uint32_t n, const struct express_combination *c, int dest, int tag, exanet_handle comm);
+int exanet_lane_take(struct express_table *, void *buf, uint32_t n, const struct express_combination *c, int source, int tag, exanet_handle comm);
 
 #endif

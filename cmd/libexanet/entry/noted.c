@@ -58,7 +58,7 @@ uint32_t exanet_note(struct express_table *t, struct express_lane *l, void *buf,
 	if (!express_vacant(t) || (room > t->limit && !attend(t, p)))
 		return 0;
 	if (room >= t->direct && exanet_worth(trust(t, p, room)))
-		a = express_advertise(l, buf, room, 0, exanet_recent());
+		a = express_advertise(l, buf, room, 0, 0, exanet_recent());
 	if (room > t->limit && !a.word)
 		return 0; /* from Go the peer learns of this receive */
 	return express_note(t, l, buf, room, a);
@@ -107,7 +107,7 @@ enum exanet_move exanet_move(struct express_table *t, struct express_slot *s, ui
 	if (o->advert.word && express_met(o->advert)) {
 		uint32_t size;
 		exanet_tried(trust(t, p, o->room), 1, 0);
-		switch (exanet_meet_send(&t->in[s->lane], o->advert, &size)) {
+		switch (exanet_meet_send(&t->in[s->lane], o->advert, 0, &size)) {
 		case EXPRESS_COMPLETE:
 			express_done(t, o, size);
 			unattend(t, o->room);

@@ -9,25 +9,25 @@
 
 #include <string.h>
 
-static inline int pass(const struct board *b, enum board_op op, const void *buf, size_t n, exanet_handle comm)
+static inline int pass(const struct board *b, enum board_op op, const void *buf, size_t n, const struct express_combination *c, exanet_handle comm)
 {
-	return exanet_table && n <= UINT32_MAX && exanet_lane_pass(exanet_table, buf, n, 1 - b->me, op, comm);
+	return exanet_table && n <= UINT32_MAX && exanet_lane_pass(exanet_table, buf, n, c, 1 - b->me, op, comm);
 }
 
-static inline int take(const struct board *b, enum board_op op, void *buf, size_t n, uint64_t how, exanet_handle comm)
+static inline int take(const struct board *b, enum board_op op, void *buf, size_t n, const struct express_combination *c, exanet_handle comm)
 {
-	return exanet_table && n <= UINT32_MAX && exanet_lane_take(exanet_table, buf, n, how, 1 - b->me, op, comm);
+	return exanet_table && n <= UINT32_MAX && exanet_lane_take(exanet_table, buf, n, c, 1 - b->me, op, comm);
 }
 
 int exanet_pair_bcast(const struct board *b, int root, void *buf, size_t n, exanet_handle comm)
 {
-	return b->me == (uint32_t)root ? pass(b, BOARD_BCAST, buf, n, comm) : take(b, BOARD_BCAST, buf, n, 0, comm);
+	return b->me == (uint32_t)root ? pass(b, BOARD_BCAST, buf, n, 0, comm) : take(b, BOARD_BCAST, buf, n, 0, comm);
 }
 
 int exanet_pair_gather(const struct board *b, int root, const void *send, void *recv, size_t n, exanet_handle comm)
 {
 	if (b->me != (uint32_t)root)
-		return pass(b, BOARD_GATHER, send, n, comm);
+		return pass(b, BOARD_GATHER, send, n, 0, comm);
 	if (!take(b, BOARD_GATHER, (char *)recv + (1 - root) * n, n, 0, comm))
 		return 0;
 	memcpy((char *)recv + root * n, send, n);
@@ -38,7 +38,7 @@ int exanet_pair_scatter(const struct board *b, int root, const void *send, void 
 {
 	if (b->me != (uint32_t)root)
 		return take(b, BOARD_SCATTER, recv, n, 0, comm);
-	if (!pass(b, BOARD_SCATTER, (const char *)send + (1 - root) * n, n, comm))
+	if (!pass(b, BOARD_SCATTER, (const char *)send + (1 - root) * n, n, 0, comm))
 		return 0;
 	memcpy(recv, (const char *)send + root * n, n);
 	return 1;
@@ -56,7 +56,7 @@ int exanet_pair_gatherv(struct board *b, int root, const void *send, size_t n, s
 	if (!board_announce(b, BOARD_GATHERV, root, size))
 		return 0;
 	if (b->me != (uint32_t)root) {
-		if (!pass(b, BOARD_GATHERV, send, n, comm))
+		if (!pass(b, BOARD_GATHERV, send, n, 0, comm))
 			return 0;
 	} else {
 		if (!take(b, BOARD_GATHERV, board_block(&recv, 1 - root), size, 0, comm))
@@ -77,7 +77,7 @@ int exanet_pair_scatterv(struct board *b, int root, struct board_blocks send, vo
 	if (b->me != (uint32_t)root) {
 		over = take(b, BOARD_SCATTERV, recv, n, 0, comm);
 	} else {
-		over = pass(b, BOARD_SCATTERV, board_block(&send, 1 - root), size, comm);
+		over = pass(b, BOARD_SCATTERV, board_block(&send, 1 - root), size, 0, comm);
 		if (n > 0) /* Go does not, when the size has been told */
 			memcpy(recv, board_block(&send, root), n);
 	}
@@ -90,15 +90,11 @@ int exanet_pair_scatterv(struct board *b, int root, struct board_blocks send, vo
 /* All operators that have a function commute. */
 int exanet_pair_reduce(const struct board *b, int root, const void *send, void *recv, size_t n, board_fold fold, exanet_handle comm)
 {
-	if (b->me != (uint32_t)root)
-		return pass(b, BOARD_REDUCE, send, n, comm);
-	if (!take(b, BOARD_REDUCE, recv, n, EXPRESS_ALONE, comm))
-		return 0;
-	fold(send, recv, n);
-	return 1;
+	struct express_combination c = {fold, send};
+	return b->me == (uint32_t)root ? take(b, BOARD_REDUCE, recv, n, &c, comm) : pass(b, BOARD_REDUCE, send, n, &c, comm);
 }
 
 int exanet_pair_exscan(const struct board *b, const void *send, void *recv, size_t n, exanet_handle comm)
 {
-	return b->me == 0 ? pass(b, BOARD_EXSCAN, send, n, comm) : take(b, BOARD_EXSCAN, recv, n, 0, comm);
+	return b->me == 0 ? pass(b, BOARD_EXSCAN, send, n, 0, comm) : take(b, BOARD_EXSCAN, recv, n, 0, comm);
 }

@@ -36,22 +36,22 @@ static struct express_advert claim(struct express_lane *l, const void *buf, uint
 }
 
 /* The turns of a send, as long as it waits for the other side's, but not for more than so many looks. */
-static enum express_stage turns(struct express_lane *l, struct express_advert a, int most)
+static enum express_stage turns(struct express_lane *l, struct express_advert a, const struct express_combination *c, int most)
 {
 	int64_t now = exanet_recent();
 	enum express_stage s;
-	for (int looks = 0; (s = express_write(l, a, now)) == EXPRESS_WAITING && looks < most; looks++)
+	for (int looks = 0; (s = express_write(l, a, now, c)) == EXPRESS_WAITING && looks < most; looks++)
 		if (looks >= TURN)
 			sched_yield();
 	return s;
 }
 
-int exanet_meet_receive(struct express_lane *l, const void *buf, uint32_t n, uint32_t looks)
+int exanet_meet_receive(struct express_lane *l, const void *buf, uint32_t n, const struct express_combination *c, uint32_t looks)
 {
 	struct express_advert a = claim(l, buf, n, 0, looks);
 	if (!a.word)
 		return 0;
-	enum express_stage s = turns(l, a, TURN + TURNS);
+	enum express_stage s = turns(l, a, c, TURN + TURNS);
 	if (s == EXPRESS_WAITING)
 		s = express_give_up_write(l, a);
 	return s == EXPRESS_COMPLETE;
@@ -61,7 +61,7 @@ int exanet_push(struct express_table *t, struct express_slot *s, int waits)
 {
 	if (!s->advert.word)
 		return 0;
-	switch (turns(express_lane_of(t, s), s->advert, waits ? TURN + TURNS : 1)) {
+	switch (turns(express_lane_of(t, s), s->advert, 0, waits ? TURN + TURNS : 1)) {
 	case EXPRESS_COMPLETE:
 		express_sent(t, s);
 		return 1;
@@ -107,7 +107,7 @@ int exanet_look_for_receive(const struct express_table *t, struct express_lane *
 	} else if (looks && !blocks) {
 		looks = p->calm < 0 ? TRUSTED_LOOKS : LATER_LOOKS;
 	}
-	int worth = exanet_worth(&p->calm), met = exanet_meet_receive(l, buf, n, worth ? looks : 1);
+	int worth = exanet_worth(&p->calm), met = exanet_meet_receive(l, buf, n, 0, worth ? looks : 1);
 	if (worth || met)
 		exanet_tried(&p->calm, met, blocks ? EXANET_REST : EXANET_REST_OF_WINDOWS);
 	return met;
@@ -128,11 +128,11 @@ uint32_t exanet_send_later(struct express_table *t, uint64_t comm, const void *b
 	return a.word ? express_go_on(t, l, buf, n, a) : 0;
 }
 
-enum express_stage exanet_meet_send(struct express_lane *l, struct express_advert a, uint32_t *size)
+enum express_stage exanet_meet_send(struct express_lane *l, struct express_advert a, const struct express_combination *c, uint32_t *size)
 {
 	int64_t now = exanet_recent();
 	enum express_stage s;
-	for (int looks = 0; (s = express_read(l, a, now, size)) == EXPRESS_WAITING && looks < TURN + TURNS; looks++)
+	for (int looks = 0; (s = express_read(l, a, now, c, size)) == EXPRESS_WAITING && looks < TURN + TURNS; looks++)
 		if (looks >= TURN)
 			sched_yield();
 	return s == EXPRESS_WAITING ? express_give_up_read(l, a) : s;

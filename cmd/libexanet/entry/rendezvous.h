@@ -19,8 +19,8 @@ int64_t exanet_recent(void);
 /* Passes n bytes on a lane to a receive that waits, or begins to within so many looks; and
    receives from the send that has claimed what was advertised. Both want the gate, keep
    it, and end the rendezvous, unless it is stale; the first returns 0 if the message has to go another way. */
-int exanet_meet_receive(struct express_lane *l, const void *buf, uint32_t n, uint32_t looks);
-enum express_stage exanet_meet_send(struct express_lane *l, struct express_advert a, uint32_t *size);
+int exanet_meet_receive(struct express_lane *l, const void *buf, uint32_t n, const struct express_combination *c, uint32_t looks);
+enum express_stage exanet_meet_send(struct express_lane *l, struct express_advert a, const struct express_combination *c, uint32_t *size);
 
 /* Begins to send n bytes to a receive that is advertised, and goes on: whichever rank comes to wait for
    it copies. Returns the slot+1 of the request, 0 if the message has to go another way. With
