@@ -55,14 +55,6 @@ static inline uint32_t patience(const struct express_table *t)
 	return t->armed || (t->outside && __atomic_load_n((int64_t *)(uintptr_t)t->outside, __ATOMIC_RELAXED)) ? 0 : t->spins;
 }
 
-/* The longest message that a call copies at once though it does not block: with a longer one it is better
-   that whoever waits copies it, while the other rank computes. */
-static inline uint32_t most_at_once(const struct express_table *t)
-{
-	enum { MOST = 512 << 10 };
-	return t->most < MOST ? t->most : MOST;
-}
-
 /* Whether a message is there that the protocol may wait for, when what tells of room for ours has
    been taken. */
 static inline int arrived(struct express_table *t, struct express_port *p)

@@ -26,9 +26,8 @@ static enum express_result pass(struct express_table *t, const void *buf, uint32
 	return express_send(t, comm, buf, n, dest, tag, world);
 }
 
-static int send(struct express_table *t, const void *buf, int64_t count, exanet_handle type, int dest, int tag, exanet_handle comm, int blocks)
+static int send(struct express_table *t, const void *buf, int64_t n, int dest, int tag, exanet_handle comm, int blocks)
 {
-	int64_t n = bytes(buf, count, type, blocks ? t->most : most_at_once(t));
 	int32_t world;
 	if (n < 0 || !enter(t))
 		return 0;
@@ -40,7 +39,7 @@ static int send(struct express_table *t, const void *buf, int64_t count, exanet_
 
 int exanet_lane_send(struct express_table *t, const void *buf, int64_t count, exanet_handle type, int dest, int tag, exanet_handle comm)
 {
-	return send(t, buf, count, type, dest, tag, comm, 1);
+	return send(t, buf, bytes(buf, count, type, t->most), dest, tag, comm, 1);
 }
 
 /* A blocking receive. */
@@ -133,20 +132,28 @@ int exanet_lane_take(struct express_table *t, void *buf, uint32_t n, const struc
 	return n <= t->most && take(t, &w, source, tag, (uint64_t)comm ^ EXPRESS_COLLECTIVE);
 }
 
-int exanet_lane_isend(struct express_table *t, const void *buf, int64_t count, exanet_handle type, int dest, int tag, exanet_handle comm, MPI_Request *request)
+/* Apart, and rare: what it needs does not burden the way of short messages. */
+static __attribute__((noinline, cold)) int go_on(struct express_table *t, const void *buf, uint32_t n, int dest, int tag, exanet_handle comm, MPI_Request *request)
 {
-	if (send(t, buf, count, type, dest, tag, comm, 0)) {
-		*(exanet_handle *)request = exanet_handle_of(EXPRESS_SENT_ALL);
-		return 1;
-	}
-	int64_t n = bytes(buf, count, type, t->most);
-	if (n <= most_at_once(t) || !enter(t))
+	if (!enter(t))
 		return 0;
 	uint32_t at = exanet_send_later(t, comm, buf, n, dest, tag, patience(t));
 	leave(t);
 	if (at)
 		*(exanet_handle *)request = exanet_handle_of(EXPRESS_BASE + at - 1);
 	return at != 0;
+}
+
+int exanet_lane_isend(struct express_table *t, const void *buf, int64_t count, exanet_handle type, int dest, int tag, exanet_handle comm, MPI_Request *request)
+{
+	enum { MOST_AT_ONCE = 512 << 10 /* bytes that it copies before it returns; longer ones whoever waits copies, while the other rank computes */ };
+	int64_t n = bytes(buf, count, type, t->most);
+	if (n > MOST_AT_ONCE)
+		return go_on(t, buf, n, dest, tag, comm, request);
+	if (!send(t, buf, n, dest, tag, comm, 0))
+		return 0;
+	*(exanet_handle *)request = exanet_handle_of(EXPRESS_SENT_ALL);
+	return 1;
 }
 
 int exanet_lane_sendrecv(struct express_table *t, const void *out, int64_t outcount, exanet_handle outtype, int dest, int outtag, void *in, int64_t incount, exanet_handle intype, int source, int intag, exanet_handle comm, MPI_Status *status, int64_t *result)

@@ -57,7 +57,7 @@ int exanet_meet_receive(struct express_lane *l, const void *buf, uint32_t n, con
 	return s == EXPRESS_COMPLETE;
 }
 
-int exanet_push(struct express_table *t, struct express_slot *s, int waits)
+__attribute__((noinline, cold)) int exanet_push(struct express_table *t, struct express_slot *s, int waits)
 {
 	if (!s->advert.word)
 		return 0;
