@@ -31,6 +31,7 @@ const (
 	looks    = 50                     // between two yields, with a core for each rank
 	spinTime = 30 * time.Microsecond  // before sleeping, with a core for each rank
 	longSpin = 200 * time.Microsecond // the same, if the last wait would have ended in it
+	wakeUp   = 100 * time.Microsecond // what it may have taken to wake up at its end
 	yields   = 400                    // before sleeping, with fewer cores: shared by the ranks of a core
 	fewest   = 8                      // of them a rank
 
@@ -157,7 +158,7 @@ func (f *Fabric) Sleep(mark uint32) {
 		}
 	}
 	c.flags.And(^bellForeground)
-	if slept := f.Now() - start; f.patience+slept > longSpin {
+	if slept := f.Now() - start; f.patience+slept > longSpin+wakeUp {
 		f.patience = spinTime
 	} else {
 		f.patience = longSpin

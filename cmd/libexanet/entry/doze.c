@@ -12,7 +12,7 @@
 #include <sched.h>
 #include <time.h>
 
-enum { SPIN_TIME = 30000, LONG_SPIN = 200000, NAP_TIME = 10000000, DEAR = 1000000, SHUN = 100000000 /* ns */, LOOKS = 50, OWN = 16 };
+enum { SPIN_TIME = 30000, LONG_SPIN = 200000, WAKE_UP = 100000, NAP_TIME = 10000000, DEAR = 1000000, SHUN = 100000000 /* ns */, LOOKS = 50, OWN = 16 };
 
 /* Of the one thread that makes calls here. Who has yielded to another program, which kept the
    processor for its time slice, does not for a while. */
@@ -78,6 +78,6 @@ int exanet_doze(const struct express_table *t, struct exanet_awaited *a)
 	   meanwhile: it is to look again. */
 	if (__atomic_load_n(&own->foreground, __ATOMIC_ACQUIRE) == mark)
 		bell_wake(own);
-	patience = now() - begun > LONG_SPIN ? SPIN_TIME : LONG_SPIN;
+	patience = now() - begun > LONG_SPIN + WAKE_UP ? SPIN_TIME : LONG_SPIN;
 	return here(a);
 }
