@@ -313,7 +313,7 @@ func (s Set) writeOverlap(b *strings.Builder, dir string) {
 	names := append(append([]string{}, overlapCalls...), "both ranks compute")
 	columns["both ranks compute"] = column{"overlap", "computing", "computing", "Excess (us)"}
 	s.writeSingles(b, "overlap", "Communication under computation",
-		"Microseconds that a transfer of 1 MiB and a computation of about four times its length take beyond the computation: the peer of Irecv and Isend waits meanwhile for its end; or both ranks compute.", "%.1f", columns, names)
+		"Microseconds that a transfer of 1 MiB and a computation of about four times its length take beyond the computation: the peer of Irecv and Isend waits meanwhile for its end, and has begun its receive before; or both ranks compute.", "%.1f", columns, names)
 	s.image(b, dir, "overlap.svg", "overlap")
 }
 

@@ -234,7 +234,7 @@ func TestLaterAtOnce(t *testing.T) {
 	to, from := &ps[0].table.In[express.Place(handle, 1, 0)], &ps[1].table.Out[express.Place(handle, 0, 0)]
 	write, read := ps[1].copies(sys.VMWrite), ps[0].copies(sys.VMRead)
 	ends := make(map[bool]int)
-	for i := range 10000 {
+	for i := range 4000 {
 		fill(out, i)
 		clear(in)
 		slot, ok := ps[0].lane.NoteAdvertised(handle, in, 1, 0, 0)

@@ -188,14 +188,14 @@ static void exchange(int n, unsigned with)
 
 int main(int argc, char **argv)
 {
-	static const int all[] = {(512 << 10) + 1, 700001, 1 << 20, (1 << 20) + 1};
+	static const int all[] = {(512 << 10) + 1, 1 << 20, (1 << 20) + 1};
 	begin(&argc, &argv);
 	char *a = malloc(MOST), *b = malloc(MOST), small[8];
 	peer = rank ^ 1;
 	unsigned long seen = 0;
 	int rounds = argc > 1 ? atoi(argv[1]) : 1;
 	for (int round = 0; round < rounds; round++) {
-		for (int i = 0; i < 4; i++) {
+		for (int i = 0; i < 3; i++) {
 			int n = all[i];
 			out = a + round % 5, in = b + round % 3;
 			for (int kind = 0; kind < KINDS && peer < size; kind++)
