@@ -45,7 +45,7 @@
 enum {
 	ADVERTISED = 1, CLAIMED = 2, FRONT = 4, BACK = 8, BROKEN = 16, SEEN = 32, TAKEN = 64, LATER = 128, LED = 256,
 	BOTH = FRONT | BACK, STATE = 0x1ff, PAGE = 4096,
-	PIECE = 1 << 18, /* bytes that are copied and combined at a time */
+	PIECE = 1 << 18, /* bytes that a send combines at a time */
 };
 
 static inline uint64_t generation(uint64_t word) { return word >> 32; }

@@ -73,7 +73,7 @@ func (m *rendezvous) next(w uint64, sends bool) (p part, ok bool) {
 }
 
 // finish copies what nobody copies yet of a rendezvous that has been claimed, and waits for what the
-// other side does, some milliseconds at most.
+// other side does, for so many turns of the processor.
 func (a advert) finish(sends bool, copied func(from, to uint32) bool) {
 	const waits = 1000
 	m := a.rendezvous()
