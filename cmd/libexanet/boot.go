@@ -71,6 +71,11 @@ func exanet_card(level int32, card unsafe.Pointer) {
 	}
 }
 
+// places is how many of Go's threads may run at once, at least. The program's threads keep theirs
+// for a while when they have returned from a call, as the background does while it sleeps, until the
+// runtime notices: it must not be one of those few that a call needs.
+const places = 4
+
 // exanet_start joins the ranks of the job, whose cards these are, and reports
 // whether they are ours.
 //
@@ -91,10 +96,8 @@ func exanet_start(cards unsafe.Pointer) int32 {
 		}
 		return 0
 	}
-	if runtime.GOMAXPROCS(0) == 1 {
-		// Bound to one core: while the program computes it keeps the only P, and the
-		// background goroutine would wait until the runtime notices.
-		runtime.GOMAXPROCS(2)
+	if runtime.GOMAXPROCS(0) < places {
+		runtime.GOMAXPROCS(places)
 	}
 	name := (*meet.Card)(cards).Socket[:]
 	var w *mpi.Comm
