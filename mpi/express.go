@@ -34,6 +34,7 @@ type lender interface {
 	LendIn(ctx *variants.Context, src, tag int32, handle uint64)
 	Passed(ctx *variants.Context, src, tag int32)
 	Recall()
+	Strays() int
 }
 
 // ErrNoExpress is the error of OpenExpress where there is no express lane.
@@ -81,6 +82,7 @@ func (c *Comm) OpenExpress(table *express.Table) (*Express, error) {
 			p.Pid = fab.Attached(int(p.World))
 		}
 	})
+	table.Ranks = uint32(c.Size())
 	table.Gate.Store(1) // the lock, which we have, now includes it
 	k.mu.x = x
 	return x, nil
@@ -140,7 +142,7 @@ func (l *rankLock) entered() {
 
 func (l *rankLock) Unlock() {
 	if x := l.x; x != nil {
-		x.table.Armed = 0
+		x.table.Armed, x.table.Strays = 0, uint32(x.proto.Strays())
 		if x.rank.awaitsRing() || x.rank.leader {
 			x.table.Armed = 1
 		}
@@ -252,10 +254,19 @@ func (c *Comm) lendOut(dest, tag int) {
 	}
 }
 
-// lendIn lends the lane on which a call has received a message, with the lock held.
-func (c *Comm) lendIn(source, tag int) {
+// lendIn lends the lane on which a call has received a message, with the lock held: that of the
+// message, if the receive was for any.
+func (c *Comm) lendIn(r *variants.Request) {
+	source, tag := r.Peer, r.Tag
+	if source == variants.AnySource || tag == variants.AnyTag {
+		source, tag = r.Status.Source, r.Status.Tag
+	}
+	c.lendInFrom(source, tag)
+}
+
+func (c *Comm) lendInFrom(source, tag int32) {
 	if c.handle != 0 && source >= 0 && tag >= 0 {
-		c.rank.mu.x.proto.LendIn(c.p2p, int32(source), int32(tag), c.handle)
+		c.rank.mu.x.proto.LendIn(c.p2p, source, tag, c.handle)
 	}
 }
 

@@ -187,7 +187,7 @@ func (c *Comm) recvAndWait(op string, ctx *variants.Context, d memory, source, t
 	k := c.rank
 	if n, ok := k.receiveNow(ctx, d, source, tag); ok {
 		if ctx == c.p2p {
-			c.lendIn(source, tag)
+			c.lendInFrom(int32(source), int32(tag))
 		}
 		k.mu.Unlock()
 		return Status{Source: source, Tag: tag, bytes: n}, nil
@@ -198,10 +198,10 @@ func (c *Comm) recvAndWait(op string, ctx *variants.Context, d memory, source, t
 	k.proto.PostRecv(&r.Request)
 	k.waitUntil(func() bool { return r.Done })
 	st, err := fromProtocol(r.Status), c.outcome(op, &r.Request)
-	k.put(r)
 	if ctx == c.p2p && c.lends(d.size()) {
-		c.lendIn(source, tag)
+		c.lendIn(&r.Request)
 	}
+	k.put(r)
 	k.mu.Unlock()
 	return st, err
 }
@@ -231,12 +231,14 @@ func (c *Comm) exchange(op string, ctx *variants.Context, out memory, dest, send
 	if err == nil {
 		err = c.outcome(op, &r.Request)
 	}
-	k.put(r)
-	k.put(s)
 	if ctx == c.p2p && c.lends(max(out.size(), in.size())) {
 		c.lendOut(dest, sendTag)
-		c.lendIn(source, recvTag)
+		if source != ProcNull {
+			c.lendIn(&r.Request)
+		}
 	}
+	k.put(r)
+	k.put(s)
 	k.mu.Unlock()
 	return st, err
 }

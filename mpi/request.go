@@ -200,7 +200,7 @@ func (q *Request) finish() (st Status, err error) {
 	case q.m != nil:
 		st, err = statusOf(&q.m.Request), q.c.outcome(q.op, &q.m.Request)
 		if q.m.Recv {
-			q.c.lendIn(int(q.m.Peer), int(q.m.Tag))
+			q.c.lendIn(&q.m.Request)
 		} else if q.c.lends(q.m.Len()) {
 			q.c.lendOut(int(q.m.Peer), int(q.m.Tag))
 		}

@@ -53,7 +53,8 @@ struct express_table {
 	uint64_t outside, cell, berths, own;
 	uint32_t step, fenced;
 	uint32_t direct, most;
-	uint32_t sends, spare;
+	uint32_t sends, ins, turn, strays, ranks;
+	uint16_t listed[EXPRESS_LANES];
 	uint64_t credit[2];
 	struct express_lane in[EXPRESS_LANES], out[EXPRESS_LANES];
 	struct express_slot slots[EXPRESS_SLOTS];
@@ -116,6 +117,8 @@ enum express_result { EXPRESS_REFUSED, EXPRESS_SENT, EXPRESS_RUNG, EXPRESS_RECEI
 enum express_result express_send(struct express_table *t, uint64_t comm, const void *buf, uint32_t n, int32_t dest, int32_t tag, int32_t *world);
 enum express_result express_receive(struct express_table *t, struct express_lane *l, void *buf, uint32_t room, uint32_t *size, int32_t *world);
 enum express_result express_peek(const struct express_table *t, const struct express_lane *l, uint32_t *size);
+int express_admits(const struct express_lane *l, uint64_t comm, int32_t source, int32_t tag);
+struct express_lane *express_sift(struct express_table *t, uint64_t comm, int32_t source, int32_t tag, uint32_t *size, struct express_port **other);
 enum express_result express_progress(struct express_table *t, struct express_port *p, int32_t *world);
 enum express_result express_credit(struct express_table *t, struct express_port *p, int32_t *world);
 struct express_lane *express_find(struct express_lane *lanes, uint64_t comm, int32_t peer, int32_t tag);
@@ -126,6 +129,9 @@ void express_done(struct express_table *t, struct express_slot *s, uint32_t size
 void express_release(struct express_table *t, uint32_t slot);
 uint32_t express_go_on(struct express_table *t, struct express_lane *l, const void *buf, uint32_t n, struct express_advert a);
 void express_sent(struct express_table *t, struct express_slot *s);
+
+/* For a source or a tag: whichever. */
+enum { EXPRESS_ANY = INT32_MIN };
 
 /* In the handle of a communicator: its collectives. */
 static const uint64_t EXPRESS_COLLECTIVE = 1ull << 62;

@@ -76,6 +76,23 @@ func (l Lane) Receive(comm uint64, b []byte, source, tag int32) (n int, ok, star
 	return int(size), r != C.EXPRESS_REFUSED, r == C.EXPRESS_STARVED
 }
 
+// ReceiveAny is Receive for a tag that may be any, if no message waits in the protocol. tag is that of
+// the message.
+func (l Lane) ReceiveAny(comm uint64, b []byte, source int32) (n int, tag int32, ok bool) {
+	if l.t.strays != 0 {
+		return 0, 0, false
+	}
+	var size C.uint32_t
+	var world C.int32_t
+	var other *C.struct_express_port
+	lane := C.express_sift(l.t, C.uint64_t(comm), C.int32_t(source), C.EXPRESS_ANY, &size, &other)
+	if lane == nil {
+		return 0, 0, false
+	}
+	r := C.express_receive(l.t, lane, first(b), C.uint32_t(len(b)), &size, &world)
+	return int(size), int32(lane.tag), r != C.EXPRESS_REFUSED
+}
+
 // Note notes a receive into b, whose memory must stay, and returns its slot.
 func (l Lane) Note(comm uint64, b []byte, source, tag int32) (slot int, ok bool) {
 	lane := l.find(comm, source, tag)

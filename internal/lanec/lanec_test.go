@@ -54,6 +54,7 @@ type receive struct {
 	r      *variants.Request // nil: on the lane
 	slot   int               // of the lane, -1: it was there at once
 	n      int               // of that
+	as     int32             // tag of its message, if any would do
 	direct bool
 }
 
@@ -138,6 +139,14 @@ func (p *player) sendInGo(tag int32, b []byte) {
 
 func (p *player) recv(tag int32, room int, now bool) {
 	v := &receive{tag: tag, buf: make([]byte, room), slot: -1}
+	if now && tag == variants.AnyTag {
+		p.table.Strays = uint32(p.Rank[p.me].Strays())
+		if n, as, ok := p.lane.ReceiveAny(handle, v.buf, int32(1-p.me)); ok {
+			v.n, v.as = n, as
+			p.recvs = append(p.recvs, v)
+		}
+		return
+	}
 	if now {
 		if n, ok, _ := p.lane.Receive(handle, v.buf, int32(1-p.me), tag); ok {
 			v.n = n
@@ -224,6 +233,9 @@ func TestTheLaneAndTheProtocolAreOne(t *testing.T) {
 			},
 			"receive now": func(t *rapid.T) {
 				p, at, n := who.Draw(t, "who"), tag.Draw(t, "tag"), rapid.IntRange(1, 20).Draw(t, "n")
+				if rapid.Bool().Draw(t, "any") {
+					at = variants.AnyTag
+				}
 				for range n {
 					p.recv(at, rapid.SampledFrom([]int{8, 100, limit}).Draw(t, "room"), true)
 				}
@@ -251,6 +263,58 @@ func TestTheLaneAndTheProtocolAreOne(t *testing.T) {
 		})
 		finish(t, ps)
 	})
+}
+
+// Receives of any tag take messages on the lane in their order, but for those that others have been
+// noted for, and those that wait in the protocol.
+func TestWildcardsOnTheLane(t *testing.T) {
+	var taken, passedBy, behind int
+	rapid.Check(t, func(t *rapid.T) {
+		ps := lent(t)
+		from, to := ps[0], ps[1]
+		tag := rapid.Int32Range(0, tags-1)
+		receive := func() {
+			before := len(to.recvs)
+			to.recv(variants.AnyTag, limit, true)
+			if taken += len(to.recvs) - before; len(to.recvs) > before {
+				return
+			}
+			if to.table.First != 0 {
+				passedBy++
+			}
+			if to.table.Strays != 0 {
+				behind++
+			}
+		}
+		from.send(0, 8)
+		receive()
+		to.recv(1, 8, false)
+		from.send(1, 8)
+		receive()
+		from.send(2, 8)
+		to.poll()
+		to.poll()
+		from.send(0, 8)
+		receive()
+		t.Repeat(map[string]func(*rapid.T){
+			"send":     func(t *rapid.T) { from.send(tag.Draw(t, "tag"), rapid.IntRange(0, limit).Draw(t, "size")) },
+			"note":     func(t *rapid.T) { to.recv(tag.Draw(t, "tag"), limit, false) },
+			"receive":  func(*rapid.T) { receive() },
+			"progress": func(*rapid.T) { to.lane.Progress(to.port) },
+			"poll":     func(*rapid.T) { to.poll() },
+			"drain": func(*rapid.T) {
+				for m := range from.sent {
+					if !contains(matches(from.sent, to.recvs), m) {
+						to.recv(from.sent[m].tag, limit, false)
+					}
+				}
+			},
+		})
+		finish(t, ps)
+	})
+	require.NotZero(t, taken)
+	require.NotZero(t, passedBy)
+	require.NotZero(t, behind)
 }
 
 // finish gives each receive a message and each message a receive, and checks what has become
@@ -314,6 +378,9 @@ func (v *receive) check(t *rapid.T, table *express.Table, m message, id int) {
 	switch {
 	case v.r == nil && v.slot < 0:
 		require.Equal(t, m.n, v.n)
+		if v.tag == variants.AnyTag {
+			require.Equal(t, m.tag, v.as)
+		}
 	case v.r == nil:
 		require.Equal(t, uint32(m.n), table.Slots[v.slot].Size)
 	case m.n > len(v.buf):

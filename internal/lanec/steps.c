@@ -348,6 +348,34 @@ enum express_result express_peek(const struct express_table *t, const struct exp
 	return EXPRESS_RECEIVED;
 }
 
+/* Whether what a receive with a wildcard takes may come on a lane. */
+int express_admits(const struct express_lane *l, uint64_t comm, int32_t source, int32_t tag)
+{
+	return l->comm == comm && (source == EXPRESS_ANY || l->peer == source) && (tag == EXPRESS_ANY || l->tag == tag);
+}
+
+/* The lane of a message that a receive with a wildcard takes, and its size; 0 if there is none on the
+   lanes, and then a peer, if there is one, of which something else has come. Of peers that have sent
+   something each has its turn. */
+struct express_lane *express_sift(struct express_table *t, uint64_t comm, int32_t source, int32_t tag, uint32_t *size, struct express_port **other)
+{
+	*other = 0;
+	for (uint32_t i = 0, at = t->turn; i < t->ins; i++, at++) {
+		if (at >= t->ins)
+			at = 0;
+		struct express_lane *l = &t->in[t->listed[at]];
+		struct express_port *p = (struct express_port *)(uintptr_t)l->port;
+		if (!express_admits(l, comm, source, tag) || !express_here(t, p))
+			continue;
+		if (!l->noted && express_peek(t, l, size) == EXPRESS_RECEIVED) {
+			t->turn = at + 1;
+			return l;
+		}
+		*other = p;
+	}
+	return 0;
+}
+
 /* How many noted receives are looked at to find one. */
 enum { LOOK = 16 };
 

@@ -65,7 +65,14 @@ type Table struct {
 	Berths, Own  uint64 // addresses of rank 0's bells, and of this rank's, see package host
 	Step, Fenced uint32 // bytes from one rank's to the next; 1: messages are published with a fence
 	Direct, Most uint32 // bytes of the least and the longest message that has a rendezvous
-	Sends, _     uint32 // sends that have gone on, by slot+1
+	Sends        uint32 // sends that have gone on, by slot+1
+
+	// What receives with a wildcard want to know: the places of the lanes to receive on that are
+	// lent, and where the last of them was found; messages that wait in the protocol, which come
+	// first; and the ranks of the job.
+	Ins, Turn     uint32
+	Strays, Ranks uint32
+	Listed        [Lanes]uint16
 
 	Credit [2]uint64 // of the header of the messages that tell what has been consumed
 

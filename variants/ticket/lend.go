@@ -16,9 +16,9 @@ type loans struct {
 	table *express.Table
 	wire  func(*express.Port) // fills in the addresses of a port
 	in    [express.Lanes]*inLane
+	at    [express.Lanes]uint16 // where those are in the table's Listed
 	out   [express.Lanes]*outLane
-	ins   int // lanes lent to receive
-	outs  int
+	outs  int // lanes lent to send
 }
 
 // Lend lets the protocol lend lanes to the express lane of a table. wire fills in
@@ -66,7 +66,9 @@ func (p *Protocol) LendIn(ctx *variants.Context, src, tag int32, handle uint64) 
 	e.Src = l.world
 	p.lent.enter(&p.lent.table.In[at], e, l.peer.Port, handle, src)
 	p.lent.in[at], l.lent = l, at+1
-	p.lent.ins++
+	t := p.lent.table
+	p.lent.at[at], t.Listed[t.Ins] = uint16(t.Ins), uint16(at)
+	t.Ins++
 }
 
 // Passed takes note that the next message from src, to a receive that is not posted, has gone
@@ -86,10 +88,12 @@ func (s *loans) enter(x *express.Lane, e variants.Envelope, port *express.Port, 
 }
 
 func (p *Protocol) recallIn(l *inLane) {
-	x := &p.lent.table.In[l.lent-1]
-	l.next, x.Lent = x.Next, 0
-	p.lent.in[l.lent-1], l.lent = nil, 0
-	p.lent.ins--
+	t, at := p.lent.table, l.lent-1
+	l.next, t.In[at].Lent = t.In[at].Next, 0
+	p.lent.in[at], l.lent = nil, 0
+	t.Ins--
+	last, hole := t.Listed[t.Ins], p.lent.at[at]
+	t.Listed[hole], p.lent.at[last] = last, hole
 }
 
 func (p *Protocol) recallOut(l *outLane) {
@@ -117,9 +121,7 @@ func (p *Protocol) recallIns() {
 	if p.lent == nil {
 		return
 	}
-	for i := 0; p.lent.ins > 0; i++ {
-		if l := p.lent.in[i]; l != nil {
-			p.recallIn(l)
-		}
+	for t := p.lent.table; t.Ins > 0; {
+		p.recallIn(p.lent.in[t.Listed[t.Ins-1]])
 	}
 }

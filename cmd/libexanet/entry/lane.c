@@ -1,11 +1,12 @@
 /*
  * Blocking calls and sends on the express lane (package express); noted.c has the receives that are
- * completed later. Each is tried here first; what the lane does not take, or what has to wait
+ * completed later, wild.c those with wildcards. Each is tried here first; what the lane does not take, or what has to wait
  * for long, goes on in Go as if it had never been here.
  */
 #include "gate.h"
 #include "noted.h"
 #include "rendezvous.h"
+#include "wild.h"
 
 struct express_table *exanet_table;
 void (*exanet_refill)(int32_t world);
@@ -109,6 +110,8 @@ int exanet_lane_recv(struct express_table *t, void *buf, int64_t count, exanet_h
 {
 	int64_t room = bytes(buf, count, type, t->most);
 	struct receive w = {buf, room, 0, 0, 0, 0};
+	if (room >= 0 && exanet_wild(source, tag))
+		return exanet_wild_receive(t, buf, room, source, tag, comm, status);
 	if (room < 0 || !take(t, &w, source, tag, comm))
 		return 0;
 	if ((uintptr_t)status >= 4096)
@@ -204,6 +207,8 @@ int exanet_lane_sendrecv_replace(struct express_table *t, void *buf, int64_t cou
 static int probe(struct express_table *t, int source, int tag, exanet_handle comm, int *flag, MPI_Status *status, int blocks)
 {
 	uint32_t size;
+	if (exanet_wild(source, tag))
+		return exanet_wild_probe(t, source, tag, comm, flag, status, blocks);
 	if (!enter(t))
 		return 0;
 	struct express_lane *l = express_find(t->in, comm, source, tag);

@@ -1,0 +1,13 @@
+/* Calls with wildcards on the express lane, see wild.c. */
+#ifndef EXANET_WILD_H
+#define EXANET_WILD_H
+
+#include "lane.h"
+
+static inline int exanet_wild(int source, int tag) { return source == MPI_ANY_SOURCE || tag == MPI_ANY_TAG; }
+
+/* Receives into buf, which has so much room. */
+int exanet_wild_receive(struct express_table *t, void *buf, uint32_t room, int source, int tag, exanet_handle comm, MPI_Status *status);
+int exanet_wild_probe(struct express_table *t, int source, int tag, exanet_handle comm, int *flag, MPI_Status *status, int blocks);
+
+#endif
