@@ -239,6 +239,11 @@ func (x *Express) Lend(c *Comm, handle uint64) {
 func (x *Express) retract(c *Comm) {
 	if x != nil && c.handle != 0 {
 		x.proto.Recall()
+		for i := range x.table.Kept {
+			if k := &x.table.Kept[i]; k.Comm == c.handle {
+				k.Comm = 0
+			}
+		}
 		delete(x.comms, c.handle)
 		c.handle = 0
 	}

@@ -159,7 +159,11 @@ func (q *Request) start(op string) error {
 			return err
 		}
 	}
-	if p.m == nil || p.copy || !p.recv && p.mode == variants.Standard && !p.data.gaps() && k.trySend(ctx, peer, tag, p.data.buf) {
+	sent := p.m != nil && !p.copy && !p.recv && p.mode == variants.Standard && !p.data.gaps() && k.trySend(ctx, peer, tag, p.data.buf)
+	if sent {
+		q.c.lendOut(p.peer, p.tag)
+	}
+	if p.m == nil || p.copy || sent {
 		q.become(immediate)
 		return nil
 	}

@@ -8,7 +8,9 @@ import "C"
 import (
 	"unsafe"
 
+	"github.com/exanet-mpi/exanet/internal/mem"
 	"github.com/exanet-mpi/exanet/mpi"
+	"github.com/exanet-mpi/exanet/variants/express"
 )
 
 // The forms of a call, as entry.h has them.
@@ -49,7 +51,11 @@ func (s *sends) call(buf unsafe.Pointer, count int64, t handle, dest, tag int32,
 		post = s.init
 	}
 	q, err := post(c, d, to, as)
-	return posted(q, err, comm, form == formInit, req)
+	r := posted(q, err, comm, form == formInit, req)
+	if r == 0 && form == formInit && (s == &standard || s == &ready) {
+		keep(req, express.Kept{Buf: mem.AddrOf(buf), Count: count, Type: uint64(t), Comm: uint64(comm), Peer: dest, Tag: tag, Sends: 1})
+	}
+	return r
 }
 
 //export exanet_Send
@@ -89,7 +95,11 @@ func exanet_Recv(buf unsafe.Pointer, count int64, t handle, source, tag int32, c
 		return posted(q, err, comm, false, req)
 	case formInit:
 		q, err := c.RecvInitData(d, from, as)
-		return posted(q, err, comm, true, req)
+		r := posted(q, err, comm, true, req)
+		if r == 0 {
+			keep(req, express.Kept{Buf: mem.AddrOf(buf), Count: count, Type: uint64(t), Comm: uint64(comm), Peer: source, Tag: tag})
+		}
+		return r
 	}
 	st, err := c.RecvData(d, from, as)
 	return received(st, err, comm, status)

@@ -58,18 +58,25 @@ func requestOf(h handle) (q request, mine bool) {
 // ended takes back the handle of a request that has ended, unless it can be
 // started again.
 func ended(h *handle, q request) {
-	if !q.persistent {
+	if q.persistent {
+		dropRequests(back(requestNumber(*h))...)
+	} else {
 		dropRequests(requestNumber(*h))
 		*h = noRequest
 	}
 }
 
-// requestAt returns the request with a number, none if it is not in use.
+// requestAt returns the request with a number, none if it is not in use: of a persistent
+// one what has been started.
 func requestAt(n int32) request {
-	if n < expressBase {
-		return requests.get(n)
+	if n >= expressBase {
+		return expressed(n)
 	}
-	return expressed(n)
+	q := requests.get(n)
+	if away := awayOf(n); away != 0 {
+		q.Request = expressed(away).Request
+	}
+	return q
 }
 
 // dropRequests gives numbers up.
@@ -89,7 +96,11 @@ func exanet_Start(p unsafe.Pointer) int64 {
 	case q.Request == nil:
 		return stray()
 	}
-	return result(q.comm, q.Start())
+	err := q.Start()
+	if err == nil {
+		started(requestNumber(*handleAt(p)))
+	}
+	return result(q.comm, err)
 }
 
 //export exanet_Startall
@@ -146,7 +157,15 @@ func exanet_Request_free(p unsafe.Pointer) int64 {
 	if err := q.Free(); err != nil {
 		return result(q.comm, err)
 	}
-	dropRequests(requestNumber(*h))
+	n := requestNumber(*h)
+	if away := back(n); len(away) > 0 {
+		dropRequests(away...)
+		if err := requests.get(n).Free(); err != nil {
+			return result(q.comm, err)
+		}
+	}
+	unkeep(n)
+	dropRequests(n)
 	*h = noRequest
 	return 0
 }

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { EXPRESS_LANES = 256, EXPRESS_SLOTS = 2048 };
+enum { EXPRESS_LANES = 256, EXPRESS_SLOTS = 2048, EXPRESS_KEPTS = 256 };
 
 /* Of a lane: it has been lent; and a send of it has gone on, whose slot+1 is in noted. */
 enum { EXPRESS_LENT = 1, EXPRESS_BUSY = 2 };
@@ -46,6 +46,16 @@ struct express_slot {
 	struct express_advert advert;
 };
 
+/* A persistent request, by its number. Away is the number of what has been started of it, or a
+   number below those. */
+struct express_kept {
+	uint64_t buf;
+	int64_t count;
+	uint64_t type, comm;
+	int32_t peer, tag;
+	uint32_t sends, away;
+};
+
 struct express_table {
 	uint32_t gate, armed, spins, limit;
 	uint32_t cells, shift, bulk, window;
@@ -58,6 +68,7 @@ struct express_table {
 	uint64_t credit[2];
 	struct express_lane in[EXPRESS_LANES], out[EXPRESS_LANES];
 	struct express_slot slots[EXPRESS_SLOTS];
+	struct express_kept kept[EXPRESS_KEPTS];
 };
 
 /* A receive that waits for a long message, see rendezvous.c: by what its message is known, its

@@ -16,6 +16,9 @@
 // later. To everybody else it counts as posted; so whoever takes the rank's lock in
 // Go posts the noted receives first, in their order, and finds none.
 //
+// A receive with a wildcard takes the next message of a lane that it admits, if none waits in the
+// protocol. A persistent request, whose handle stays, is started as one of the lane.
+//
 // Long messages have a rendezvous there: a receive, noted or in a call that waits, says so
 // in a word next to the ring, and a send that finds it copies the message while
 // the receive, if it waits, copies a part (rendezvous.c of package lanec). It is a message of its lane as
@@ -40,6 +43,7 @@ import (
 const (
 	Lanes = 256  // in each direction; the place of one is computed, see Place
 	Slots = 2048 // receives that are noted, or whose outcome nobody has asked for
+	Kepts = 256  // persistent requests that may be started here; number 0 is none
 )
 
 // Table is what a rank shares with its express lane. But for Gate, its words are
@@ -78,7 +82,21 @@ type Table struct {
 
 	In, Out [Lanes]Lane
 	Slots   [Slots]Slot
+	Kept    [Kepts]Kept
 }
+
+// Kept is a persistent send or receive, at the place that its number is in the program's handle.
+type Kept struct {
+	Buf        uint64 // address
+	Count      int64
+	Type, Comm uint64 // handles, as the program knows them; Comm is 0 if there is none here
+	Peer, Tag  int32
+	Sends      uint32 // 1: it is a send
+	Away       uint32 // number of what has been started of it on the lane; InGo, or 0 if it has not been
+}
+
+// InGo stands for a number: it has been started in Go.
+const InGo = 1
 
 // Lane is one that has been lent.
 type Lane struct {

@@ -1,7 +1,7 @@
 /*
  * Blocking calls and sends on the express lane (package express); noted.c has the receives that are
- * completed later, wild.c those with wildcards. Each is tried here first; what the lane does not take, or what has to wait
- * for long, goes on in Go as if it had never been here.
+ * completed later, wild.c those with wildcards, kept.c persistent requests. Each is tried here first;
+ * what the lane does not take, or what has to wait for long, goes on in Go as if it had never been here.
  */
 #include "gate.h"
 #include "noted.h"

@@ -1,4 +1,4 @@
-/* Calls on the express lane, see lane.c, noted.c and any.c. Each returns 1 if it has been done, 0 if it
+/* Calls on the express lane, see lane.c, noted.c, any.c and kept.c. Each returns 1 if it has been done, 0 if it
    is to be made in Go. */
 #ifndef EXANET_LANE_H
 #define EXANET_LANE_H
@@ -31,7 +31,11 @@ int exanet_lane_waitsome(struct express_table *, int n, MPI_Request *requests, i
 int exanet_lane_testall(struct express_table *, int n, MPI_Request *requests, int *flag, MPI_Status *statuses);
 int exanet_lane_testany(struct express_table *, int n, MPI_Request *requests, int *index, int *flag, MPI_Status *status);
 int exanet_lane_testsome(struct express_table *, int n, MPI_Request *requests, int *outcount, int *indices, MPI_Status *statuses);
+int exanet_lane_start(struct express_table *, MPI_Request *request);
 int exanet_lane_test(struct express_table *, MPI_Request *request, int *flag, MPI_Status *status);
+
+/* Starts the first of n requests, and returns how many. */
+int exanet_lane_startall(struct express_table *, int n, MPI_Request *requests);
 
 /* A message of n bytes of a collective, whose tag it has, between two blocking calls, which may
    combine it. */

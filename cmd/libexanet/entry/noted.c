@@ -14,14 +14,12 @@ exanet_handle exanet_no_request;
 
 #ifdef OPEN_MPI
 exanet_handle exanet_handle_of(uint32_t n) { return (exanet_handle)n << EXANET_SHIFT | EXANET_REQUEST; }
-static uint32_t number_of(exanet_handle h)
-{
-	return (h & ((1 << EXANET_SHIFT) - 1)) == EXANET_REQUEST && h >> EXANET_SHIFT <= EXPRESS_SENT_ALL ? h >> EXANET_SHIFT : 0;
-}
 #else
 exanet_handle exanet_handle_of(uint32_t n) { return n; }
-static uint32_t number_of(exanet_handle h) { return h > 0 && h <= EXPRESS_SENT_ALL ? h : 0; }
 #endif
+
+/* The number of what has been started of a persistent request, 0 if nothing. */
+static inline uint32_t started(const struct express_table *t, uint32_t n) { return n < EXPRESS_KEPTS ? t->kept[n].away : 0; }
 
 /* Asks for a ring of the bell when a long message is announced from now on, which the protocol
    has to learn of while this rank computes; 0 if one may have been already. */
@@ -77,16 +75,26 @@ int exanet_lane_irecv(struct express_table *t, void *buf, int64_t count, exanet_
 	return at != 0;
 }
 
+static inline int known(const struct express_table *t, uint32_t n)
+{
+	return n == EXPRESS_SENT_ALL || (n >= EXPRESS_BASE && n < EXPRESS_BASE + t->fresh);
+}
+
 int exanet_known(const struct express_table *t, exanet_handle h)
 {
-	uint32_t n = number_of(h);
-	return h == exanet_no_request || n == EXPRESS_SENT_ALL || (n >= EXPRESS_BASE && n < EXPRESS_BASE + t->fresh);
+	uint32_t n = exanet_number_of(h);
+	return h == exanet_no_request || known(t, n) || known(t, started(t, n));
+}
+
+static inline struct express_slot *slot(struct express_table *t, uint32_t n)
+{
+	return n >= EXPRESS_BASE && n < EXPRESS_SENT_ALL ? &t->slots[n - EXPRESS_BASE] : 0;
 }
 
 struct express_slot *exanet_slot(struct express_table *t, exanet_handle h)
 {
-	uint32_t n = number_of(h);
-	return n >= EXPRESS_BASE && n < EXPRESS_SENT_ALL ? &t->slots[n - EXPRESS_BASE] : 0;
+	uint32_t n = exanet_number_of(h);
+	return slot(t, __builtin_expect(n >= EXPRESS_BASE, 1) ? n : started(t, n));
 }
 
 static inline struct express_port *port_of(struct express_table *t, const struct express_slot *s)
@@ -145,19 +153,26 @@ static int await(struct express_table *t, struct express_slot *s, uint32_t left)
 	return s->state == EXPRESS_DONE;
 }
 
+static inline void end(struct express_table *t, struct express_slot *s, MPI_Status *status)
+{
+	if (status && s && s->lane < EXPRESS_LANES)
+		status_is(status, s->source, s->tag, s->size);
+	else if (status)
+		status_is(status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0);
+	if (s)
+		express_release(t, s - t->slots);
+}
+
 void exanet_end(struct express_table *t, exanet_handle *h, MPI_Status *status)
 {
-	struct express_slot *s = exanet_slot(t, *h);
-	if (s) {
-		if (status && s->lane < EXPRESS_LANES)
-			status_is(status, s->source, s->tag, s->size);
-		else if (status)
-			status_is(status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0);
-		express_release(t, s - t->slots);
-	} else if (status) {
-		status_is(status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0);
+	uint32_t n = exanet_number_of(*h);
+	if (__builtin_expect(n >= EXPRESS_BASE || n == 0, 1)) {
+		end(t, slot(t, n), status);
+		*h = exanet_no_request;
+	} else {
+		end(t, slot(t, started(t, n)), status);
+		t->kept[n].away = 0;
 	}
-	*h = exanet_no_request;
 }
 
 /* Waits, or tests if left is 0, for n requests of the lane. What this rank can copy it copies

@@ -1,9 +1,11 @@
-/* Noted receives of the express lane, see noted.c. All but exanet_wait and exanet_vain want the gate. */
+/* Noted receives of the express lane, see noted.c. What may change one wants the gate, but for
+   exanet_wait, which takes it. */
 #ifndef EXANET_NOTED_H
 #define EXANET_NOTED_H
 
 #include "express.h"
 #include "handles.h"
+#include "lane.h"
 
 extern exanet_handle exanet_no_request;
 
@@ -12,7 +14,8 @@ exanet_handle exanet_handle_of(uint32_t number);
 /* Notes a receive of a lane; returns its slot+1, 0 if it has to be posted. */
 uint32_t exanet_note(struct express_table *t, struct express_lane *l, void *buf, uint32_t room);
 
-/* Whether a handle is one of the lane's, or none; and its slot, 0 if it has none. */
+/* Whether a handle is one of the lane's, or none; and its slot, 0 if it has none. The handle of a
+   persistent request stands for what has been started of it. */
 int exanet_known(const struct express_table *t, exanet_handle h);
 struct express_slot *exanet_slot(struct express_table *t, exanet_handle h);
 
@@ -21,7 +24,24 @@ struct express_slot *exanet_slot(struct express_table *t, exanet_handle h);
 enum exanet_move { EXANET_NOTHING, EXANET_MOVED, EXANET_IN_GO };
 enum exanet_move exanet_move(struct express_table *t, struct express_slot *s, uint32_t left);
 
-/* Ends a request that is done. */
+/* The number that makes up a handle, 0 if it is none of ours; and the place of a persistent request
+   by that, 0 if it has none. */
+static inline uint32_t exanet_number_of(exanet_handle h)
+{
+#ifdef OPEN_MPI
+	return (h & ((1 << EXANET_SHIFT) - 1)) == EXANET_REQUEST && h >> EXANET_SHIFT <= EXPRESS_SENT_ALL ? h >> EXANET_SHIFT : 0;
+#else
+	return h > 0 && h <= EXPRESS_SENT_ALL ? h : 0;
+#endif
+}
+
+static inline struct express_kept *exanet_kept(struct express_table *t, exanet_handle h)
+{
+	uint32_t n = exanet_number_of(h);
+	return n > 0 && n < EXPRESS_KEPTS ? &t->kept[n] : 0;
+}
+
+/* Ends a request that is done; a persistent one keeps its handle. */
 void exanet_end(struct express_table *t, exanet_handle *h, MPI_Status *status);
 
 /* Waits for n requests of the lane, until what is left belongs into Go. */
