@@ -27,8 +27,10 @@ import (
 // The consumer gives cells and bulk space back in steps of an eighth of the
 // ring. Messages the other way tell besides how much bulk space has been consumed, where
 // their first cache line has room for that. A producer that knows so that all of it is
-// free begins again at its front, which both processors still have in their caches: two
-// ranks that answer each other use the same few lines.
+// free begins again at its front, which both processors still have in their caches, once it
+// is behind that: two ranks that answer each other use the same few lines, but not those
+// again that the other side may just be reading. So the express lane can bring into the cache of the
+// producer, while that waits, what it is about to write.
 type ring struct {
 	head  *ringHead
 	cells unsafe.Pointer // *[geometry.cells]cell
@@ -44,7 +46,8 @@ type ringHead struct {
 	bulkCredit uint64
 	opened     bool  // the consumer has been told of this ring
 	attach     uint8 // what the probe of cross-memory attach found
-	_          [6]byte
+	_          [2]byte
+	recent     uint32                  // bytes of the last message of the express lane (steps.c of internal/lanec), until the place of the next one has been prepared
 	claimed    [shareSlots / 64]uint64 // bitmap of claims in use
 	done       uint64                  // bytes of bulk of the ring back that this side has consumed
 
@@ -101,8 +104,9 @@ func (c *cell) done() *uint64   { return (*uint64)(unsafe.Pointer(&c.payload[sho
 
 const shortPayload = bulkAlign - packetizer.HeaderSize - 8
 
-// mostInFront is the longest payload for which the bulk space begins again: two longer ones
-// and the buffers of both ranks do not fit in the nearest cache anyway.
+// mostInFront is the longest payload for which the bulk space begins again, and how much of it
+// is used before it does: two longer ones and the buffers of both ranks do not fit in the
+// nearest cache anyway.
 const mostInFront = 8 << 10
 
 func tellsDone(n int) bool { return n <= shortPayload || n > cellInline }
@@ -177,7 +181,7 @@ func (r ring) room(g *geometry, inline bool, n int) (c *cell, bulk []byte, bulkT
 	}
 	c, bulkTail = r.cell(g, h.tail), h.bulkTail
 	if !inline {
-		if n <= mostInFront && h.bulkCredit == h.bulkTail {
+		if n <= mostInFront && h.bulkCredit == h.bulkTail && h.bulkTail&(g.bulk-1) > mostInFront {
 			h.bulkTail = g.lap(h.bulkTail)
 			h.bulkCredit = h.bulkTail
 		}

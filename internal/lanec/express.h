@@ -90,7 +90,8 @@ enum { EXPRESS_MEETINGS = 64 };
 struct express_ring {
 	uint64_t tail, credit, bulk_tail, bulk_credit;
 	uint8_t opened, attach;
-	uint8_t spare1[6];
+	uint8_t spare1[2];
+	uint32_t recent;
 	uint64_t claimed[2], done;
 	uint64_t released, bulk_released;
 	uint32_t waits;
@@ -103,7 +104,7 @@ struct express_ring {
 };
 
 enum { EXPRESS_CELL = 256, EXPRESS_HEADER = 24, EXPRESS_INLINE = EXPRESS_CELL - EXPRESS_HEADER, EXPRESS_LINE = 64,
-	EXPRESS_SHORT = EXPRESS_LINE - EXPRESS_HEADER - 8 /* payload beside which done has room */, EXPRESS_FRONT = 8192 /* for which the bulk space begins again */ };
+	EXPRESS_SHORT = EXPRESS_LINE - EXPRESS_HEADER - 8 /* payload beside which done has room */, EXPRESS_FRONT = 8192 /* for which the bulk space begins again, and behind which */ };
 
 struct express_cell {
 	uint64_t header[3];
@@ -128,6 +129,7 @@ enum express_result { EXPRESS_REFUSED, EXPRESS_SENT, EXPRESS_RUNG, EXPRESS_RECEI
 enum express_result express_send(struct express_table *t, uint64_t comm, const void *buf, uint32_t n, int32_t dest, int32_t tag, int32_t *world);
 enum express_result express_receive(struct express_table *t, struct express_lane *l, void *buf, uint32_t room, uint32_t *size, int32_t *world);
 enum express_result express_peek(const struct express_table *t, const struct express_lane *l, uint32_t *size);
+uint64_t express_prepare(const struct express_table *t, struct express_port *p);
 int express_admits(const struct express_lane *l, uint64_t comm, int32_t source, int32_t tag);
 struct express_lane *express_sift(struct express_table *t, uint64_t comm, int32_t source, int32_t tag, uint32_t *size, struct express_port **other);
 enum express_result express_progress(struct express_table *t, struct express_port *p, int32_t *world);
@@ -207,6 +209,9 @@ static inline struct express_lane *express_lane_of(struct express_table *t, cons
 
 /* Whether there is a slot for a request. */
 static inline int express_vacant(const struct express_table *t) { return t->free || t->fresh < EXPRESS_SLOTS; }
+
+/* Whether there is something to prepare for the next message to a peer. */
+static inline int express_unprepared(const struct express_port *p) { return ((const struct express_ring *)(uintptr_t)p->out)->recent != 0; }
 
 /* Whether a message from a peer is there. */
 static inline int express_here(const struct express_table *t, const struct express_port *p)

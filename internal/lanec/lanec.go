@@ -60,6 +60,16 @@ func (l Lane) Send(comm uint64, b []byte, dest, tag int32) (sent, ring bool) {
 	return r != C.EXPRESS_REFUSED, r == C.EXPRESS_RUNG
 }
 
+// Prepare prepares the bulk space for a message to a peer, and returns up to where; ok is false if
+// there is nothing to prepare.
+func (l Lane) Prepare(p *express.Port) (end uint64, ok bool) {
+	port := (*C.struct_express_port)(unsafe.Pointer(p))
+	if C.express_unprepared(port) == 0 {
+		return 0, false
+	}
+	return uint64(C.express_prepare(l.t, port)), true
+}
+
 func (l Lane) find(comm uint64, source, tag int32) *C.struct_express_lane {
 	return C.express_find(&l.t.in[0], C.uint64_t(comm), C.int32_t(source), C.int32_t(tag))
 }

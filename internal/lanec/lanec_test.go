@@ -414,12 +414,13 @@ func settle(ps [2]*player) {
 }
 
 // Ranks that answer each other use the front of their rings again and again, whoever of
-// the two sends in Go.
+// the two sends in Go. What the one reads is not what the other prepares to write, nor what it
+// writes next.
 func TestTheLaneBeginsAgain(t *testing.T) {
 	for inGo, name := range []string{"C", "Go beside C", "C beside Go"} {
 		ps := lent(t)
 		out, in := make([]byte, limit), make([]byte, limit)
-		var ends [2]map[uint64]bool
+		var ends, prepared [2]uint64
 		for i := range 300 {
 			for me, a := range ps {
 				b := ps[1-me]
@@ -432,18 +433,77 @@ func TestTheLaneBeginsAgain(t *testing.T) {
 					sent, _ := a.lane.Send(handle, out, int32(1-me), 0)
 					require.True(t, sent)
 				}
-				if ends[me] == nil || i == 10 {
-					ends[me] = make(map[uint64]bool)
+				end := a.taken()
+				require.NotEqual(t, ends[me], end, name)
+				ends[me] = end
+				if i > 10 {
+					require.LessOrEqual(t, end, uint64(8<<10+limit+64), name)
+					if me+1 != inGo {
+						require.Equal(t, end, prepared[me], name)
+					}
 				}
-				taken := mem.Deref[[3]uint64](a.port.Out)[2]
-				ends[me][taken%uint64(a.table.Bulk)] = true
+				up, ok := a.lane.Prepare(a.port)
+				require.Equal(t, me+1 != inGo, ok, name)
+				prepared[me] = up % uint64(a.table.Bulk)
+				_, ok = a.lane.Prepare(a.port)
+				require.False(t, ok, name)
 				n, ok, _ := b.lane.Receive(handle, in, int32(me), 0)
 				require.True(t, ok)
 				require.Equal(t, out, in[:n])
 			}
 		}
-		require.Len(t, ends[0], 1, name)
-		require.Len(t, ends[1], 1, name)
+	}
+}
+
+// taken is up to where the bulk space of the ring to the peer is taken.
+func (p *player) taken() uint64 { return mem.Deref[[4]uint64](p.port.Out)[2] % uint64(p.table.Bulk) }
+
+// What is prepared ends before what the peer may be reading, and a message that has come
+// ends it.
+func TestPreparingStopsInTime(t *testing.T) {
+	const k = limit + 60 // bulk space of a long message
+	for _, c := range []struct {
+		read, unread []int
+		come         bool
+		front        bool // where it is prepared
+		bytes        int
+	}{
+		{unread: []int{limit}, bytes: k},
+		{read: []int{limit, limit}, unread: []int{300}, bytes: 320},
+		{read: []int{limit, limit}, unread: []int{limit, limit}, front: true, bytes: k},
+		{read: []int{1000}, unread: []int{limit, limit, limit}, front: true, bytes: 1024},
+		{unread: []int{limit, limit, limit, limit}, front: true, bytes: 0},
+		{unread: []int{limit}, come: true, bytes: 0},
+	} {
+		ps := lent(t)
+		buf := make([]byte, limit)
+		send := func(from, n int) {
+			sent, _ := ps[from].lane.Send(handle, buf[:n], int32(1-from), 0)
+			require.True(t, sent)
+		}
+		receive := func(from int) {
+			_, ok, _ := ps[1-from].lane.Receive(handle, buf, int32(from), 0)
+			require.True(t, ok)
+		}
+		for _, n := range c.read {
+			send(0, n)
+			receive(0)
+			send(1, 8) // tells of it
+			receive(1)
+		}
+		for _, n := range c.unread {
+			send(0, n)
+		}
+		if c.come {
+			send(1, 8)
+		}
+		want := ps[0].taken() + uint64(c.bytes)
+		if c.front {
+			want = uint64(c.bytes)
+		}
+		end, ok := ps[0].lane.Prepare(ps[0].port)
+		require.True(t, ok)
+		require.Equal(t, want, end%uint64(ps[0].table.Bulk), c)
 	}
 }
 

@@ -11,6 +11,7 @@
  * (package host, wait.go).
  */
 #include "express.h"
+#include "../boardc/cache.h"
 
 #include <string.h>
 
@@ -50,6 +51,9 @@ static inline uint64_t bulk_size(uint32_t n) { return ((uint64_t)n + EXPRESS_LIN
 /* Where the bulk space begins again behind what is taken up to tail. */
 static inline uint64_t lap(const struct express_table *t, uint64_t tail) { return (tail + t->bulk - 1) & ~((uint64_t)t->bulk - 1); }
 
+/* Whether it may do so sooner than at its end. */
+static inline int behind_front(const struct express_table *t, uint64_t tail) { return (tail & (t->bulk - 1)) > EXPRESS_FRONT; }
+
 /* Notes how much bulk space the consumer has said to have consumed. */
 static inline void credited(struct express_ring *r, uint64_t bulk)
 {
@@ -57,12 +61,18 @@ static inline void credited(struct express_ring *r, uint64_t bulk)
 		r->bulk_credit = bulk;
 }
 
+/* Where so many bytes of bulk space begin when it is taken up to tail: they never wrap around its end. */
+static inline uint64_t place(const struct express_table *t, uint64_t tail, uint64_t size)
+{
+	return (tail & (t->bulk - 1)) + size > t->bulk ? lap(t, tail) : tail;
+}
+
 /* Takes bulk space for n bytes; 0 if there is none. */
 static inline int take_bulk(const struct express_table *t, struct express_ring *r, uint32_t n, uint64_t *at)
 {
-	if (n <= EXPRESS_FRONT && r->bulk_credit == r->bulk_tail)
+	if (n <= EXPRESS_FRONT && r->bulk_credit == r->bulk_tail && behind_front(t, r->bulk_tail))
 		r->bulk_credit = r->bulk_tail = lap(t, r->bulk_tail);
-	*at = (r->bulk_tail & (t->bulk - 1)) + bulk_size(n) > t->bulk ? lap(t, r->bulk_tail) : r->bulk_tail;
+	*at = place(t, r->bulk_tail, bulk_size(n));
 	uint64_t next = *at + bulk_size(n);
 	if (next - r->bulk_credit > t->bulk) {
 		credited(r, __atomic_load_n(&r->bulk_released, __ATOMIC_ACQUIRE));
@@ -88,16 +98,6 @@ static inline struct express_cell *vacant(const struct express_table *t, const s
 /* Cells from here to the one that comes into the cache meanwhile. In a burst that of the consumer has
    been written already, and that of the producer is where it was read last: both are far. */
 enum { AHEAD = 4 };
-
-/* Brings a line into the cache that is to be written, for which a builtin brings it only to be read. */
-static inline void prefetch_to_write(void *p)
-{
-#ifdef __x86_64__
-	__asm__ volatile("prefetchw %0" : : "m"(*(char *)p));
-#else
-	__builtin_prefetch(p, 1);
-#endif
-}
 
 /* Lets the peer see the message of n bytes in that cell, and reports whether its bell is up. */
 static inline int publish(const struct express_table *t, const struct express_port *p, struct express_cell *c, uint64_t head, uint32_t n)
@@ -150,6 +150,7 @@ enum express_result express_send(struct express_table *t, uint64_t comm, const v
 			return EXPRESS_REFUSED;
 		memcpy(bulk(t, p->out, at), buf, n);
 		c->bulk_at = at;
+		r->recent = n;
 	}
 	if (n <= EXPRESS_SHORT || n > EXPRESS_INLINE)
 		c->done = r->done;
@@ -159,6 +160,21 @@ enum express_result express_send(struct express_table *t, uint64_t comm, const v
 	p->unmatched += EXPRESS_HEADER + n;
 	*world = p->world;
 	return publish(t, p, c, l->head, n) ? EXPRESS_RUNG : EXPRESS_SENT;
+}
+
+/* Brings what a message as long as the last one would be written to into the cache of this rank, which
+   waits, until a message from the peer is there; returns up to where. It will be at the front again if the
+   peer has read all by then, as who answers has. What it may be reading still must not be taken from it. */
+__attribute__((noinline, cold)) uint64_t express_prepare(const struct express_table *t, struct express_port *p)
+{
+	struct express_ring *r = (struct express_ring *)p->out;
+	uint64_t tail = r->bulk_tail, size = bulk_size(r->recent), most = r->bulk_credit + t->bulk;
+	uint64_t at = r->recent <= EXPRESS_FRONT && behind_front(t, tail) ? lap(t, tail) : place(t, tail, size);
+	uint64_t end = at + size < most ? at + size : most;
+	r->recent = 0;
+	for (; at < end && !express_here(t, p); at += EXPRESS_LINE)
+		prefetch_to_write(bulk(t, p->out, at));
+	return at;
 }
 
 /* The next message from a peer, 0 if there is none. */

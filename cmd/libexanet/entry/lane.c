@@ -67,6 +67,8 @@ static enum express_result look(struct express_table *t, struct express_lane *l,
 		if (!advert.word && (w->how || w->room > t->limit))
 			return EXPRESS_REFUSED; /* from Go the peer learns of this receive */
 	}
+	if (looks && express_unprepared(p))
+		express_prepare(t, p);
 	for (uint32_t left = looks; left && !arrived(t, p) && !(advert.word && express_met(advert));)
 		left = again(left, w->room);
 	if (advert.word && express_met(advert)) {

@@ -110,6 +110,8 @@ enum exanet_move exanet_move(struct express_table *t, struct express_slot *s, ui
 	int32_t world;
 	if (!o)
 		o = &unknown;
+	if (left && express_unprepared(p))
+		express_prepare(t, p);
 	while (left && !arrived(t, p) && !(o->advert.word && express_met(o->advert)))
 		left = again(left, o->room);
 	if (o->advert.word && express_met(o->advert)) {
