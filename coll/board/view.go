@@ -23,6 +23,7 @@ type View struct {
 	Limit   [coll.Collectives]uint64 // a call of fewer bytes is one of the board's
 	Pair    [coll.Collectives]uint64 // one of so many is a message between the two ranks, see coll.Selection.OneMessageFrom
 	Direct  [coll.Collectives]uint64 // one of so many is in the direct form, see coll.Selection.DirectFrom
+	_       [2]uint32                // of the twin alone
 }
 
 // Berths are where the ranks of a job have their bells, see emu/host: the addresses of the

@@ -1,5 +1,6 @@
 #define _GNU_SOURCE
 #include "board.h"
+#include "cache.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -7,7 +8,7 @@
 #include <sys/uio.h>
 #include <time.h>
 
-enum { SLOTS = 8, AHEAD = 4, CELL = 128, LINE = 2 * CELL, IN_CELL = CELL - 16, LEAST_STEP = 64 };
+enum { SLOTS = 8, AHEAD = 4, CELL = 128, LINE = 2 * CELL, IN_CELL = CELL - 16, LEAST_STEP = 64, CACHE_LINE = 64 };
 
 struct header {
 	uint32_t users, sleepers, broken;
@@ -250,10 +251,23 @@ static int again(const struct board *b, uint64_t turn, uint32_t rank, struct pat
 	return 1;
 }
 
+/* Brings into this rank's cache, as long as a word is not v, what a call like the last one that it gave
+   something to would write in a turn. Others have read it, some turns ago, so that to write there would
+   take as long as to read it from them. */
+static __attribute__((noinline, cold)) void prepare(struct board *b, uint64_t turn, const uint64_t *word, uint64_t v)
+{
+	char *at = place(b, turn, b->whose, b->recent), *end = at + b->recent;
+	b->recent = 0;
+	for (; at < end && load(word) != v; at += CACHE_LINE)
+		prefetch_to_write(at);
+}
+
 /* Looks for a cell. */
-static inline const struct cell *seen_any(const struct board *b, uint64_t turn, uint32_t rank, struct patience *p)
+static inline const struct cell *seen_any(struct board *b, uint64_t turn, uint32_t rank, struct patience *p)
 {
 	const struct cell *c = cell(b, turn, rank);
+	if (b->recent && p->looks && load(&c->turn) != turn + 1)
+		prepare(b, turn + 1, &c->turn, turn + 1);
 	while (load(&c->turn) != turn + 1)
 		if (!again(b, turn, rank, p))
 			return 0;
@@ -261,7 +275,7 @@ static inline const struct cell *seen_any(const struct board *b, uint64_t turn, 
 }
 
 /* Looks for a cell of this call. */
-static inline int seen(const struct board *b, uint64_t turn, uint32_t rank, uint64_t call, struct patience *p)
+static inline int seen(struct board *b, uint64_t turn, uint32_t rank, uint64_t call, struct patience *p)
 {
 	const struct cell *c = seen_any(b, turn, rank, p);
 	return c && c->call == call;
@@ -273,7 +287,7 @@ static inline void learn(struct line *own, uint64_t turn)
 		own->known = turn - AHEAD;
 }
 
-static inline int all_seen(const struct board *b, struct line *own, uint64_t turn, uint64_t call, struct patience *p)
+static inline int all_seen(struct board *b, struct line *own, uint64_t turn, uint64_t call, struct patience *p)
 {
 	p->until = WHOLE;
 	for (uint32_t i = 0; i < b->ranks; i++)
@@ -330,6 +344,16 @@ static int serves(const struct board *b, enum board_op op, size_t n, size_t elem
 	return n <= step;
 }
 
+/* Writes what this rank gives in a turn, in a rank's place. */
+static inline void write_place(struct board *b, uint64_t turn, uint32_t rank, const char *from, size_t n)
+{
+	memcpy(place(b, turn, rank, n), from, n);
+	if (n > IN_CELL) {
+		b->recent = n;
+		b->whose = rank;
+	}
+}
+
 static void give(struct board *b, uint64_t turn, enum board_op op, const char *send, char *recv, size_t n, uint64_t call)
 {
 	uint32_t me = b->me;
@@ -337,14 +361,14 @@ static void give(struct board *b, uint64_t turn, enum board_op op, const char *s
 	case BOARD_BARRIER:
 		break;
 	case BOARD_BCAST:
-		memcpy(place(b, turn, me, n), recv, n);
+		write_place(b, turn, me, recv, n);
 		break;
 	case BOARD_SCATTER:
 		for (uint32_t i = 0; i < b->ranks; i++)
 			if (i == me) {
 				memcpy(recv, send + i * n, n);
 			} else {
-				memcpy(place(b, turn, i, n), send + i * n, n);
+				write_place(b, turn, i, send + i * n, n);
 				post(b, turn, i, call);
 			}
 		return;
@@ -355,6 +379,9 @@ static void give(struct board *b, uint64_t turn, enum board_op op, const char *s
 				memcpy(to + i * n, send + i * n, n);
 		break;
 	}
+	case BOARD_GATHER: case BOARD_REDUCE:
+		write_place(b, turn, me, send, n);
+		break;
 	default:
 		memcpy(place(b, turn, me, n), send, n);
 	}

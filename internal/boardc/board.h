@@ -33,6 +33,7 @@ struct board {
 	uint64_t limit[BOARD_OPS]; /* a call of fewer bytes is one of the board's */
 	uint64_t pair[BOARD_OPS];  /* one of so many is a message between the two ranks */
 	uint64_t direct[BOARD_OPS]; /* one of so many is made in the direct form */
+	uint32_t recent, whose; /* bytes that this rank has written last, and in whose place, until the next such place has been prepared */
 };
 
 /* inout = in op inout, for n bytes. */
