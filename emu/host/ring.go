@@ -44,10 +44,9 @@ type ringHead struct {
 	credit     uint64 // of which the consumer had released so many, when last seen
 	bulkTail   uint64 // bytes of bulk taken since the beginning, gaps included
 	bulkCredit uint64
-	opened     bool  // the consumer has been told of this ring
-	attach     uint8 // what the probe of cross-memory attach found
-	_          [2]byte
-	recent     uint32                  // bytes of the last message of the express lane (steps.c of internal/lanec), until the place of the next one has been prepared
+	opened     bool                    // the consumer has been told of this ring
+	attach     uint8                   // what the probe of cross-memory attach found
+	_          [6]byte                 // the last 4: bytes of the express lane's last message, until the place of the next one has been prepared
 	claimed    [shareSlots / 64]uint64 // bitmap of claims in use
 	done       uint64                  // bytes of bulk of the ring back that this side has consumed
 
