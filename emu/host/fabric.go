@@ -76,9 +76,10 @@ func (f *Fabric) TrySend(to int, h packetizer.Header, payload []byte) bool {
 	inline := len(payload) <= cellInline
 	c, bulk, bulkTail := r.room(g, inline, len(payload))
 	if c == nil {
-		if c, bulk, bulkTail = f.starve(r, to, inline, len(payload)); c == nil {
-			return f.lost(to)
-		}
+		c, bulk, bulkTail = f.starve(r, to, inline, len(payload))
+	}
+	if c == nil { // asked again, or the compiler has the cell read for this: which is in the peer's cache
+		return f.lost(to)
 	}
 	if !r.head.opened {
 		f.open(r, to)

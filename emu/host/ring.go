@@ -207,10 +207,11 @@ func (r ring) publish(g *geometry, c *cell, word0 uint64, length int, bulkTail u
 	w := word0 | uint64(length)<<16 | g.phase(h.tail)
 	h.tail++
 	h.bulkTail = bulkTail
+	first := (*uint64)(unsafe.Pointer(c)) // not &c.header[0]: for that the compiler has the cell read
 	if fenced {
-		atomic.StoreUint64(&c.header[0], w)
+		atomic.StoreUint64(first, w)
 	} else {
-		mem.Publish(&c.header[0], w)
+		mem.Publish(first, w)
 	}
 }
 
