@@ -183,9 +183,12 @@ func (f *Fabric) Next() (h packetizer.Header, payload []byte, ok bool) {
 }
 
 // NextFrom is Next for the messages of one rank, at which it looks so many times. It
-// carries out no records.
+// carries out no records. If it has to wait, it prepares what it will write to that rank.
 func (f *Fabric) NextFrom(rank, looks int) (h packetizer.Header, payload []byte, ok bool) {
 	in := f.inboxOf(rank)
+	if looks > 1 && in.unprepared() {
+		in.prepare(&f.job.geo)
+	}
 	for range looks {
 		c, w, ok := in.peek(&f.job.geo)
 		if !ok {

@@ -29,8 +29,8 @@ import (
 // their first cache line has room for that. A producer that knows so that all of it is
 // free begins again at its front, which both processors still have in their caches, once it
 // is behind that: two ranks that answer each other use the same few lines, but not those
-// again that the other side may just be reading. So the express lane can bring into the cache of the
-// producer, while that waits, what it is about to write.
+// again that the other side may just be reading. So a producer that waits can bring into its
+// cache what it is about to write (prepare.go).
 type ring struct {
 	head  *ringHead
 	cells unsafe.Pointer // *[geometry.cells]cell
@@ -44,9 +44,10 @@ type ringHead struct {
 	credit     uint64 // of which the consumer had released so many, when last seen
 	bulkTail   uint64 // bytes of bulk taken since the beginning, gaps included
 	bulkCredit uint64
-	opened     bool                    // the consumer has been told of this ring
-	attach     uint8                   // what the probe of cross-memory attach found
-	_          [6]byte                 // the last 4: bytes of the express lane's last message, until the place of the next one has been prepared
+	opened     bool  // the consumer has been told of this ring
+	attach     uint8 // what the probe of cross-memory attach found
+	_          [2]byte
+	recent     uint32                  // bytes of the last message with bulk, until the place of the next one has been prepared
 	claimed    [shareSlots / 64]uint64 // bitmap of claims in use
 	done       uint64                  // bytes of bulk of the ring back that this side has consumed
 
@@ -160,6 +161,9 @@ func bulkSize(n int) uint64 { return uint64(n+bulkAlign-1) &^ (bulkAlign - 1) }
 // lap is where the bulk space begins again behind what is taken up to tail.
 func (g *geometry) lap(tail uint64) uint64 { return (tail + g.bulk - 1) &^ (g.bulk - 1) }
 
+// behindFront reports whether the bulk space may begin again when it is taken up to tail.
+func (g *geometry) behindFront(tail uint64) bool { return tail&(g.bulk-1) > mostInFront }
+
 func (r ring) bulkBytes(g *geometry, at uint64, n int) []byte {
 	return unsafe.Slice((*byte)(unsafe.Add(r.bulk, at&(g.bulk-1))), n)
 }
@@ -180,7 +184,7 @@ func (r ring) room(g *geometry, inline bool, n int) (c *cell, bulk []byte, bulkT
 	}
 	c, bulkTail = r.cell(g, h.tail), h.bulkTail
 	if !inline {
-		if n <= mostInFront && h.bulkCredit == h.bulkTail && h.bulkTail&(g.bulk-1) > mostInFront {
+		if n <= mostInFront && h.bulkCredit == h.bulkTail && g.behindFront(h.bulkTail) {
 			h.bulkTail = g.lap(h.bulkTail)
 			h.bulkCredit = h.bulkTail
 		}
@@ -193,6 +197,7 @@ func (r ring) room(g *geometry, inline bool, n int) (c *cell, bulk []byte, bulkT
 			}
 		}
 		*c.bulkAt(), bulk = at, r.bulkBytes(g, at, n)
+		h.recent = uint32(n)
 	}
 	return c, bulk, bulkTail
 }

@@ -40,9 +40,13 @@ const (
 )
 
 // Glance looks for something to do for about a microsecond, where it does not
-// keep the awaited rank from running.
+// keep the awaited rank from running. Before that it prepares what this rank writes next.
 func (f *Fabric) Glance(mark uint32) bool {
-	return f.look(mark, f.Looks())
+	looks := f.Looks()
+	if looks > 0 {
+		f.prepare()
+	}
+	return f.look(mark, looks)
 }
 
 // Looks is how often a rank may look for something while it keeps its lock.

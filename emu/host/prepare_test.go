@@ -1,0 +1,84 @@
+package host
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/exanet-mpi/exanet/packetizer"
+)
+
+// A rank that waits prepares, once, what its next message is written to. It stops at what the
+// peer may be reading, and at a message that has come. (TestPreparingStopsInTime of package
+// lanec is about the same in C.)
+func TestPrepare(t *testing.T) {
+	const long = mostInFront - 60 // payload
+	for _, c := range []struct {
+		read, unread []int
+		come         bool
+		again        bool // prepared at the front
+		bytes        int
+	}{
+		{unread: []int{long}, bytes: mostInFront},
+		{read: []int{long, long}, unread: []int{300}, bytes: 320},
+		{read: []int{long, long}, unread: []int{long, long}, again: true},
+		{read: []int{1000}, unread: []int{6000, 6000}, again: true, bytes: 1024},
+		{read: []int{long, 300}, again: true, bytes: 320},
+		{read: []int{long, 2 * mostInFront}, unread: []int{2 * mostInFront}, bytes: 2 * mostInFront},
+		{unread: []int{long, long, long, long, long, long, long, long}, again: true},
+		{unread: []int{long}, come: true},
+	} {
+		fabs := attachAll(t, 2)
+		f := fabs[0]
+		send := func(from, n int) {
+			require.True(t, fabs[from].TrySend(1-from, packetizer.Header{}, make([]byte, n)))
+		}
+		receive := func(me, n int) {
+			_, b, ok := fabs[me].Next()
+			require.True(t, ok)
+			require.Len(t, b, n)
+			fabs[me].Release()
+		}
+		for _, n := range c.read {
+			send(0, n)
+			receive(1, n)
+			send(1, 8) // tells of it
+			receive(0, 8)
+		}
+		for _, n := range c.unread {
+			send(0, n)
+		}
+		if c.come {
+			send(1, 8)
+		}
+		in, h, g := f.inboxOf(1), f.job.ringOf(0, 1).head, &f.job.geo
+		want := h.bulkTail%g.bulk + uint64(c.bytes)
+		if c.again {
+			want = uint64(c.bytes)
+		}
+		require.True(t, in.unprepared())
+		require.Equal(t, want%g.bulk, in.prepare(g)%g.bulk, c)
+		require.False(t, in.unprepared())
+	}
+}
+
+// Whoever waits for a message has prepared, by whatever call it waits.
+func TestWhoWaitsPrepares(t *testing.T) {
+	for name, wait := range map[string]func(f *Fabric){
+		"Glance":   func(f *Fabric) { f.Glance(f.Mark()) },
+		"NextFrom": func(f *Fabric) { f.NextFrom(1, 2) },
+	} {
+		fabs := attachAll(t, 2)
+		f := fabs[0]
+		f.crowding, f.job.localBells = roomy, nil // as in a process of its own
+		require.True(t, fabs[1].TrySend(0, packetizer.Header{}, nil))
+		_, _, ok := f.Next()
+		require.True(t, ok)
+		f.Release()
+		require.True(t, f.TrySend(1, packetizer.Header{}, make([]byte, 1000)))
+		in := f.inboxOf(1)
+		require.True(t, in.unprepared())
+		wait(f)
+		require.False(t, in.unprepared(), name)
+	}
+}
