@@ -219,6 +219,8 @@ static int probe(struct express_table *t, int source, int tag, exanet_handle com
 	int there = 0;
 	if (l && !l->noted) {
 		struct express_port *p = (struct express_port *)(uintptr_t)l->port;
+		if (looks && express_unprepared(p))
+			express_prepare(t, p);
 		for (uint32_t left = blocks ? looks : 0; left && !arrived(t, p); left--)
 			;
 		there = arrived(t, p);
