@@ -76,7 +76,9 @@ struct express_table {
    it, which copies the front. */
 struct express_rendezvous {
 	uint64_t word;
-	uint64_t header[2], to, with, from;
+	uint64_t header[2], to;
+	uint64_t with; /* or up to where the ring had been read, if it is to be the next message */
+	uint64_t from;
 	uint32_t room; /* and how the receive wants it */
 	uint32_t at;   /* when, in EXPRESS_TICKs of the monotonic clock */
 	uint32_t size, front;
@@ -150,8 +152,9 @@ enum { EXPRESS_ANY = INT32_MIN };
 static const uint64_t EXPRESS_COLLECTIVE = 1ull << 62;
 
 /* How a receive wants its message, beside the bytes that fit: just so many; combined with what it
-   has itself; and that its call waits. */
-static const uint32_t EXPRESS_EXACT = 1u << 31, EXPRESS_COMBINED = 1u << 30, EXPRESS_AWAITED = 1u << 29;
+   has itself; that its call waits; and only if it is the next of all messages from the peer, as one with a
+   wildcard must. */
+static const uint32_t EXPRESS_EXACT = 1u << 31, EXPRESS_COMBINED = 1u << 30, EXPRESS_AWAITED = 1u << 29, EXPRESS_NEXT = 1u << 28;
 
 enum { EXPRESS_TICK = 1 << 20 /* ns */, EXPRESS_FRESH = 19 /* ticks for which an advertisement holds */ };
 

@@ -205,6 +205,7 @@ const (
 const (
 	Exact   = uint32(1) << 31
 	Awaited = uint32(1) << 29
+	Next    = uint32(1) << 28
 )
 
 // Advert is what both sides know a rendezvous by; and, if it adds 32-bit words, what a side adds.

@@ -30,6 +30,10 @@
  * protocol's way, and write over what has been copied. A side that goes there cannot
  * end before the other one has gone there too, that is before nobody copies any more.
  *
+ * A receive with a wildcard wants the next message of all from its peer, of whatever lane. So the send may
+ * claim it only if it has put none into the ring since the receive has looked there; and not to go on,
+ * since what is sent meanwhile would be sooner if the rendezvous broke.
+ *
  * Memory order: what says that a part has been copied, or where something is, is
  * released after it and acquired before the other side relies on it.
  *
@@ -132,7 +136,7 @@ struct express_advert express_advertise(struct express_lane *l, void *buf, uint3
 	m->header[0] = head(l);
 	m->header[1] = numbered(l, number);
 	m->to = (uint64_t)(uintptr_t)buf;
-	m->with = c ? (uint64_t)(uintptr_t)c->own : 0;
+	m->with = c ? (uint64_t)(uintptr_t)c->own : how & EXPRESS_NEXT ? ((struct express_ring *)(uintptr_t)p->in)->head : 0;
 	m->room = room | how | (c ? EXPRESS_COMBINED : 0);
 	m->at = now / EXPRESS_TICK;
 	w = (generation(w) + 1) << 32 | ADVERTISED;
@@ -242,9 +246,11 @@ struct express_advert express_claim(struct express_lane *l, const void *buf, uin
 	struct express_port *p = port(l);
 	struct express_rendezvous *m = &meetings(p->out)[place(l, l->next)];
 	uint64_t w = load(m), state = CLAIMED;
-	uint32_t how = m->room, room = how & ~(EXPRESS_EXACT | EXPRESS_COMBINED | EXPRESS_AWAITED);
+	uint32_t how = m->room, room = how & ~(EXPRESS_EXACT | EXPRESS_COMBINED | EXPRESS_AWAITED | EXPRESS_NEXT);
 	if ((w & STATE) != ADVERTISED || m->header[0] != head(l) || m->header[1] != numbered(l, l->next) ||
 	    n > room || (how & EXPRESS_EXACT && n < room) || (uint32_t)(now / EXPRESS_TICK) - m->at > EXPRESS_FRESH)
+		return none;
+	if (how & EXPRESS_NEXT && (later || m->with != ((struct express_ring *)(uintptr_t)p->out)->tail))
 		return none;
 	m->from = (uint64_t)(uintptr_t)buf;
 	m->size = n;

@@ -299,6 +299,56 @@ func TestWhatIsNotClaimed(t *testing.T) {
 	require.False(t, ps[1].lane.Claim(handle, make([]byte, 9000), 0, 0, 15e6).Ok(), "twice")
 }
 
+// A receive that wants the next of all messages is claimed by none behind another one, whatever lane
+// that is of, nor by one that goes on.
+func TestTheNextOfAll(t *testing.T) {
+	const n = 40 << 10
+	other := func(ps [2]*player) {
+		sent, _ := ps[1].lane.Send(handle, make([]byte, 8), 0, 1)
+		require.True(t, sent)
+	}
+	read := func(ps [2]*player) {
+		_, ok, _ := ps[0].lane.Receive(handle, make([]byte, 8), 1, 1)
+		require.True(t, ok)
+	}
+	for _, c := range []struct {
+		name          string
+		before, after []func([2]*player)
+		any           bool // of all
+		later         bool
+		claimed       bool
+	}{
+		{name: "nothing else", any: true, claimed: true},
+		{name: "one that has been read", before: []func([2]*player){other, read}, any: true, claimed: true},
+		{name: "one that has not been read", before: []func([2]*player){other}, any: true},
+		{name: "one behind", after: []func([2]*player){other}, any: true},
+		{name: "one behind that has been read since", after: []func([2]*player){other, read}, any: true},
+		{name: "one behind, for the next of the lane", after: []func([2]*player){other}, claimed: true},
+		{name: "one that goes on", any: true, later: true},
+		{name: "one that goes on, for the next of the lane", later: true, claimed: true},
+	} {
+		ps := lent(t)
+		for _, f := range c.before {
+			f(ps)
+		}
+		how := lanec.Awaited
+		if c.any {
+			how |= lanec.Next
+		}
+		require.True(t, ps[0].lane.Advertise(handle, make([]byte, n), nil, 1, 0, how, 0).Ok())
+		for _, f := range c.after {
+			f(ps)
+		}
+		var claimed bool
+		if c.later {
+			_, claimed = ps[1].lane.GoOn(handle, make([]byte, n), 0, 0, 0)
+		} else {
+			claimed = ps[1].lane.Claim(handle, make([]byte, n), 0, 0, 0).Ok()
+		}
+		require.Equal(t, c.claimed, claimed, c.name)
+	}
+}
+
 // Each side copies its part, whoever comes first, and neither copies what it need not.
 func TestBothCopy(t *testing.T) {
 	for _, first := range []int{0, 1} {

@@ -139,6 +139,34 @@ static void everybody(void)
 	MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* Long and short messages of several tags, close behind each other and not: a long one that could go straight
+   to a receive does not overtake what has been sent before. */
+static void one_after_another(void)
+{
+	static const int tags[] = {2, 2, 1, 1, 3, 1, 1}, sizes[] = {8, 8, 8, 2000, 20000, MOST, MOST};
+	unsigned was = seed;
+	int wrong = 0;
+	seed = 1;
+	for (int i = 0, n; i < 20000 && rank < 2; i++) {
+		int k = below(7), pause = below(5), source = below(2) ? 1 : MPI_ANY_SOURCE;
+		MPI_Status s;
+		if (rank == 1) {
+			for (volatile int j = 0; j < pause * pause * 150; j++)
+				;
+			memcpy(out, &i, sizeof i);
+			MPI_Send(out, sizes[k], MPI_CHAR, 0, tags[k], MPI_COMM_WORLD);
+			continue;
+		}
+		MPI_Recv(in, MOST, MPI_CHAR, source, MPI_ANY_TAG, MPI_COMM_WORLD, &s);
+		MPI_Get_count(&s, MPI_CHAR, &n);
+		if ((memcmp(in, &i, sizeof i) || n != sizes[k] || s.MPI_TAG != tags[k] || s.MPI_SOURCE != 1) && !wrong++)
+			say("number %d overtaken, by one of tag %d, %d bytes\n", i, s.MPI_TAG, n);
+	}
+	say("%d not in their order\n", wrong);
+	seed = was;
+	MPI_Barrier(MPI_COMM_WORLD);
+}
+
 int main(int argc, char **argv)
 {
 	begin(&argc, &argv);
@@ -149,6 +177,7 @@ int main(int argc, char **argv)
 		round_of(1 + i % 17);
 	if (size > 2)
 		everybody();
+	one_after_another();
 	for (int c = 0; c < 2; c++)
 		for (int i = 0; i < size; i++)
 			say("%d sent, %d taken\n", sent[c][i], got[c][i]);
