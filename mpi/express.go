@@ -33,6 +33,7 @@ type lender interface {
 	LendOut(ctx *variants.Context, dst, tag int32, handle uint64)
 	LendIn(ctx *variants.Context, src, tag int32, handle uint64)
 	Passed(ctx *variants.Context, src, tag int32)
+	Extracted(ctx *variants.Context, src, tag int32, payload []byte) *variants.Message
 	Recall()
 	Strays() int
 }
@@ -220,6 +221,22 @@ func (x *Express) read(p *express.Port, addr uint64, b []byte) bool {
 
 func (x *Express) write(p *express.Port, addr uint64, b []byte) bool {
 	return x.fab.Reaches(int(p.World)) && x.fab.Write(int(p.World), addr, b)
+}
+
+// Extracted makes a Message of one that has been taken out of the ring of a lane, that of a
+// communicator's handle, where Mprobe would have found it. It returns nil if the communicator
+// has been freed.
+func (x *Express) Extracted(handle uint64, source, tag int32, payload []byte) *Message {
+	k := x.rank
+	k.mu.Lock()
+	c := x.comms[handle]
+	if c == nil {
+		k.mu.Unlock()
+		return nil
+	}
+	m := x.proto.Extracted(c.p2p, source, tag, payload)
+	k.mu.Unlock()
+	return c.message(m, Status{Source: int(source), Tag: int(tag), bytes: len(payload)})
 }
 
 // Address is that of the table.

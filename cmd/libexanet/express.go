@@ -2,7 +2,8 @@
 
 package main
 
-import "C" // for what is exported
+// #include "host.h"
+import "C"
 
 import (
 	"runtime"
@@ -26,10 +27,10 @@ var lane struct {
 const sentAll = handleLimit - 1
 
 // exanet_lane opens the express lane and returns the address of its table, 0 if there
-// is none, and the handle of no request. size is that of the table as C has it.
+// is none, and the handles of nothing. size is that of the table as C has it.
 //
 //export exanet_lane
-func exanet_lane(none *handle, size uint64) uint64 {
+func exanet_lane(none *C.struct_exanet_none, size uint64) uint64 {
 	if size != uint64(unsafe.Sizeof(lane.table)) {
 		return 0 // the other part of the library is of another version
 	}
@@ -41,7 +42,7 @@ func exanet_lane(none *handle, size uint64) uint64 {
 	lane.express = x
 	lendLanes(worldHandle, world())
 	lendLanes(selfHandle, world().Self())
-	*none = noRequest
+	none.request, none.message = C.exanet_handle(noRequest), C.exanet_handle(noMessage)
 	return x.Address()
 }
 

@@ -12,7 +12,7 @@ import "github.com/exanet-mpi/exanet/mpi"
 // Ours have nothing there but, in messages, a kind that MPICH does not have.
 type handle int32
 
-const messageKind = 0xf << 26
+const messageKind = C.EXANET_MESSAGE
 
 const bufferRule = mpi.BufferNeeded
 

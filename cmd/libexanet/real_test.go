@@ -25,7 +25,7 @@ func TestProgramsSeeTheSame(t *testing.T) {
 		args [][]string // when it is preloaded, each in turn
 		only *host
 	}{
-		{name: "p2p"}, {name: "lanes"}, {name: "rendezvous"}, {name: "ahead"}, {name: "noted"}, {name: "late"}, {name: "wait"}, {name: "probe"}, {name: "wild"}, {name: "kept"}, {name: "types"}, {name: "comm"}, {name: "idup"},
+		{name: "p2p"}, {name: "lanes"}, {name: "rendezvous"}, {name: "ahead"}, {name: "noted"}, {name: "late"}, {name: "wait"}, {name: "probe"}, {name: "matched"}, {name: "wild"}, {name: "kept"}, {name: "types"}, {name: "comm"}, {name: "idup"},
 		{name: "coll", args: each}, {name: "neighbour", args: each}, {name: "ops"}, {name: "errors"}, {name: "onesided"}, {name: "windows"},
 		{name: "handles"}, {name: "guest"}, {name: "signals"}, {name: "busy"}, {name: "ssend"}, {name: "throws"}, {name: "million"}, {name: "threads", args: [][]string{{"65536"}}},
 		{name: "fortran"},

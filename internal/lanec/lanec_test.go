@@ -525,6 +525,38 @@ func TestOldNewsOnTheLane(t *testing.T) {
 	send(0, limit)
 }
 
+// A message that was taken out of a lane by a matched probe is the protocol's again when a receive is
+// posted for it: it counts as consumed once, and then nothing is left of it.
+func TestExtracted(t *testing.T) {
+	ps := lent(t)
+	out, in := make([]byte, 1000), make([]byte, limit)
+	fill(out, 1)
+	before := ps[1].port.Consumed
+	sent, _ := ps[0].lane.Send(handle, out, 1, 2)
+	require.True(t, sent)
+	n, ok, _ := ps[1].lane.Receive(handle, in, 0, 2)
+	require.True(t, ok)
+	consumed := ps[1].port.Consumed
+	require.Equal(t, before+24+1000, consumed)
+
+	p, ctx := ps[1].Rank[1], ps[1].World[1]
+	m := p.Extracted(ctx, 0, 2, in[:n])
+	clear(in)
+	require.Equal(t, variants.Status{Source: 0, Tag: 2, Size: 1000}, m.Status())
+	require.Equal(t, 1, p.Strays())
+	buf := make([]byte, 1000)
+	r := &variants.Request{Ctx: ctx, Buf: buf, Slot: -1}
+	active := ctx.Active
+	p.PostMatched(r, m)
+	require.True(t, r.Done)
+	require.NoError(t, r.Err)
+	require.Equal(t, out, buf)
+	require.Equal(t, m.Status(), r.Status)
+	require.Equal(t, consumed, ps[1].port.Consumed)
+	require.Equal(t, active-1, ctx.Active)
+	require.Zero(t, p.Strays())
+}
+
 // Once its lanes are lent, the lane does not need the protocol: rings go round and round,
 // and each rank tells the other what it has consumed.
 func TestTheLaneAlone(t *testing.T) {

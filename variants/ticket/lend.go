@@ -78,6 +78,17 @@ func (p *Protocol) Passed(ctx *variants.Context, src, tag int32) {
 	l.pass(l.next)
 }
 
+// Extracted returns what Extract would have for a message that has been taken out of the ring
+// of a lane, and counts as consumed.
+func (p *Protocol) Extracted(ctx *variants.Context, src, tag int32, payload []byte) *variants.Message {
+	c := p.comms.Of(ctx)
+	e := c.envelope(variants.EnvD, tag, 0)
+	e.Src = src
+	p.Out.Again(p.Out.Peer(c.World(src)), len(payload))
+	ctx.Active++
+	return p.Unexpected(e, len(payload), payload)
+}
+
 // enter fills in a lane whose next message has the envelope e.
 func (s *loans) enter(x *express.Lane, e variants.Envelope, port *express.Port, handle uint64, peer int32) {
 	if port.Out == 0 {

@@ -36,7 +36,7 @@ static int32_t (*start)(void *cards);
 static int64_t (*finalize)(void);
 static void (*counted)(const char *, uint64_t);
 static void (*share)(void *shared, uint64_t size);
-static uint64_t (*lane)(exanet_handle *none, uint64_t size);
+static uint64_t (*lane)(struct exanet_none *none, uint64_t size);
 
 void *exanet_symbol(const char *name)
 {
@@ -177,11 +177,12 @@ static int load(void)
 	exanet_made_request = (void (*)(void *))dlsym(lib, "exanet_made_request");
 	exanet_windows = (void (*)(int32_t))dlsym(lib, "exanet_windows");
 	exanet_hello = (void (*)(void))dlsym(lib, "exanet_hello");
-	lane = (uint64_t (*)(exanet_handle *, uint64_t))dlsym(lib, "exanet_lane");
+	lane = (uint64_t (*)(struct exanet_none *, uint64_t))dlsym(lib, "exanet_lane");
 	share = (void (*)(void *, uint64_t))dlsym(lib, "exanet_share");
 	exanet_refill = (void (*)(int32_t))dlsym(lib, "exanet_refill");
 	exanet_rest = (__typeof__(exanet_rest))dlsym(lib, "exanet_rest");
-	if (!(lane && share && exanet_refill && exanet_rest && show && start && finalize && counted && exanet_whose && exanet_adopt && exanet_made_comm && exanet_made_request && exanet_windows && exanet_hello)) {
+	exanet_extracted = (__typeof__(exanet_extracted))dlsym(lib, "exanet_extracted");
+	if (!(lane && share && exanet_refill && exanet_rest && exanet_extracted && show && start && finalize && counted && exanet_whose && exanet_adopt && exanet_made_comm && exanet_made_request && exanet_windows && exanet_hello)) {
 		complain("functions are missing", "in the Go part, which is of another version");
 		return 0;
 	}
@@ -246,11 +247,11 @@ static void prepare(void)
 /* Opens the express lane, if there is one. */
 static void express(void)
 {
-	exanet_handle none;
+	struct exanet_none none;
 	uint64_t table = lane(&none, sizeof(struct express_table));
 	share(&exanet_shared, sizeof exanet_shared);
 	if (table)
-		exanet_lane_open((struct express_table *)(uintptr_t)table, none);
+		exanet_lane_open((struct express_table *)(uintptr_t)table, &none);
 }
 
 static void initialised(int level)

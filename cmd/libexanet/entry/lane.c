@@ -12,9 +12,10 @@ struct express_table *exanet_table;
 void (*exanet_refill)(int32_t world);
 int64_t (*exanet_rest)(exanet_handle receive, int32_t send, void *out, int64_t outcount, exanet_handle outtype, int32_t dest, int32_t outtag, exanet_handle comm, void *status);
 
-void exanet_lane_open(struct express_table *t, exanet_handle none)
+void exanet_lane_open(struct express_table *t, const struct exanet_none *none)
 {
-	exanet_no_request = none;
+	exanet_no_request = none->request;
+	exanet_no_message = none->message;
 	exanet_table = t;
 }
 

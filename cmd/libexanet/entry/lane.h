@@ -12,9 +12,11 @@ enum { EXPRESS_BASE = 1 << 25, EXPRESS_SENT_ALL = (1 << 26) - 1 };
 /* 0: there is none. */
 extern struct express_table *exanet_table;
 extern void (*exanet_refill)(int32_t world);
+extern exanet_handle exanet_no_message;
+extern exanet_handle (*exanet_extracted)(exanet_handle comm, int32_t source, int32_t tag, const void *data, uint64_t size);
 extern int64_t (*exanet_rest)(exanet_handle receive, int32_t send, void *out, int64_t outcount, exanet_handle outtype, int32_t dest, int32_t outtag, exanet_handle comm, void *status);
 
-void exanet_lane_open(struct express_table *t, exanet_handle none);
+void exanet_lane_open(struct express_table *t, const struct exanet_none *none);
 
 int exanet_lane_send(struct express_table *, const void *buf, int64_t count, exanet_handle type, int dest, int tag, exanet_handle comm);
 int exanet_lane_recv(struct express_table *, void *buf, int64_t count, exanet_handle type, int source, int tag, exanet_handle comm, MPI_Status *status);
@@ -26,6 +28,10 @@ int exanet_lane_sendrecv(struct express_table *, const void *out, int64_t outcou
 int exanet_lane_sendrecv_replace(struct express_table *, void *buf, int64_t count, exanet_handle type, int dest, int outtag, int source, int intag, exanet_handle comm, MPI_Status *status, int64_t *result);
 int exanet_lane_probe(struct express_table *, int source, int tag, exanet_handle comm, MPI_Status *status);
 int exanet_lane_iprobe(struct express_table *, int source, int tag, exanet_handle comm, int *flag, MPI_Status *status);
+int exanet_lane_mprobe(struct express_table *, int source, int tag, exanet_handle comm, MPI_Message *message, MPI_Status *status);
+int exanet_lane_improbe(struct express_table *, int source, int tag, exanet_handle comm, int *flag, MPI_Message *message, MPI_Status *status);
+int exanet_lane_mrecv(struct express_table *, void *buf, int64_t count, exanet_handle type, MPI_Message *message, MPI_Status *status);
+int exanet_lane_imrecv(struct express_table *, void *buf, int64_t count, exanet_handle type, MPI_Message *message, MPI_Request *request);
 int exanet_lane_waitany(struct express_table *, int n, MPI_Request *requests, int *index, MPI_Status *status);
 int exanet_lane_waitsome(struct express_table *, int n, MPI_Request *requests, int *outcount, int *indices, MPI_Status *statuses);
 int exanet_lane_testall(struct express_table *, int n, MPI_Request *requests, int *flag, MPI_Status *statuses);

@@ -79,6 +79,7 @@ struct receive {
 	struct wanted wanted;
 	void *buf;
 	uint32_t room;
+	int meets, waits;
 	struct express_advert advert;
 	struct express_lane *lane;
 	uint32_t number;
@@ -157,10 +158,10 @@ static int doze(const struct express_table *t, struct receive *w, struct exanet_
 /* One look for it, with the gate held. What next tells says for what to wait before another one. */
 static inline enum express_result once(struct express_table *t, struct receive *w, struct exanet_awaited *next)
 {
-	uint32_t looks = patience(t);
+	uint32_t looks = w->waits ? patience(t) : 0;
 	if (!w->advert.word) {
 		w->port = only(t, &w->wanted);
-		if (w->room >= t->direct && w->port && looks)
+		if (w->meets && w->room >= t->direct && w->port && looks)
 			advertise(t, w);
 	} else if (!stands(w)) {
 		return EXPRESS_REFUSED;
@@ -178,31 +179,53 @@ static inline enum express_result once(struct express_table *t, struct receive *
 	return EXPRESS_REFUSED;
 }
 
-int exanet_wild_receive(struct express_table *t, void *buf, uint32_t room, int source, int tag, exanet_handle comm, MPI_Status *status)
+/* Receives it, unless it is one for Go. */
+static inline int receive(struct express_table *t, struct receive *w, int source, int tag, exanet_handle comm, struct exanet_taken *taken)
 {
-	enum { OWN = 256 /* receives for one in Go */ };
-	static unsigned received;
-	struct receive w = {.buf = buf, .room = room};
 	struct exanet_awaited next;
 	enum express_result r;
-	if (!wants(&w.wanted, source, tag, comm) || ++received % OWN == 0)
+	if (!wants(&w->wanted, source, tag, comm))
 		return 0;
 	do {
 		r = EXPRESS_REFUSED;
 		next = nothing;
 		if (!enter(t))
 			break;
-		r = once(t, &w, &next);
+		r = once(t, w, &next);
 		leave(t);
-	} while (next.word && doze(t, &w, &next));
-	if (w.advert.word)
-		express_cancel(w.port, w.advert);
+	} while (next.word && doze(t, w, &next));
+	if (w->advert.word)
+		express_cancel(w->port, w->advert);
 	if (r == EXPRESS_REFUSED)
 		return 0;
-	tell(t, r, w.world);
-	if ((uintptr_t)status >= 4096)
-		status_is(status, w.from, w.as, w.size);
+	tell(t, r, w->world);
+	*taken = (struct exanet_taken){w->from, w->as, w->size};
 	return 1;
+}
+
+/* One call in so many is for Go, which sees ranks of which nothing is seen here. */
+static int turn_of_go(void)
+{
+	enum { OWN = 256 };
+	static unsigned calls;
+	return ++calls % OWN == 0;
+}
+
+int exanet_wild_receive(struct express_table *t, void *buf, uint32_t room, int source, int tag, exanet_handle comm, MPI_Status *status)
+{
+	struct receive w = {.buf = buf, .room = room, .meets = 1, .waits = 1};
+	struct exanet_taken taken;
+	if (turn_of_go() || !receive(t, &w, source, tag, comm, &taken))
+		return 0;
+	if ((uintptr_t)status >= 4096)
+		status_is(status, taken.source, taken.tag, taken.size);
+	return 1;
+}
+
+int exanet_wild_take(struct express_table *t, void *buf, uint32_t room, int source, int tag, exanet_handle comm, int waits, struct exanet_taken *taken)
+{
+	struct receive w = {.buf = buf, .room = room, .waits = waits};
+	return !turn_of_go() && receive(t, &w, source, tag, comm, taken);
 }
 
 int exanet_wild_probe(struct express_table *t, int source, int tag, exanet_handle comm, int *flag, MPI_Status *status, int blocks)

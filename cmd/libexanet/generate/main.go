@@ -388,12 +388,12 @@ func (e *entry) full() string {
 }
 
 // lanes are the functions that are tried on the express lane first (entry/lane.c, noted.c, any.c,
-// kept.c).
+// matched.c, kept.c).
 var lanes = map[string]string{
 	"Send": "send", "Rsend": "send", "Isend": "isend", "Irsend": "isend", "Recv": "recv", "Irecv": "irecv",
 	"Wait": "wait", "Waitall": "waitall", "Waitany": "waitany", "Waitsome": "waitsome",
 	"Test": "test", "Testall": "testall", "Testany": "testany", "Testsome": "testsome",
-	"Probe": "probe", "Iprobe": "iprobe", "Start": "start",
+	"Probe": "probe", "Iprobe": "iprobe", "Mprobe": "mprobe", "Improbe": "improbe", "Mrecv": "mrecv", "Imrecv": "imrecv", "Start": "start",
 }
 
 // lane is what the function is called there, empty if it is not there.
