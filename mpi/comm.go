@@ -196,7 +196,7 @@ func valid[T Element](c *Comm, op string, buf []T, peer, tag int, recv bool) ([]
 	}
 	b := mem.Bytes(buf)
 	if !plain[T]() {
-		return nil, c.fail(op, peer, tag, len(b), ErrType, "send numbers, arrays, or structs of them: not "+reflect.TypeFor[T]().String())
+		return nil, notPlain[T](c, op, peer, tag, len(b))
 	}
 	if uint(peer) < uint(c.size) && uint(tag) <= MaxTag {
 		return b, nil
@@ -205,6 +205,10 @@ func valid[T Element](c *Comm, op string, buf []T, peer, tag int, recv bool) ([]
 		return nil, err
 	}
 	return b, nil
+}
+
+func notPlain[T Element](c *Comm, op string, peer, tag, size int) error {
+	return c.fail(op, peer, tag, size, ErrType, "send numbers, arrays, or structs of them: not "+reflect.TypeFor[T]().String())
 }
 
 func (c *Comm) checkPeer(op string, peer, tag, size int, recv bool) error {

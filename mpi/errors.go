@@ -118,6 +118,11 @@ func (c *Comm) usable(op string) error {
 	if c.freed.Load() {
 		return c.fail(op, noValue, noValue, noValue, fmt.Errorf("%w: it has been freed", ErrComm), "free a communicator after its last use")
 	}
+	return c.before(op)
+}
+
+// before is usable for what was begun on the communicator when it had not been freed.
+func (c *Comm) before(op string) error {
 	if c.rank.ended.Load() {
 		return c.fail(op, noValue, noValue, noValue, ErrComm, "no call may follow Finalize")
 	}

@@ -224,15 +224,14 @@ func (x *Express) write(p *express.Port, addr uint64, b []byte) bool {
 }
 
 // Extracted makes a Message of one that has been taken out of the ring of a lane, that of a
-// communicator's handle, where Mprobe would have found it. It returns nil if the communicator
-// has been freed.
+// communicator's handle, where Mprobe would have found it. If the communicator has been freed
+// since, that of all ranks stands for it.
 func (x *Express) Extracted(handle uint64, source, tag int32, payload []byte) *Message {
 	k := x.rank
 	k.mu.Lock()
 	c := x.comms[handle]
 	if c == nil {
-		k.mu.Unlock()
-		return nil
+		c = x.world
 	}
 	m := x.proto.Extracted(c.p2p, source, tag, payload)
 	k.mu.Unlock()

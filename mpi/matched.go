@@ -14,7 +14,7 @@ import (
 // Message receives.
 
 // Message is a message that Mprobe or Improbe has found and nobody has received
-// (MPI_Message). It must be received, once.
+// (MPI_Message). It must be received, once, if need be after its communicator has been freed.
 type Message struct {
 	c    *Comm
 	m    *variants.Message // nil: from ProcNull
@@ -93,10 +93,14 @@ func imrecv[T Element](m *Message, op string, buf []T) (*Request, error) {
 	if m == nil || m.c == nil {
 		return nil, (*Request)(nil).misuse(op, receivedBefore)
 	}
-	if _, err := valid(m.c, op, buf, ProcNull, 0, true); err != nil {
+	b := mem.Bytes(buf)
+	if err := m.c.before(op); err != nil {
 		return nil, err
 	}
-	return m.post(op, raw(mem.Bytes(buf)))
+	if !plain[T]() {
+		return nil, notPlain[T](m.c, op, ProcNull, 0, len(b))
+	}
+	return m.post(op, raw(b))
 }
 
 func (m *Message) post(op string, d memory) (*Request, error) {

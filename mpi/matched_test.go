@@ -134,3 +134,51 @@ func TestMatchedMessagesAndOthers(t *testing.T) {
 		return nil
 	}))
 }
+
+// What a matched probe has found can be received when its communicator has been freed.
+func TestMatchedMessagesOfAFreedCommunicator(t *testing.T) {
+	for _, variant := range mpi.Variants() {
+		if variant == "optimistic" {
+			continue // allows no probes
+		}
+		t.Run(variant, func(t *testing.T) {
+			require.NoError(t, mpi.Run(2, func(c *mpi.Comm) error {
+				d, err := c.Dup()
+				if err != nil {
+					return err
+				}
+				var sends []*mpi.Request
+				var found []*mpi.Message
+				sizes := []int{1, 1, 5000, 50000}
+				for i, n := range sizes {
+					if c.Rank() == 0 {
+						out := make([]int, n)
+						out[n-1] = i
+						q, err := mpi.Isend(d, out, 1, 3)
+						if err != nil {
+							return err
+						}
+						sends = append(sends, q)
+						continue
+					}
+					m, _, err := d.Mprobe(0, 3)
+					if err != nil {
+						return err
+					}
+					found = append(found, m)
+				}
+				if err := d.Free(); err != nil {
+					return err
+				}
+				for i, m := range found {
+					in := make([]int, sizes[i])
+					st, err := mpi.Mrecv(m, in)
+					if err != nil || st.Source != 0 || st.Tag != 3 || mpi.Count[int](st) != sizes[i] || in[sizes[i]-1] != i {
+						return fmt.Errorf("message %d: %+v %w", i, st, err)
+					}
+				}
+				return mpi.WaitAll(sends...)
+			}, mpi.WithVariant(variant)))
+		})
+	}
+}

@@ -212,8 +212,11 @@ func (m *Message) irecvData(op string, d Data) (*Request, error) {
 	if m == nil || m.c == nil {
 		return nil, (*Request)(nil).misuse(op, receivedBefore)
 	}
-	if err := m.c.validData(op, &d, ProcNull, 0, true); err != nil {
+	if err := m.c.before(op); err != nil {
 		return nil, err
+	}
+	if d.err != nil {
+		return nil, m.c.fail(op, noValue, noValue, noValue, d.err, "")
 	}
 	return m.post(op, d.memory)
 }

@@ -80,14 +80,11 @@ func extracted(m *mpi.Message, st mpi.Status, err error, comm handle, from int, 
 }
 
 // exanet_extracted makes a message of one that a matched probe has taken on the express lane
-// (entry/matched.c), and returns its handle; 0 if its communicator is gone.
+// (entry/matched.c), and returns its handle.
 //
 //export exanet_extracted
 func exanet_extracted(comm handle, source, tag int32, data unsafe.Pointer, size uint64) handle {
 	m := lane.express.Extracted(uint64(comm), source, tag, unsafe.Slice((*byte)(data), size))
-	if m == nil {
-		return 0
-	}
 	return messageHandle(messages.put(message{m, comm}))
 }
 

@@ -84,10 +84,7 @@ int exanet_lane_improbe(struct express_table *t, int source, int tag, exanet_han
 /* Has Go make a message of one, under another handle. */
 static void extract(struct message *m, MPI_Message *message)
 {
-	exanet_handle h = exanet_extracted(m->comm, m->source, m->tag, m->data, m->size);
-	if (!h)
-		return; /* its communicator is gone */
-	*(exanet_handle *)message = h;
+	*(exanet_handle *)message = exanet_extracted(m->comm, m->source, m->tag, m->data, m->size);
 	release(m);
 }
 
