@@ -196,7 +196,7 @@ func (s Set) writeSingles(b *strings.Builder, section, title, about, format stri
 
 // writeCalls writes the forms of calls that no other section looks at.
 func (s Set) writeCalls(b *strings.Builder) {
-	if !s.heading(b, "calls", "Other calls", "Microseconds for a message that 2 ranks pass each other in turn, or both at once, by the call that is named, or waited for by it; of Ibcast, one from either.") {
+	if !s.heading(b, "calls", "Other calls", "Microseconds for a message that 2 ranks pass each other in turn, or both at once, by the call that is named, or waited for by it; of Ibcast, one from either. Data that are used have been written just before, and are read at once, which is in the figure; those of other forms, as of OSU, nobody touches.") {
 		return
 	}
 	head(b)

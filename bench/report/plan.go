@@ -46,7 +46,7 @@ var (
 
 // The forms of calls, as bench/osu names them.
 var forms = []string{"Wait", "Waitany", "Waitsome", "Test", "Testall", "Startall", "Sendrecv", "Sendrecv_replace",
-	"Ssend", "Recv of any source", "Recv of any tag", "vector type", "Probe", "Mprobe", "Iprobe of any source", "Ibarrier", "Ibcast", "Iallreduce"}
+	"Send of data that are used", "Sendrecv of data that are used", "Ssend", "Recv of any source", "Recv of any tag", "vector type", "Probe", "Mprobe", "Iprobe of any source", "Ibarrier", "Ibcast", "Iallreduce"}
 
 var sections = []section{
 	{"floor", "What the machine can do", func(c *Config) []*job {
