@@ -109,6 +109,9 @@ const shortPayload = bulkAlign - packetizer.HeaderSize - 8
 // nearest cache anyway.
 const mostInFront = 8 << 10
 
+// window is how much of the bulk space messages take that ranks still answer one by one.
+const window = 32 << 10
+
 func tellsDone(n int) bool { return n <= shortPayload || n > cellInline }
 
 // geometry gives the size of every ring of a job.
@@ -161,8 +164,12 @@ func bulkSize(n int) uint64 { return uint64(n+bulkAlign-1) &^ (bulkAlign - 1) }
 // lap is where the bulk space begins again behind what is taken up to tail.
 func (g *geometry) lap(tail uint64) uint64 { return (tail + g.bulk - 1) &^ (g.bulk - 1) }
 
-// behindFront reports whether the bulk space may begin again when it is taken up to tail.
-func (g *geometry) behindFront(tail uint64) bool { return tail&(g.bulk-1) > mostInFront }
+// behindFront reports whether the bulk space may begin again when it is taken up to tail. Behind a
+// window of many messages it may not: the lines of its beginning lie in the cache of who has read them.
+func (g *geometry) behindFront(tail uint64) bool {
+	at := tail & (g.bulk - 1)
+	return at > mostInFront && at <= window
+}
 
 func (r ring) bulkBytes(g *geometry, at uint64, n int) []byte {
 	return unsafe.Slice((*byte)(unsafe.Add(r.bulk, at&(g.bulk-1))), n)

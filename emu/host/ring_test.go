@@ -128,6 +128,24 @@ func TestRingBeginsAgain(t *testing.T) {
 	}
 }
 
+// Behind a window of messages a ring goes on where it is, also if the answer tells that all has been read.
+func TestAWindowGoesOn(t *testing.T) {
+	const n = window/1024 + 1
+	fabs := attachAll(t, 2)
+	pass := func(from, size int) {
+		require.True(t, fabs[from].TrySend(1-from, packetizer.Header{}, make([]byte, size)))
+		_, _, ok := fabs[1-from].Next()
+		require.True(t, ok)
+		fabs[1-from].Release()
+	}
+	for range n {
+		pass(0, 1024)
+	}
+	pass(1, 0)
+	pass(0, 1024)
+	require.EqualValues(t, (n+1)*1024, fabs[0].job.ringOf(0, 1).head.bulkTail)
+}
+
 // What has been told before the ring began again takes nothing back.
 func TestOldNewsOfARing(t *testing.T) {
 	fabs := attachAll(t, 2)

@@ -106,7 +106,7 @@ struct express_ring {
 };
 
 enum { EXPRESS_CELL = 256, EXPRESS_HEADER = 24, EXPRESS_INLINE = EXPRESS_CELL - EXPRESS_HEADER, EXPRESS_LINE = 64,
-	EXPRESS_SHORT = EXPRESS_LINE - EXPRESS_HEADER - 8 /* payload beside which done has room */, EXPRESS_FRONT = 8192 /* for which the bulk space begins again, and behind which */ };
+	EXPRESS_SHORT = EXPRESS_LINE - EXPRESS_HEADER - 8 /* payload beside which done has room */, EXPRESS_FRONT = 8192 /* for which the bulk space begins again, and behind which */, EXPRESS_WINDOW = 32768 /* and up to which */ };
 
 struct express_cell {
 	uint64_t header[3];

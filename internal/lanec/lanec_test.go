@@ -505,6 +505,26 @@ func TestPreparingStopsInTime(t *testing.T) {
 	}
 }
 
+// Behind a window of messages the lane goes on where it is, as a ring does in Go.
+func TestAWindowGoesOnOnTheLane(t *testing.T) {
+	const n, size = 40, 1024 // more than 32 KiB
+	ps := lent(t)
+	buf := make([]byte, size)
+	pass := func(from, n int) {
+		sent, _ := ps[from].lane.Send(handle, buf[:n], int32(1-from), 0)
+		require.True(t, sent)
+		_, ok, _ := ps[1-from].lane.Receive(handle, buf, int32(from), 0)
+		require.True(t, ok)
+	}
+	begun := ps[0].taken()
+	for range n {
+		pass(0, size)
+	}
+	pass(1, 8) // tells of it
+	pass(0, size)
+	require.Equal(t, begun+(n+1)*size, ps[0].taken())
+}
+
 // What has been told before a ring began again takes nothing back.
 func TestOldNewsOnTheLane(t *testing.T) {
 	ps := lent(t)

@@ -51,8 +51,13 @@ static inline uint64_t bulk_size(uint32_t n) { return ((uint64_t)n + EXPRESS_LIN
 /* Where the bulk space begins again behind what is taken up to tail. */
 static inline uint64_t lap(const struct express_table *t, uint64_t tail) { return (tail + t->bulk - 1) & ~((uint64_t)t->bulk - 1); }
 
-/* Whether it may do so sooner than at its end. */
-static inline int behind_front(const struct express_table *t, uint64_t tail) { return (tail & (t->bulk - 1)) > EXPRESS_FRONT; }
+/* Whether it may do so sooner than at its end: not behind a window of many messages, the lines of whose
+   beginning lie in the cache of who has read them. */
+static inline int behind_front(const struct express_table *t, uint64_t tail)
+{
+	uint64_t at = tail & (t->bulk - 1);
+	return at > EXPRESS_FRONT && at <= EXPRESS_WINDOW;
+}
 
 /* Notes how much bulk space the consumer has said to have consumed. */
 static inline void credited(struct express_ring *r, uint64_t bulk)
