@@ -16,21 +16,26 @@ func TestPatience(t *testing.T) {
 		require.Less(t, try, 1000)
 		f.Sleep(f.Mark() - 1)
 	}
-	sleep := func(d time.Duration) {
+	for try := 0; f.patience != spinTime; try++ {
+		require.Less(t, try, 1000)
 		mark := f.Mark()
-		stop := f.Alarm(d)
+		stop := f.Alarm(2 * longSpin)
 		for f.Mark() == mark {
 			f.Sleep(mark)
 		}
 		stop()
 	}
-	for try := 0; f.patience != spinTime; try++ {
-		require.Less(t, try, 1000)
-		sleep(2 * longSpin)
-	}
-	for try := 0; f.patience != longSpin; try++ {
-		require.Less(t, try, 1000)
-		f.patience = spinTime
-		sleep(longSpin)
+}
+
+// What counts is the time until the bell rang. Waking up may have taken a while more.
+func TestPatienceAfter(t *testing.T) {
+	for waited, patience := range map[time.Duration]time.Duration{
+		0:                     longSpin,
+		spinTime + longSpin:   longSpin,
+		longSpin + wakeUp:     longSpin,
+		longSpin + wakeUp + 1: spinTime,
+		longSpin + longSpin:   spinTime,
+	} {
+		require.Equal(t, patience, patienceAfter(waited), waited)
 	}
 }

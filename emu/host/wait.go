@@ -162,11 +162,15 @@ func (f *Fabric) Sleep(mark uint32) {
 		}
 	}
 	c.flags.And(^bellForeground)
-	if slept := f.Now() - start; f.patience+slept > longSpin+wakeUp {
-		f.patience = spinTime
-	} else {
-		f.patience = longSpin
+	f.patience = patienceAfter(f.patience + f.Now() - start)
+}
+
+// patienceAfter is how long to spin next, after a wait of this length, which waking up is part of.
+func patienceAfter(waited time.Duration) time.Duration {
+	if waited > longSpin+wakeUp {
+		return spinTime
 	}
+	return longSpin
 }
 
 // settle orders the flag that this rank has just raised before its next look
