@@ -15,9 +15,30 @@ enum { EXANET_REQUEST = 1, EXANET_MESSAGE = 3, EXANET_SHIFT = 2, EXANET_FORTRAN 
 #else
 typedef int32_t exanet_handle;
 
-/* A message of ours is a number with a kind that MPICH does not have. */
-enum { EXANET_MESSAGE = 0xf << 26 };
+/* A request of ours is a number; a message has a kind besides that MPICH does not have. */
+enum { EXANET_REQUEST = 0, EXANET_MESSAGE = 0xf << 26 };
 #endif
+
+enum { EXANET_NUMBERS = 1 << 26 };
+
+/* The handle of ours that a number makes up, and the number of a handle, 0 if it is none of that kind. */
+static inline exanet_handle exanet_handle_of(uint32_t n, exanet_handle kind)
+{
+#ifdef OPEN_MPI
+	return (exanet_handle)n << EXANET_SHIFT | kind;
+#else
+	return n | kind;
+#endif
+}
+
+static inline uint32_t exanet_number_of(exanet_handle h, exanet_handle kind)
+{
+#ifdef OPEN_MPI
+	return (h & ((1 << EXANET_SHIFT) - 1)) == kind && h >> EXANET_SHIFT < EXANET_NUMBERS ? h >> EXANET_SHIFT : 0;
+#else
+	return (h & ~(EXANET_NUMBERS - 1)) == kind ? h & (EXANET_NUMBERS - 1) : 0;
+#endif
+}
 
 /* The handles of no request and no message. */
 struct exanet_none {

@@ -16,7 +16,7 @@ int exanet_lane_start(struct express_table *t, MPI_Request *request)
 	if (!(k->sends ? exanet_lane_isend(t, buf, k->count, k->type, k->peer, k->tag, k->comm, (MPI_Request *)&started)
 	               : exanet_lane_irecv(t, buf, k->count, k->type, k->peer, k->tag, k->comm, (MPI_Request *)&started)))
 		return 0;
-	k->away = exanet_number_of(started);
+	k->away = exanet_number_of(started, EXANET_REQUEST);
 	return 1;
 }
 

@@ -146,7 +146,7 @@ static __attribute__((noinline, cold)) int go_on(struct express_table *t, const 
 	uint32_t at = exanet_send_later(t, comm, buf, n, dest, tag, patience(t));
 	leave(t);
 	if (at)
-		*(exanet_handle *)request = exanet_handle_of(EXPRESS_BASE + at - 1);
+		*(exanet_handle *)request = exanet_handle_of(EXPRESS_BASE + at - 1, EXANET_REQUEST);
 	return at != 0;
 }
 
@@ -158,7 +158,7 @@ int exanet_lane_isend(struct express_table *t, const void *buf, int64_t count, e
 		return go_on(t, buf, n, dest, tag, comm, request);
 	if (!send(t, buf, n, dest, tag, comm, 0))
 		return 0;
-	*(exanet_handle *)request = exanet_handle_of(EXPRESS_SENT_ALL);
+	*(exanet_handle *)request = exanet_handle_of(EXPRESS_SENT_ALL, EXANET_REQUEST);
 	return 1;
 }
 
@@ -177,7 +177,7 @@ int exanet_lane_sendrecv(struct express_table *t, const void *out, int64_t outco
 	if (!at)
 		return 0;
 	tell(t, r, world);
-	exanet_handle h = exanet_handle_of(EXPRESS_BASE + at - 1);
+	exanet_handle h = exanet_handle_of(EXPRESS_BASE + at - 1, EXANET_REQUEST);
 	*result = 0;
 	if (r == EXPRESS_REFUSED || !exanet_wait(t, 1, &h, status))
 		*result = exanet_rest(h, r == EXPRESS_REFUSED, (void *)(uintptr_t)out, outcount, outtype, dest, outtag, comm, status);
@@ -201,7 +201,7 @@ int exanet_lane_sendrecv_replace(struct express_table *t, void *buf, int64_t cou
 	if (!at)
 		return 0;
 	tell(t, r, world);
-	exanet_handle h = exanet_handle_of(EXPRESS_BASE + at - 1);
+	exanet_handle h = exanet_handle_of(EXPRESS_BASE + at - 1, EXANET_REQUEST);
 	*result = exanet_wait(t, 1, &h, status) ? 0 : exanet_rest(h, 0, buf, count, type, dest, outtag, comm, status);
 	return 1;
 }

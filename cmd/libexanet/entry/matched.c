@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-enum { PLACES = 16, MOST = 16 << 10 /* bytes of a message */, NUMBERS = 1 << 26, BASE = EXPRESS_BASE /* below are Go's */ };
+enum { PLACES = 16, MOST = 16 << 10 /* bytes of a message */, BASE = EXPRESS_BASE /* below are Go's */ };
 
 /* A message that is to be received. Its bytes are where data says; 0: there is none. */
 static struct message {
@@ -23,18 +23,10 @@ static char data[PLACES][MOST];
 exanet_handle exanet_no_message;
 exanet_handle (*exanet_extracted)(exanet_handle comm, int32_t source, int32_t tag, const void *data, uint64_t size);
 
-#ifdef OPEN_MPI
-static exanet_handle handle_of(uint32_t n) { return (exanet_handle)n << EXANET_SHIFT | EXANET_MESSAGE; }
-static exanet_handle number_of(exanet_handle h) { return (h & ((1 << EXANET_SHIFT) - 1)) == EXANET_MESSAGE ? h >> EXANET_SHIFT : 0; }
-#else
-static exanet_handle handle_of(uint32_t n) { return n | EXANET_MESSAGE; }
-static exanet_handle number_of(exanet_handle h) { return (h & ~(NUMBERS - 1)) == EXANET_MESSAGE ? h & (NUMBERS - 1) : 0; }
-#endif
-
 /* The message of a handle, 0 if it is none of these. */
 static struct message *of(const MPI_Message *message)
 {
-	exanet_handle n = number_of(*(const exanet_handle *)message);
+	uint32_t n = exanet_number_of(*(const exanet_handle *)message, EXANET_MESSAGE);
 	return n >= BASE && n < BASE + PLACES && places[n - BASE].data ? &places[n - BASE] : 0;
 }
 
@@ -63,7 +55,7 @@ static int take(struct express_table *t, int source, int tag, exanet_handle comm
 	m->source = taken.source;
 	m->tag = taken.tag;
 	m->size = taken.size;
-	*(exanet_handle *)message = handle_of(BASE + (m - places));
+	*(exanet_handle *)message = exanet_handle_of(BASE + (m - places), EXANET_MESSAGE);
 	if ((uintptr_t)status >= 4096)
 		status_is(status, taken.source, taken.tag, taken.size);
 	return 1;

@@ -12,12 +12,6 @@
 
 exanet_handle exanet_no_request;
 
-#ifdef OPEN_MPI
-exanet_handle exanet_handle_of(uint32_t n) { return (exanet_handle)n << EXANET_SHIFT | EXANET_REQUEST; }
-#else
-exanet_handle exanet_handle_of(uint32_t n) { return n; }
-#endif
-
 /* The number of what has been started of a persistent request, 0 if nothing. */
 static inline uint32_t started(const struct express_table *t, uint32_t n) { return n < EXPRESS_KEPTS ? t->kept[n].away : 0; }
 
@@ -71,7 +65,7 @@ int exanet_lane_irecv(struct express_table *t, void *buf, int64_t count, exanet_
 	uint32_t at = l ? exanet_note(t, l, buf, room) : 0;
 	leave(t);
 	if (at)
-		*(exanet_handle *)request = exanet_handle_of(EXPRESS_BASE + at - 1);
+		*(exanet_handle *)request = exanet_handle_of(EXPRESS_BASE + at - 1, EXANET_REQUEST);
 	return at != 0;
 }
 
@@ -82,7 +76,7 @@ static inline int known(const struct express_table *t, uint32_t n)
 
 int exanet_known(const struct express_table *t, exanet_handle h)
 {
-	uint32_t n = exanet_number_of(h);
+	uint32_t n = exanet_number_of(h, EXANET_REQUEST);
 	return h == exanet_no_request || known(t, n) || known(t, started(t, n));
 }
 
@@ -93,7 +87,7 @@ static inline struct express_slot *slot(struct express_table *t, uint32_t n)
 
 struct express_slot *exanet_slot(struct express_table *t, exanet_handle h)
 {
-	uint32_t n = exanet_number_of(h);
+	uint32_t n = exanet_number_of(h, EXANET_REQUEST);
 	return slot(t, __builtin_expect(n >= EXPRESS_BASE, 1) ? n : started(t, n));
 }
 
@@ -167,7 +161,7 @@ static inline void end(struct express_table *t, struct express_slot *s, MPI_Stat
 
 void exanet_end(struct express_table *t, exanet_handle *h, MPI_Status *status)
 {
-	uint32_t n = exanet_number_of(*h);
+	uint32_t n = exanet_number_of(*h, EXANET_REQUEST);
 	if (__builtin_expect(n >= EXPRESS_BASE || n == 0, 1)) {
 		end(t, slot(t, n), status);
 		*h = exanet_no_request;

@@ -9,8 +9,6 @@
 
 extern exanet_handle exanet_no_request;
 
-exanet_handle exanet_handle_of(uint32_t number);
-
 /* Notes a receive of a lane; returns its slot+1, 0 if it has to be posted. */
 uint32_t exanet_note(struct express_table *t, struct express_lane *l, void *buf, uint32_t room);
 
@@ -24,20 +22,10 @@ struct express_slot *exanet_slot(struct express_table *t, exanet_handle h);
 enum exanet_move { EXANET_NOTHING, EXANET_MOVED, EXANET_IN_GO };
 enum exanet_move exanet_move(struct express_table *t, struct express_slot *s, uint32_t left);
 
-/* The number that makes up a handle, 0 if it is none of ours; and the place of a persistent request
-   by that, 0 if it has none. */
-static inline uint32_t exanet_number_of(exanet_handle h)
-{
-#ifdef OPEN_MPI
-	return (h & ((1 << EXANET_SHIFT) - 1)) == EXANET_REQUEST && h >> EXANET_SHIFT <= EXPRESS_SENT_ALL ? h >> EXANET_SHIFT : 0;
-#else
-	return h > 0 && h <= EXPRESS_SENT_ALL ? h : 0;
-#endif
-}
-
+/* The place of a persistent request, 0 if it has none. */
 static inline struct express_kept *exanet_kept(struct express_table *t, exanet_handle h)
 {
-	uint32_t n = exanet_number_of(h);
+	uint32_t n = exanet_number_of(h, EXANET_REQUEST);
 	return n > 0 && n < EXPRESS_KEPTS ? &t->kept[n] : 0;
 }
 
