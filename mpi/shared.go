@@ -42,7 +42,7 @@ func (k *rank) openBoard(d ident, members *group.Group, me int) *board.Board {
 		b.Central = 1<<coll.Barrier | 1<<coll.Allreduce
 	}
 	// Else the others would have to hand over their cores again.
-	b.Follows = b.Ranks > 2 && k.fab.Yielding()
+	b.Follows = b.Ranks > 2 && k.fab.Crowded()
 	b.Split = board.SplitFrom(b.Ranks, k.fab.Crowded())
 	b.Core = k.fab.Core
 	b.Ring = func(rank int) { k.fab.Rouse(int(members.World(int32(rank)))) }

@@ -59,14 +59,15 @@ type header struct {
 type line struct {
 	turns   atomic.Uint64 // this rank has done with the turns below
 	waiting atomic.Uint64 // what it sleeps for, see wholeTurn
+	core    atomic.Uint64 // where it runs, see Core; of the call under way, while it has posted
+	tends   uint64        // the twin's alone: the core whose sleepers a rank wakes while it is awake in a call there
+	world   uint64        // the rank's number in the job, see View
 	known   uint64        // all ranks have done with the turns below, as far as this one knows
 	posted  uint64        // 1 + the turn that the twin in C has posted and not ended, see View
 	cut     uint64        // this rank does not take part any more
-	core    atomic.Uint64 // where it runs, see Core; of the call under way, while it has posted
-	world   uint64        // the rank's number in the job, see View
 	gave    uint64        // 1: in the call before rank 0 gave to all, see Follows
 	left    uint64        // 1 + the turn that the twin in C has left, but that another may still read in
-	_       [cellSize - 72]byte
+	_       [cellSize - 80]byte
 
 	// The turns, in the upper halves, in which this rank could not read from those whose bits
 	// are set. Who lent them looks when this rank may be slots turns ahead.

@@ -15,7 +15,7 @@ struct header {
 };
 
 struct line {
-	uint64_t turns, waiting, known, posted, cut, core, world, gave, left, spare[7];
+	uint64_t turns, waiting, core, tends, world, known, posted, cut, gave, left, spare[6];
 	uint64_t missed[2 * SLOTS];
 };
 
@@ -58,14 +58,6 @@ static int posted(const struct board *b, uint64_t turn, uint32_t first, uint32_t
 /* Wakes a rank of the board. */
 static void ring(const struct board *b, uint32_t rank) { bell_wake(berth(b, line(b, rank)->world)); }
 
-/* Wakes a rank that sleeps for all cells of a turn, if they are there. */
-static void rouse(const struct board *b, uint32_t rank, uint64_t turn)
-{
-	uint64_t whole = WHOLE_TURN | (turn + 1);
-	if (posted(b, turn, 0, rank) && __atomic_compare_exchange_n(&line(b, rank)->waiting, &whole, 0, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
-		ring(b, rank);
-}
-
 /* Whether all others have done with a turn. */
 static int finished(const struct board *b, uint64_t turn, uint32_t but)
 {
@@ -75,44 +67,88 @@ static int finished(const struct board *b, uint64_t turn, uint32_t but)
 	return 1;
 }
 
-/* Wakes a rank that sleeps until all others have done with a turn, if they have. */
-static void dismiss(const struct board *b, uint32_t rank, uint64_t turn)
+/* Whether what a rank sleeps for is there. */
+static int fulfilled(const struct board *b, uint32_t rank, uint64_t waiting)
 {
-	uint64_t waiting = ALL_DONE | (turn + 1);
-	if (finished(b, turn, rank) && __atomic_compare_exchange_n(&line(b, rank)->waiting, &waiting, 0, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+	if (waiting & WHOLE_TURN)
+		return posted(b, (waiting & ~WHOLE_TURN) - 1, 0, rank);
+	if (waiting & ALL_DONE)
+		return finished(b, (waiting & ~ALL_DONE) - 1, rank);
+	return load(AT(uint64_t, b->head + waiting)) > load(&line(b, rank)->turns);
+}
+
+/* Wakes a rank, if it still sleeps for that. */
+static void rouse(const struct board *b, uint32_t rank, uint64_t waiting)
+{
+	if (__atomic_compare_exchange_n(&line(b, rank)->waiting, &waiting, 0, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
 		ring(b, rank);
 }
 
-/* Whether a rank on the same core as one that sleeps will wake it as it leaves the turn. */
-static int near(const struct board *b, uint32_t rank, uint64_t turn)
+static inline uint32_t sleepers(const struct board *b) { return __atomic_load_n(&AT(struct header, b->head)->sleepers, __ATOMIC_SEQ_CST); }
+
+/* The core that a rank ran on when it told last, 0: none. */
+static inline uint32_t core_of(const struct board *b, uint32_t rank) { return __atomic_load_n(&berth(b, line(b, rank)->world)->core, __ATOMIC_ACQUIRE); }
+
+/* Whether a rank that is awake, maybe this one, will wake one that sleeps on the same core: to do so from
+   another core takes an interrupt, and as long as that rank runs the other could not. */
+static int tended(const struct board *b, uint32_t rank)
 {
-	uint64_t core = load(&line(b, rank)->core);
-	for (uint32_t i = 0; core && i < b->ranks; i++) {
-		struct line *l = line(b, i);
-		if (i != rank && i != b->me && load(&l->core) == core && !load(&l->waiting) && load(&l->turns) <= turn)
+	uint32_t core = core_of(b, rank);
+	for (uint32_t i = 0; core && i < b->ranks; i++)
+		if (i != rank && load(&line(b, i)->tends) == core)
 			return 1;
-	}
 	return 0;
 }
 
 /* Wakes who sleeps for a word that has been set to v. */
 static void wake(const struct board *b, const uint64_t *word, uint64_t v)
 {
-	uint64_t at = (uintptr_t)word - b->head;
-	int in_cell = (uintptr_t)word >= b->cells;
+	uint64_t at = (uintptr_t)word - b->head, all = (uintptr_t)word >= b->cells ? WHOLE_TURN : ALL_DONE;
 	__atomic_thread_fence(__ATOMIC_SEQ_CST); /* of two who post the last cells at once, one sees both */
 	for (uint32_t i = 0; i < b->ranks; i++) {
 		uint64_t waiting = i == b->me ? 0 : load(&line(b, i)->waiting);
-		if (waiting == at)
-			ring(b, i);
-		else if (in_cell && waiting == (WHOLE_TURN | v) && !near(b, i, v - 1))
-			rouse(b, i, v - 1);
-		else if (!in_cell && waiting == (ALL_DONE | v))
-			dismiss(b, i, v - 1);
+		if (waiting && (waiting == at || waiting == (all | v)) && fulfilled(b, i, waiting) && !tended(b, i))
+			rouse(b, i, waiting);
 	}
 }
 
-static inline uint32_t sleepers(const struct board *b) { return __atomic_load_n(&AT(struct header, b->head)->sleepers, __ATOMIC_SEQ_CST); }
+/* Wakes the ranks that sleep on a core for what is there. Ranks in Go go by the core that a line tells. */
+static void tend(const struct board *b, uint32_t core)
+{
+	uint64_t told = AT(struct line, b->own)->core;
+	if (!sleepers(b))
+		return;
+	for (uint32_t i = 0; i < b->ranks; i++) {
+		uint64_t waiting = i == b->me ? 0 : load(&line(b, i)->waiting);
+		if (waiting && ((core && core_of(b, i) == core) || (told && load(&line(b, i)->core) == told)) && fulfilled(b, i, waiting))
+			rouse(b, i, waiting);
+	}
+}
+
+/* Whether others of the board are on a core. */
+static int shares(const struct board *b, uint32_t core)
+{
+	for (uint32_t i = 0; i < b->ranks; i++)
+		if (i != b->me && core_of(b, i) == core)
+			return 1;
+	return 0;
+}
+
+/* While a rank is awake in a call it tends those that sleep on its core: others leave them to it. It
+   wakes them before it sleeps or ends the call. */
+static void attend(const struct board *b, uint32_t core) { __atomic_store_n(&AT(struct line, b->own)->tends, core, __ATOMIC_RELEASE); }
+
+static void turn_away(const struct board *b)
+{
+	struct line *own = AT(struct line, b->own);
+	uint32_t core = own->tends;
+	if (!core && !own->core)
+		return;
+	tend(b, core); /* while others leave that to this rank, so that they do not try at the same time */
+	__atomic_store_n(&own->tends, 0, __ATOMIC_RELAXED);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST); /* who posts for one of them sees this, or this rank what it posts */
+	tend(b, core);
+}
 
 static inline void store(struct board *b, uint64_t *word, uint64_t v)
 {
@@ -129,12 +165,6 @@ static inline void store(struct board *b, uint64_t *word, uint64_t v)
 static void leave(struct board *b, struct line *own, uint64_t turn)
 {
 	store(b, &own->turns, turn + 1);
-	if (!own->core || !sleepers(b))
-		return;
-	__atomic_thread_fence(__ATOMIC_SEQ_CST); /* who posts the last cell sees that this rank is gone, or this rank that cell */
-	for (uint32_t i = 0; i < b->ranks; i++)
-		if (i != b->me && load(&line(b, i)->core) == own->core && load(&line(b, i)->waiting) == (WHOLE_TURN | (turn + 1)))
-			rouse(b, i, turn);
 }
 
 /* Whether the cells of a turn may be written. */
@@ -162,6 +192,7 @@ static inline void post(struct board *b, uint64_t turn, uint32_t rank, uint64_t 
 /* How long a call waits: for some looks, then for some yields, unless others compute
    meanwhile; or, where ranks nap, until NAP_TIME has passed. */
 struct patience {
+	const struct board *board;
 	uint32_t looks, yields;
 	enum { ONE_CELL, WHOLE, EVERYBODY } until; /* a cell, all cells of the turn from one on, or all ranks have done with it */
 	int64_t end; /* of yielding or napping; 0: not begun */
@@ -209,15 +240,25 @@ static int nap(const struct board *b, uint64_t turn, uint32_t rank, struct patie
 		p->end = begun + NAP_TIME;
 	if (begun > p->end || (b->outside && __atomic_load_n(AT(int64_t, b->outside), __ATOMIC_ACQUIRE)))
 		return 0;
+	struct line *own = AT(struct line, b->own);
+	uint32_t core = here(b);
+	if (core != own->tends) {
+		turn_away(b);
+		attend(b, core);
+	}
+	int there = 0, mates = shares(b, core);
 	do {
-		for (int i = 0; i < GLANCES; i++)
-			if (load(word) >= turn + 1)
-				return 1;
-	} while (!wanted(b, here(b)) && now() - begun < SPIN_TIME);
+		for (int i = 0; i < GLANCES && !there; i++)
+			there = load(word) >= turn + 1;
+		if (mates && !there)
+			tend(b, core);
+	} while (!there && !wanted(b, here(b)) && now() - begun < SPIN_TIME);
+	if (there)
+		return 1;
+	turn_away(b);
 
 	struct berth *r = AT(struct berth, b->berth);
 	struct header *head = AT(struct header, b->head);
-	struct line *own = AT(struct line, b->own);
 	uint32_t mark = __atomic_load_n(&r->foreground, __ATOMIC_ACQUIRE);
 	struct timespec most = {0, NAP_TIME};
 	uint64_t signal = p->until == WHOLE ? WHOLE_TURN | (turn + 1) : p->until == EVERYBODY ? ALL_DONE | (turn + 1) : (uintptr_t)word - b->head;
@@ -229,7 +270,7 @@ static int nap(const struct board *b, uint64_t turn, uint32_t rank, struct patie
 	__atomic_sub_fetch(&head->sleepers, 1, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&own->waiting, 0, __ATOMIC_RELEASE);
 	__atomic_store_n(&r->napping, 0, __ATOMIC_RELEASE);
-	here(b);
+	attend(b, here(b));
 	return 1;
 }
 
@@ -473,13 +514,22 @@ static inline int may(const struct board *b, const struct line *own, enum board_
 	return n < b->limit[op] && serves(b, op, n, elem) && whole(b, own);
 }
 
-/* The beginning of a call. */
+static inline struct patience patience_of(const struct board *b) { return (struct patience){.board = b, .looks = b->spins, .yields = b->yields, .most = YIELD_TIME}; }
+
+/* A call goes from begin to the end of its function, which ends calls whether they are over or go on in Go. */
+#define CALL __attribute__((cleanup(end))) struct patience
+
 static inline struct patience begin(const struct board *b, struct line *own)
 {
-	if (b->naps)
-		__atomic_store_n(&own->core, here(b), __ATOMIC_RELEASE);
-	return (struct patience){.looks = b->spins, .yields = b->yields, .most = YIELD_TIME};
+	if (b->naps) {
+		uint32_t core = here(b);
+		__atomic_store_n(&own->core, core, __ATOMIC_RELEASE);
+		attend(b, core);
+	}
+	return patience_of(b);
 }
+
+static inline void end(const struct patience *p) { turn_away(p->board); }
 
 /* The end of a call of one turn. */
 static inline int over(struct board *b, struct line *own, uint64_t turn, int gave)
@@ -508,16 +558,18 @@ static int fetch(const struct board *b, uint32_t rank, char *to, uint64_t from, 
 }
 
 /* The patience of calls that wait for copies. */
-static struct patience long_patience(const struct board *b)
+static void lengthen(struct patience *p)
 {
-	return (struct patience){.looks = b->spins, .yields = b->yields * 20, .most = COPY_TIME};
+	p->yields *= 20;
+	p->most = COPY_TIME;
 }
 
 /* The end of a call of one turn in which this rank has lent what the others read: they have done
    with the turn when they have. */
 static int returned(struct board *b, struct line *own, uint64_t turn, int gave)
 {
-	struct patience p = long_patience(b);
+	struct patience p = patience_of(b);
+	lengthen(&p);
 	p.until = EVERYBODY;
 	own->posted = 0;
 	own->gave = gave;
@@ -554,10 +606,10 @@ int board_direct(struct board *b, enum board_op op, int root, const void *send, 
 	int rooted = op == BOARD_BCAST || op == BOARD_SCATTER, lends = !rooted || me == (uint32_t)root, reads = !rooted || !lends;
 	const char *out = send;
 	char *in = recv;
-	struct patience p = long_patience(b);
+	CALL p = begin(b, own);
 	if (!b->pids || !whole(b, own) || (lends && !unused(b, own, turn)))
 		return 0;
-	begin(b, own);
+	lengthen(&p);
 	p.until = rooted ? ONE_CELL : WHOLE;
 
 	/* Go does not move what a rank has for itself, when the turn has been posted. */
@@ -600,7 +652,7 @@ int board_reduce_scatter(struct board *b, enum board_op op, const void *send, vo
 {
 	struct line *own = AT(struct line, b->own);
 	uint64_t turn = own->turns, call = (uint64_t)op | (uint64_t)n << 24;
-	struct patience p = begin(b, own);
+	CALL p = begin(b, own);
 	if (!may(b, own, op, n, elem) || !unused(b, own, turn))
 		return 0;
 	give(b, turn, op, send, recv, n, call);
@@ -638,7 +690,7 @@ int board_allgatherv(struct board *b, const void *send, struct board_blocks recv
 {
 	struct line *own = AT(struct line, b->own);
 	uint64_t turn = own->turns;
-	struct patience p = begin(b, own);
+	CALL p = begin(b, own);
 	size_t all = 0, largest = 0, mine = board_size(&recv, b->me);
 	for (uint32_t i = 0; i < b->ranks; i++) {
 		size_t n = board_size(&recv, i);
@@ -666,7 +718,7 @@ int board_gatherv(struct board *b, int root, const void *send, size_t n, struct 
 	struct line *own = AT(struct line, b->own);
 	uint64_t turn = own->turns, call = BOARD_GATHERV | (uint64_t)root << 8;
 	uint32_t me = b->me;
-	struct patience p = begin(b, own);
+	CALL p = begin(b, own);
 	if (!may(b, own, BOARD_GATHERV, 0, 1))
 		return 0;
 	if (me != (uint32_t)root) {
@@ -684,7 +736,7 @@ int board_scatterv(struct board *b, int root, struct board_blocks send, void *re
 	struct line *own = AT(struct line, b->own);
 	uint64_t turn = own->turns, call = BOARD_SCATTERV | (uint64_t)root << 8;
 	uint32_t me = b->me;
-	struct patience p = begin(b, own);
+	CALL p = begin(b, own);
 	if (!may(b, own, BOARD_SCATTERV, 0, 1))
 		return 0;
 	if (me == (uint32_t)root) {
@@ -709,7 +761,7 @@ int board_announce(struct board *b, enum board_op op, int root, size_t n)
 	struct line *own = AT(struct line, b->own);
 	uint64_t turn = own->turns, call = (uint64_t)op | (uint64_t)root << 8 | (uint64_t)n << 24;
 	uint32_t cell = 1 - root; /* that of the rank whose block it is */
-	struct patience p = begin(b, own);
+	CALL p = begin(b, own);
 	if (!may(b, own, op, 0, 1))
 		return 0;
 	if (!posts(b, op, root))
@@ -752,7 +804,7 @@ int board_alltoallv(struct board *b, struct board_blocks send, struct board_bloc
 	struct line *own = AT(struct line, b->own);
 	uint64_t turn = own->turns;
 	uint32_t me = b->me;
-	struct patience p = begin(b, own);
+	CALL p = begin(b, own);
 	int lends = b->ranks == 2 && b->pids;
 	if (!may(b, own, BOARD_ALLTOALLV, 0, 1) || !unused(b, own, turn) || (!lends && !(all_short(b, &send, b->most_each) && all_short(b, &recv, b->most_each))))
 		return 0;
@@ -801,7 +853,7 @@ int board_perform(struct board *b, enum board_op op, int root, const void *send,
 	struct line *own = AT(struct line, b->own);
 	uint64_t turn = own->turns, call = (uint64_t)op | (uint64_t)root << 8 | (uint64_t)n << 24;
 	int giver = posts(b, op, root), taker = takes(b, op, root);
-	struct patience p = begin(b, own);
+	CALL p = begin(b, own);
 	if (!may(b, own, op, n, elem))
 		return 0;
 	int behind = follows(b, own, op);

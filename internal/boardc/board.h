@@ -4,8 +4,8 @@
  * and the order of things are explained. The same words are in the same places, and a
  * call that has to wait for long is handed over with its part posted, or with the turn left if
  * others may still read what it has lent. Where ranks must
- * sleep to let each other run, the twin sleeps a moment itself, and everywhere it wakes
- * those that do: the ways into Go and out of it take longer than that.
+ * sleep to let each other run, the twin sleeps a moment itself, and as long as it is awake wakes those that
+ * sleep on the same core; everywhere it wakes who sleeps in Go. The ways into Go and out of it take longer than that.
  */
 #ifndef EXANET_BOARD_H
 #define EXANET_BOARD_H
