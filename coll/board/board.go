@@ -67,7 +67,8 @@ type line struct {
 	cut     uint64        // this rank does not take part any more
 	gave    uint64        // 1: in the call before rank 0 gave to all, see Follows
 	left    uint64        // 1 + the turn that the twin in C has left, but that another may still read in
-	_       [cellSize - 80]byte
+	past    uint64        // the turns of the call under way that the twin in C has done with
+	_       [cellSize - 88]byte
 
 	// The turns, in the upper halves, in which this rank could not read from those whose bits
 	// are set. Who lent them looks when this rank may be slots turns ahead.

@@ -136,8 +136,9 @@ func (o *Op) Begin(b *Board) {
 		o.form = direct
 		o.what |= directly
 	}
-	o.first = b.own.turns.Load()
-	o.put, o.got, o.seen, o.asked, o.err, o.Late, o.Missed, o.Owed = 0, 0, 0, 0, nil, o.Late[:0], o.Missed[:0], o.Owed[:0]
+	past := int(b.own.past)
+	o.first = b.own.turns.Load() - b.own.past
+	o.put, o.got, o.seen, o.asked, o.err, o.Late, o.Missed, o.Owed = past, past, 0, 0, nil, o.Late[:0], o.Missed[:0], o.Owed[:0]
 	switch {
 	case b.own.left != 0 && b.own.left == o.first:
 		o.first-- // the twin has taken this rank's part
@@ -149,7 +150,7 @@ func (o *Op) Begin(b *Board) {
 	case b.Core != nil:
 		b.own.core.Store(uint64(b.Core()))
 	}
-	b.own.posted, b.own.left = 0, 0
+	b.own.posted, b.own.left, b.own.past = 0, 0, 0
 	o.measure(o.size)
 }
 

@@ -6,7 +6,7 @@ import (
 )
 
 // View is a board as the twin in C sees it (internal/boardc): struct board. The twin
-// makes calls of one turn in the plain form or the direct one, or of two in the central one; the
+// makes calls of one turn in the plain form or the direct one, of two in the central one, and a plain Bcast; the
 // rest is left to Go, which takes over calls that have to wait for long, with this rank's part
 // posted, or with the turn left while others may still read from it.
 type View struct {

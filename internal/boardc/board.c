@@ -15,7 +15,7 @@ struct header {
 };
 
 struct line {
-	uint64_t turns, waiting, core, tends, world, known, posted, cut, gave, left, spare[6];
+	uint64_t turns, waiting, core, tends, world, known, posted, cut, gave, left, past, spare[5];
 	uint64_t missed[2 * SLOTS];
 };
 
@@ -366,7 +366,7 @@ static int serves(const struct board *b, enum board_op op, size_t n, size_t elem
 {
 	size_t step = b->piece;
 	switch (op) {
-	case BOARD_BARRIER:
+	case BOARD_BARRIER: case BOARD_BCAST:
 		return 1;
 	case BOARD_ALLREDUCE:
 		if (n >= b->split)
@@ -848,6 +848,31 @@ int board_alltoallv(struct board *b, struct board_blocks send, struct board_bloc
 	return b->ranks == 2 && !stays(b, &send, 1 - me) ? returned(b, own, turn, 0) : over(b, own, turn, 0);
 }
 
+/* A Bcast of more than fits in a place, in as many turns as it needs. */
+static int bcast_in_turns(struct board *b, struct line *own, uint32_t root, char *data, size_t n, uint64_t call, struct patience *p)
+{
+	lengthen(p);
+	for (size_t at = 0; at < n; at += b->piece) {
+		uint64_t turn = own->turns;
+		size_t size = n - at < b->piece ? n - at : b->piece;
+		if (b->me == root) {
+			if (!unused(b, own, turn))
+				return 0;
+			write_place(b, turn, root, data + at, size);
+			post(b, turn, root, call);
+		} else {
+			if (!seen(b, turn, root, call, p))
+				return 0;
+			memcpy(data + at, place(b, turn, root, size), size);
+		}
+		own->past++;
+		leave(b, own, turn);
+	}
+	own->past = 0;
+	own->gave = root == 0;
+	return 1;
+}
+
 int board_perform(struct board *b, enum board_op op, int root, const void *send, void *recv, size_t n, size_t elem, board_fold fold)
 {
 	struct line *own = AT(struct line, b->own);
@@ -861,6 +886,8 @@ int board_perform(struct board *b, enum board_op op, int root, const void *send,
 		__atomic_store_n(&own->core, 0, __ATOMIC_RELEASE);
 		return perform_central(b, own, op, send, recv, n, call | (uint64_t)behind << 8, fold, &p);
 	}
+	if (op == BOARD_BCAST && n > b->piece)
+		return bcast_in_turns(b, own, root, recv, n, call, &p);
 	if (giver) {
 		if (!unused(b, own, turn))
 			return 0;

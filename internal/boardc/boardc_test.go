@@ -288,3 +288,48 @@ func TestTheTwinAndThePackageAreOne(t *testing.T) {
 		}
 	})
 }
+
+// A Bcast in several turns goes on in Go where the twin has left it: at the root since the others have not
+// done with the turns before, at the others since the root has not posted.
+func TestBcastGoesOnWhereTheTwinHasLeftIt(t *testing.T) {
+	const ranks, pieces = 3, 2048
+	memory := mem.Bytes(make([]uint64, (board.Fixed(most)+ranks*8*pieces)/8))
+	boards, views, ops := make([]*board.Board, ranks), make([]*board.View, ranks), make([]*board.Op, ranks)
+	for i := range ranks {
+		boards[i], views[i] = board.Open(memory, most, i, ranks), new(board.View)
+		boards[i].Fenced, boards[i].Ring = true, func(int) {}
+		boards[i].View(views[i], board.Berths{})
+		views[i].Limit[coll.Bcast] = math.MaxInt64
+	}
+	first := &call{op: coll.Bcast, root: 1, n: 4*pieces + 100, seed: 1}
+	second := &call{op: coll.Bcast, root: 1, n: 4*pieces + 200, seed: 2}
+	for _, i := range []int{1, 0, 2} {
+		x, want := first.part(i, ranks)
+		require.True(t, boardc.Perform(views[i], x, x.Bytes()), "rank %d", i)
+		require.Equal(t, want, x.Recv)
+		if i != 1 {
+			continue
+		}
+		x, _ = second.part(i, ranks)
+		require.False(t, boardc.Perform(views[i], x, x.Bytes()), "all places were free")
+		ops[i] = &board.Op{Call: x}
+	}
+	for _, i := range []int{0, 2} {
+		x, _ := second.part(i, ranks)
+		if i == 0 {
+			require.False(t, boardc.Perform(views[i], x, x.Bytes()), "the root has not posted all")
+			x.Recv[0]++ // of what the twin has taken, so Go does not any more
+		}
+		ops[i] = &board.Op{Call: x}
+	}
+	for _, i := range []int{1, 0, 2} {
+		ops[i].Begin(boards[i])
+		require.True(t, ops[i].Step(), "rank %d", i)
+		require.NoError(t, ops[i].Err())
+		_, want := second.part(i, ranks)
+		if i == 0 {
+			want[0]++
+		}
+		require.Equal(t, want, ops[i].Recv, "rank %d", i)
+	}
+}
