@@ -59,8 +59,8 @@ type header struct {
 type line struct {
 	turns   atomic.Uint64 // this rank has done with the turns below
 	waiting atomic.Uint64 // what it sleeps for, see wholeTurn
-	core    atomic.Uint64 // where it runs, see Core; of the call under way, while it has posted
-	tends   uint64        // the twin's alone: the core whose sleepers a rank wakes while it is awake in a call there
+	core    atomic.Uint64 // where it runs, see Core; of the call under way, while it has posted; 0 in one of the twin
+	tends   uint64        // the core whose sleepers this rank wakes while it is awake in a call of the twin, 0: none
 	world   uint64        // the rank's number in the job, see View
 	known   uint64        // all ranks have done with the turns below, as far as this one knows
 	posted  uint64        // 1 + the turn that the twin in C has posted and not ended, see View
@@ -95,7 +95,7 @@ type Board struct {
 	Read func(rank int, addr uint64, to []byte) bool
 
 	// Core, unless nil or 0, is the core that this rank runs on, where those who sleep can
-	// do so only for others on the same: whoever of these is awake wakes them, as it
+	// do so only for others on the same: whoever of these is awake in Go wakes them, as it
 	// leaves the turn, which takes less than from another core.
 	Core func() uint32
 
@@ -104,16 +104,20 @@ type Board struct {
 	base   unsafe.Pointer
 	lines  unsafe.Pointer
 	cells  unsafe.Pointer
+	cores  unsafe.Pointer // an uint32 for each rank: where it runs, for the twin
 	pieces unsafe.Pointer
 	piece  int // bytes of one
 }
 
-const lineSize = int(unsafe.Sizeof(line{}))
+const (
+	lineSize = int(unsafe.Sizeof(line{}))
+	coreSize = 4
+)
 
 // Fixed is the memory in bytes that a board of so many ranks needs beside the
 // pieces.
 func Fixed(ranks int) int {
-	n := int(unsafe.Sizeof(header{})) + ranks*(lineSize+slots*cellSize)
+	n := int(unsafe.Sizeof(header{})) + ranks*(lineSize+slots*cellSize+coreSize)
 	return (n + pageSize - 1) &^ (pageSize - 1)
 }
 
@@ -123,6 +127,7 @@ func Open(memory []byte, most, me, ranks int) *Board {
 	b := &Board{Me: me, Ranks: ranks, Split: SplitFrom(ranks, false), head: mem.Struct[header](memory, 0), base: unsafe.Pointer(&memory[0])}
 	b.lines = unsafe.Add(b.base, unsafe.Sizeof(header{}))
 	b.cells = unsafe.Add(b.lines, most*lineSize)
+	b.cores = unsafe.Add(b.cells, most*slots*cellSize)
 	b.pieces = unsafe.Add(b.base, Fixed(most))
 	b.piece = min((len(memory)-Fixed(most))/(slots*ranks)&^(leastStep-1), pieceMost)
 	b.own = b.line(me)
@@ -183,6 +188,7 @@ func (w *Words) Rank() int {
 const (
 	wholeTurn = 1 << 63
 	allDone   = 1 << 62
+	inTwin    = 1 << 61 // added by who sleeps in the twin
 )
 
 // Sleep announces that this rank is about to sleep until the words come, and Wake
@@ -230,25 +236,26 @@ func (b *Board) wake(word *uint64, v uint64) {
 		if i == b.Me {
 			continue
 		}
-		switch waiting := b.line(i).waiting.Load(); {
-		case waiting == at:
+		waiting := b.line(i).waiting.Load()
+		switch what := waiting &^ inTwin; {
+		case what == at:
 			b.Ring(i)
-		case posted && waiting == wholeTurn|v && !b.near(i, v-1):
-			b.rouse(i, b.others(v-1, 0, i))
-		case !posted && waiting == allDone|v:
-			b.rouse(i, b.finished(v-1, 0, i))
+		case posted && what == wholeTurn|v && !b.near(i, v-1):
+			b.rouse(i, waiting, b.others(v-1, 0, i))
+		case !posted && what == allDone|v:
+			b.rouse(i, waiting, b.finished(v-1, 0, i))
 		}
 	}
 }
 
 // rouse wakes a rank that sleeps for words of all others, if they are there.
-func (b *Board) rouse(rank int, w Words) {
-	if w.There() && b.line(rank).waiting.CompareAndSwap(w.signal, 0) {
+func (b *Board) rouse(rank int, waiting uint64, w Words) {
+	if w.There() && b.line(rank).waiting.CompareAndSwap(waiting, 0) {
 		b.Ring(rank)
 	}
 }
 
-// near reports whether a rank on the same core as one that sleeps is awake and has not
+// near reports whether a rank on the same core as one that sleeps is awake, in Go, and has not
 // left the turn yet, so that it will wake him.
 func (b *Board) near(rank int, turn uint64) bool {
 	core := b.line(rank).core.Load()
@@ -270,8 +277,9 @@ func (b *Board) leave(turn uint64) {
 	}
 	b.head.sleepers.Add(0) // a fence: who posts the last cell sees that this rank is gone, or this rank that cell
 	for i := range b.Ranks {
-		if l := b.line(i); i != b.Me && l.core.Load() == core && l.waiting.Load() == wholeTurn|(turn+1) {
-			b.rouse(i, b.others(turn, 0, i))
+		l := b.line(i)
+		if waiting := l.waiting.Load(); i != b.Me && l.core.Load() == core && waiting&^inTwin == wholeTurn|(turn+1) {
+			b.rouse(i, waiting, b.others(turn, 0, i))
 		}
 	}
 }

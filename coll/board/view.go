@@ -10,10 +10,10 @@ import (
 // rest is left to Go, which takes over calls that have to wait for long, with this rank's part
 // posted, or with the turn left while others may still read from it.
 type View struct {
-	ID                              uint64 // 0: there is none
-	head, own, lines, cells, pieces uint64
-	piece, me, ranks, fenced        uint32
-	central, Spins, Yields, split   uint32
+	ID                                     uint64 // 0: there is none
+	head, own, lines, cells, cores, pieces uint64
+	piece, me, ranks, fenced               uint32
+	central, Spins, Yields, split          uint32
 	Berths
 	follows uint32
 	Naps    uint32                   // 1: whoever waits sleeps where another rank needs its core
@@ -38,7 +38,7 @@ type Berths struct {
 func (b *Board) View(v *View, berths Berths) {
 	*v = View{
 		Berths: berths,
-		head:   mem.Ref(b.head), own: mem.Ref(b.own), lines: mem.AddrOf(b.lines), cells: mem.AddrOf(b.cells), pieces: mem.AddrOf(b.pieces),
+		head:   mem.Ref(b.head), own: mem.Ref(b.own), lines: mem.AddrOf(b.lines), cells: mem.AddrOf(b.cells), cores: mem.AddrOf(b.cores), pieces: mem.AddrOf(b.pieces),
 		piece: uint32(b.piece), me: uint32(b.Me), ranks: uint32(b.Ranks), fenced: flag(b.Fenced), central: b.Central, split: uint32(b.Split), follows: flag(b.Follows),
 		most: [2]uint32{uint32(b.Most(coll.Gatherv)), uint32(max(0, b.Most(coll.Alltoallv)))},
 	}

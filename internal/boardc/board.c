@@ -46,6 +46,9 @@ static inline uint64_t load(const uint64_t *word) { return __atomic_load_n(word,
    that others post, or that all have done with a turn. */
 static const uint64_t WHOLE_TURN = 1ull << 63, ALL_DONE = 1ull << 62;
 
+/* A rank that sleeps in the twin adds this bit. Nothing else is left when it has been woken by another. */
+static const uint64_t IN_TWIN = 1ull << 61, WOKEN = IN_TWIN;
+
 /* Whether the cells of a turn have been posted, of the ranks from first on but one. */
 static int posted(const struct board *b, uint64_t turn, uint32_t first, uint32_t but)
 {
@@ -70,6 +73,8 @@ static int finished(const struct board *b, uint64_t turn, uint32_t but)
 /* Whether what a rank sleeps for is there. */
 static int fulfilled(const struct board *b, uint32_t rank, uint64_t waiting)
 {
+	if ((waiting &= ~IN_TWIN) == 0)
+		return 0;
 	if (waiting & WHOLE_TURN)
 		return posted(b, (waiting & ~WHOLE_TURN) - 1, 0, rank);
 	if (waiting & ALL_DONE)
@@ -80,22 +85,22 @@ static int fulfilled(const struct board *b, uint32_t rank, uint64_t waiting)
 /* Wakes a rank, if it still sleeps for that. */
 static void rouse(const struct board *b, uint32_t rank, uint64_t waiting)
 {
-	if (__atomic_compare_exchange_n(&line(b, rank)->waiting, &waiting, 0, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+	if (__atomic_compare_exchange_n(&line(b, rank)->waiting, &waiting, waiting & IN_TWIN, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
 		ring(b, rank);
 }
 
 static inline uint32_t sleepers(const struct board *b) { return __atomic_load_n(&AT(struct header, b->head)->sleepers, __ATOMIC_SEQ_CST); }
 
-/* The core that a rank ran on when it told last, 0: none. */
-static inline uint32_t core_of(const struct board *b, uint32_t rank) { return __atomic_load_n(&berth(b, line(b, rank)->world)->core, __ATOMIC_ACQUIRE); }
+/* The core that a rank ran on when it told last, 0: none. A rank that sleeps stays there. */
+static inline uint32_t *core_of(const struct board *b, uint32_t rank) { return AT(uint32_t, b->cores) + rank; }
 
-/* Whether a rank that is awake, maybe this one, will wake one that sleeps on the same core: to do so from
-   another core takes an interrupt, and as long as that rank runs the other could not. */
+/* Whether a rank that is awake, maybe this one, or has been woken, will wake one that sleeps on the same
+   core: to do so from another core takes an interrupt, and as long as that rank runs the other could not. */
 static int tended(const struct board *b, uint32_t rank)
 {
-	uint32_t core = core_of(b, rank);
+	uint32_t core = __atomic_load_n(core_of(b, rank), __ATOMIC_RELAXED);
 	for (uint32_t i = 0; core && i < b->ranks; i++)
-		if (i != rank && load(&line(b, i)->tends) == core)
+		if (i != rank && __atomic_load_n(core_of(b, i), __ATOMIC_RELAXED) == core && (load(&line(b, i)->tends) == core || load(&line(b, i)->waiting) == WOKEN))
 			return 1;
 	return 0;
 }
@@ -103,24 +108,26 @@ static int tended(const struct board *b, uint32_t rank)
 /* Wakes who sleeps for a word that has been set to v. */
 static void wake(const struct board *b, const uint64_t *word, uint64_t v)
 {
-	uint64_t at = (uintptr_t)word - b->head, all = (uintptr_t)word >= b->cells ? WHOLE_TURN : ALL_DONE;
+	uint64_t at = (uintptr_t)word - b->head;
+	int in_cell = (uintptr_t)word >= b->cells;
 	__atomic_thread_fence(__ATOMIC_SEQ_CST); /* of two who post the last cells at once, one sees both */
 	for (uint32_t i = 0; i < b->ranks; i++) {
-		uint64_t waiting = i == b->me ? 0 : load(&line(b, i)->waiting);
-		if (waiting && (waiting == at || waiting == (all | v)) && fulfilled(b, i, waiting) && !tended(b, i))
+		uint64_t waiting = i == b->me ? 0 : load(&line(b, i)->waiting), what = waiting & ~IN_TWIN;
+		if (what == at && !in_cell)
+			rouse(b, i, waiting); /* it is in Go, and knows what value it needs before it can post */
+		else if (what && (what == at || what == ((in_cell ? WHOLE_TURN : ALL_DONE) | v)) && fulfilled(b, i, waiting) && !tended(b, i))
 			rouse(b, i, waiting);
 	}
 }
 
-/* Wakes the ranks that sleep on a core for what is there. Ranks in Go go by the core that a line tells. */
+/* Wakes the ranks that sleep on a core for what is there. */
 static void tend(const struct board *b, uint32_t core)
 {
-	uint64_t told = AT(struct line, b->own)->core;
 	if (!sleepers(b))
 		return;
 	for (uint32_t i = 0; i < b->ranks; i++) {
-		uint64_t waiting = i == b->me ? 0 : load(&line(b, i)->waiting);
-		if (waiting && ((core && core_of(b, i) == core) || (told && load(&line(b, i)->core) == told)) && fulfilled(b, i, waiting))
+		uint64_t waiting = i != b->me && __atomic_load_n(core_of(b, i), __ATOMIC_RELAXED) == core ? load(&line(b, i)->waiting) : 0;
+		if (waiting && fulfilled(b, i, waiting))
 			rouse(b, i, waiting);
 	}
 }
@@ -129,7 +136,7 @@ static void tend(const struct board *b, uint32_t core)
 static int shares(const struct board *b, uint32_t core)
 {
 	for (uint32_t i = 0; i < b->ranks; i++)
-		if (i != b->me && core_of(b, i) == core)
+		if (i != b->me && __atomic_load_n(core_of(b, i), __ATOMIC_RELAXED) == core)
 			return 1;
 	return 0;
 }
@@ -142,7 +149,7 @@ static void turn_away(const struct board *b)
 {
 	struct line *own = AT(struct line, b->own);
 	uint32_t core = own->tends;
-	if (!core && !own->core)
+	if (!core)
 		return;
 	tend(b, core); /* while others leave that to this rank, so that they do not try at the same time */
 	__atomic_store_n(&own->tends, 0, __ATOMIC_RELAXED);
@@ -215,8 +222,21 @@ static uint32_t here(const struct board *b)
 {
 	struct berth *r = AT(struct berth, b->berth);
 	uint32_t core = sched_getcpu() + 1;
+	if (*core_of(b, b->me) != core)
+		__atomic_store_n(core_of(b, b->me), core, __ATOMIC_RELAXED);
 	if (__atomic_load_n(&r->core, __ATOMIC_RELAXED) != core)
 		__atomic_store_n(&r->core, core, __ATOMIC_RELEASE);
+	return core;
+}
+
+/* Tends the sleepers of the core that this rank runs on, in place of those where it ran before. */
+static uint32_t settle_down(const struct board *b)
+{
+	uint32_t core = here(b);
+	if (core != AT(struct line, b->own)->tends) {
+		turn_away(b);
+		attend(b, core);
+	}
 	return core;
 }
 
@@ -241,11 +261,7 @@ static int nap(const struct board *b, uint64_t turn, uint32_t rank, struct patie
 	if (begun > p->end || (b->outside && __atomic_load_n(AT(int64_t, b->outside), __ATOMIC_ACQUIRE)))
 		return 0;
 	struct line *own = AT(struct line, b->own);
-	uint32_t core = here(b);
-	if (core != own->tends) {
-		turn_away(b);
-		attend(b, core);
-	}
+	uint32_t core = settle_down(b);
 	int there = 0, mates = shares(b, core);
 	do {
 		for (int i = 0; i < GLANCES && !there; i++)
@@ -261,16 +277,17 @@ static int nap(const struct board *b, uint64_t turn, uint32_t rank, struct patie
 	struct header *head = AT(struct header, b->head);
 	uint32_t mark = __atomic_load_n(&r->foreground, __ATOMIC_ACQUIRE);
 	struct timespec most = {0, NAP_TIME};
-	uint64_t signal = p->until == WHOLE ? WHOLE_TURN | (turn + 1) : p->until == EVERYBODY ? ALL_DONE | (turn + 1) : (uintptr_t)word - b->head;
+	uint64_t signal = IN_TWIN | (p->until == WHOLE ? WHOLE_TURN | (turn + 1) : p->until == EVERYBODY ? ALL_DONE | (turn + 1) : (uintptr_t)word - b->head);
 	__atomic_store_n(&r->napping, 1, __ATOMIC_RELEASE);
 	__atomic_store_n(&own->waiting, signal, __ATOMIC_RELEASE);
 	__atomic_add_fetch(&head->sleepers, 1, __ATOMIC_SEQ_CST); /* the others post with a fence */
 	if (!(p->until == WHOLE ? posted(b, turn, rank, b->me) : p->until == EVERYBODY ? finished(b, turn, b->me) : load(word) == turn + 1))
 		syscall(SYS_futex, &r->foreground, FUTEX_WAIT, mark, &most, 0, 0);
 	__atomic_sub_fetch(&head->sleepers, 1, __ATOMIC_SEQ_CST);
+	attend(b, *core_of(b, b->me)); /* as others rely on who have woken this rank */
 	__atomic_store_n(&own->waiting, 0, __ATOMIC_RELEASE);
 	__atomic_store_n(&r->napping, 0, __ATOMIC_RELEASE);
-	attend(b, here(b));
+	settle_down(b);
 	return 1;
 }
 
@@ -521,11 +538,10 @@ static inline struct patience patience_of(const struct board *b) { return (struc
 
 static inline struct patience begin(const struct board *b, struct line *own)
 {
-	if (b->naps) {
-		uint32_t core = here(b);
-		__atomic_store_n(&own->core, core, __ATOMIC_RELEASE);
-		attend(b, core);
-	}
+	if (own->core)
+		__atomic_store_n(&own->core, 0, __ATOMIC_RELEASE); /* ranks in Go leave nobody to this one */
+	if (b->naps)
+		attend(b, here(b));
 	return patience_of(b);
 }
 
@@ -883,7 +899,6 @@ int board_perform(struct board *b, enum board_op op, int root, const void *send,
 		return 0;
 	int behind = follows(b, own, op);
 	if (behind || goes_central(b, op)) {
-		__atomic_store_n(&own->core, 0, __ATOMIC_RELEASE);
 		return perform_central(b, own, op, send, recv, n, call | (uint64_t)behind << 8, fold, &p);
 	}
 	if (op == BOARD_BCAST && n > b->piece)

@@ -22,7 +22,7 @@ enum board_op { BOARD_BARRIER = 0, BOARD_BCAST = 1, BOARD_GATHER = 2, BOARD_GATH
 /* One rank's view of a board: board.View in Go. */
 struct board {
 	uint64_t id; /* 0: none */
-	uint64_t head, own, lines, cells, pieces;
+	uint64_t head, own, lines, cells, cores, pieces;
 	uint32_t piece, me, ranks, fenced, central, spins, yields, split;
 	uint64_t berths, berth; /* of all ranks of the job, and of this one */
 	uint32_t step, job;     /* bytes from one to the next, and their number */

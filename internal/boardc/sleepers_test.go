@@ -157,3 +157,39 @@ func testSleepers(t *testing.T, ranks, calls int, central uint32, roomy bool, de
 	require.Equal(t, missed.Load(), owed.Load())
 	require.Equal(t, deaf >= 0, missed.Load() > 0)
 }
+
+// A root in Go that is ahead by all places sleeps until one is free, and the twin wakes it.
+func TestWhoSleepsForAPlaceIsWoken(t *testing.T) {
+	const ranks, slots = 2, 8
+	memory := mem.Bytes(make([]uint64, (board.Fixed(most)+ranks*8*2048)/8))
+	bells := make(berths, most*berthStep/8)
+	boards, views := make([]*board.Board, ranks), make([]*board.View, ranks)
+	for i := range ranks {
+		boards[i], views[i] = board.Open(memory, most, i, ranks), new(board.View)
+		boards[i].Moor(i)
+		boards[i].Fenced, boards[i].Ring = true, bells.ring
+		boards[i].View(views[i], board.Berths{First: mem.Ref(&bells[0]), Own: mem.Ref(&bells[i*berthStep/8]), Step: berthStep, N: ranks})
+		views[i].Naps, views[i].Limit[coll.Bcast] = 1, math.MaxInt64
+	}
+	c := &call{op: coll.Bcast, n: 100}
+	var o *board.Op
+	for i := range slots + 1 {
+		x, _ := c.part(0, ranks)
+		o = &board.Op{Call: x}
+		o.Begin(boards[0])
+		require.Equal(t, i < slots, o.Step(), "as long as there are places")
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		bells.finish(o, 0)
+	}()
+	require.Eventually(t, func() bool { return bells.flags(0).Load() == 1 }, time.Minute, time.Millisecond)
+	x, _ := c.part(1, ranks)
+	require.True(t, boardc.Perform(views[1], x, x.Bytes()))
+	select {
+	case <-ended:
+	case <-time.After(10 * time.Second):
+		t.Fatal("it sleeps for ever")
+	}
+}
