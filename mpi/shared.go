@@ -107,7 +107,7 @@ func (c *Comm) Board(v *board.View) bool {
 	case fab.Yielding():
 		v.Yields = boardYields
 	case fab.Fenced():
-		v.Naps = 1
+		v.Naps = boardNaps
 		if busy := c.rank.outside.busy; busy != nil {
 			v.Outside = mem.Ref(busy)
 		}
@@ -132,10 +132,12 @@ func (c *Comm) readable() uint64 {
 }
 
 // How often the twin looks for what it takes, or yields, before it leaves the call to Go,
-// which makes progress meanwhile: for about 2 us, or 20.
+// which makes progress meanwhile: for about 2 us, or 20; or for how many ms it sleeps. That is longer than
+// the time to the next tick, for which a core's timer is set already: to set it again takes microseconds.
 const (
 	boardSpins  = 4000
 	boardYields = 50
+	boardNaps   = 10
 )
 
 // onBoard reports whether a blocking call goes through its communicator's board.

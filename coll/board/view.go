@@ -16,7 +16,7 @@ type View struct {
 	central, Spins, Yields, split          uint32
 	Berths
 	follows uint32
-	Naps    uint32                   // 1: whoever waits sleeps where another rank needs its core
+	Naps    uint32                   // the ms for which who waits sleeps at most where another rank needs its core, before the call goes on in Go; 0: he does not
 	Pids    uint64                   // address of an int32 for each rank: its process if its memory can be read, else 0; 0: none can
 	most    [2]uint32                // of Gatherv and Scatterv, and of Alltoallv: see Board.Most
 	Outside uint64                   // address of a count, 0: none; where it is not 0, Go makes progress while it waits

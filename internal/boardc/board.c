@@ -95,10 +95,11 @@ static inline uint32_t sleepers(const struct board *b) { return __atomic_load_n(
 static inline uint32_t *core_of(const struct board *b, uint32_t rank) { return AT(uint32_t, b->cores) + rank; }
 
 /* Whether a rank that is awake, maybe this one, or has been woken, will wake one that sleeps on the same
-   core: to do so from another core takes an interrupt, and as long as that rank runs the other could not. */
-static int tended(const struct board *b, uint32_t rank)
+   core: to do so from another core takes an interrupt, and as long as that rank runs the other could not.
+   Who sleeps in Go is left to nobody: he sleeps for as long as it takes, and that rank may have been stopped. */
+static int tended(const struct board *b, uint32_t rank, uint64_t waiting)
 {
-	uint32_t core = __atomic_load_n(core_of(b, rank), __ATOMIC_RELAXED);
+	uint32_t core = waiting & IN_TWIN ? __atomic_load_n(core_of(b, rank), __ATOMIC_RELAXED) : 0;
 	for (uint32_t i = 0; core && i < b->ranks; i++)
 		if (i != rank && __atomic_load_n(core_of(b, i), __ATOMIC_RELAXED) == core && (load(&line(b, i)->tends) == core || load(&line(b, i)->waiting) == WOKEN))
 			return 1;
@@ -115,7 +116,7 @@ static void wake(const struct board *b, const uint64_t *word, uint64_t v)
 		uint64_t waiting = i == b->me ? 0 : load(&line(b, i)->waiting), what = waiting & ~IN_TWIN;
 		if (what == at && !in_cell)
 			rouse(b, i, waiting); /* it is in Go, and knows what value it needs before it can post */
-		else if (what && (what == at || what == ((in_cell ? WHOLE_TURN : ALL_DONE) | v)) && fulfilled(b, i, waiting) && !tended(b, i))
+		else if (what && (what == at || what == ((in_cell ? WHOLE_TURN : ALL_DONE) | v)) && fulfilled(b, i, waiting) && !tended(b, i, waiting))
 			rouse(b, i, waiting);
 	}
 }
@@ -197,7 +198,7 @@ static inline void post(struct board *b, uint64_t turn, uint32_t rank, uint64_t 
 }
 
 /* How long a call waits: for some looks, then for some yields, unless others compute
-   meanwhile; or, where ranks nap, until NAP_TIME has passed. */
+   meanwhile; or, where ranks nap, for as long as a nap takes at most. */
 struct patience {
 	const struct board *board;
 	uint32_t looks, yields;
@@ -206,9 +207,8 @@ struct patience {
 	int64_t most; /* ns of yielding */
 };
 
-/* In ns, and looks between two of the clock. A nap is longer than the time to the next
-   tick, for which a core's timer is set already: to set it again takes microseconds. */
-enum { YIELD_TIME = 20000, COPY_TIME = 500000, NAP_TIME = 10000000, SPIN_TIME = 30000, GLANCES = 50 };
+/* In ns, and looks between two of the clock. */
+enum { YIELD_TIME = 20000, COPY_TIME = 500000, MS = 1000000, SPIN_TIME = 30000, GLANCES = 50 };
 
 static int64_t now(void)
 {
@@ -257,7 +257,7 @@ static int nap(const struct board *b, uint64_t turn, uint32_t rank, struct patie
 	const uint64_t *word = p->until == EVERYBODY ? &line(b, rank)->turns : &cell(b, turn, rank)->turn;
 	int64_t begun = now();
 	if (!p->end)
-		p->end = begun + NAP_TIME;
+		p->end = begun + (int64_t)b->naps * MS;
 	if (begun > p->end || (b->outside && __atomic_load_n(AT(int64_t, b->outside), __ATOMIC_ACQUIRE)))
 		return 0;
 	struct line *own = AT(struct line, b->own);
@@ -276,7 +276,7 @@ static int nap(const struct board *b, uint64_t turn, uint32_t rank, struct patie
 	struct berth *r = AT(struct berth, b->berth);
 	struct header *head = AT(struct header, b->head);
 	uint32_t mark = __atomic_load_n(&r->foreground, __ATOMIC_ACQUIRE);
-	struct timespec most = {0, NAP_TIME};
+	struct timespec most = {b->naps / 1000, b->naps % 1000 * MS};
 	uint64_t signal = IN_TWIN | (p->until == WHOLE ? WHOLE_TURN | (turn + 1) : p->until == EVERYBODY ? ALL_DONE | (turn + 1) : (uintptr_t)word - b->head);
 	__atomic_store_n(&r->napping, 1, __ATOMIC_RELEASE);
 	__atomic_store_n(&own->waiting, signal, __ATOMIC_RELEASE);

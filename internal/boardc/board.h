@@ -26,7 +26,7 @@ struct board {
 	uint32_t piece, me, ranks, fenced, central, spins, yields, split;
 	uint64_t berths, berth; /* of all ranks of the job, and of this one */
 	uint32_t step, job;     /* bytes from one to the next, and their number */
-	uint32_t follows, naps; /* naps: this rank sleeps where another needs its core */
+	uint32_t follows, naps; /* naps: the ms for which this rank sleeps at most where another needs its core, 0: it does not */
 	uint64_t pids;            /* the address of an int32_t for each rank: its process if its memory can be read, else 0; 0: none can */
 	uint32_t most, most_each; /* bytes of a block of Gatherv or Scatterv, and of Alltoallv */
 	uint64_t outside;       /* the address of an int64_t: not 0: who waits must not, in C; 0: none */

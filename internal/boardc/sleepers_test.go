@@ -59,7 +59,7 @@ func (bs berths) finish(o *board.Op, rank int) {
 }
 
 // Ranks that nap in the twin, or spin there for a moment, and ranks that sleep in Go wake each
-// other: those in Go would sleep for ever.
+// other: those in Go would sleep for ever, and those in the twin for longer than the test.
 func TestSleepersAreWoken(t *testing.T) {
 	calls := 8000
 	if testing.Short() {
@@ -101,7 +101,7 @@ func testSleepers(t *testing.T, ranks, calls int, central uint32, roomy bool, de
 		if i != deaf {
 			v.Pids = mem.Ref(&pids[0])
 		}
-		if v.Naps = 1; roomy {
+		if v.Naps = 10 * 60 * 1000; roomy {
 			v.Naps, v.Spins = 0, 200
 		}
 		for op := range v.Limit {
@@ -169,7 +169,7 @@ func TestWhoSleepsForAPlaceIsWoken(t *testing.T) {
 		boards[i].Moor(i)
 		boards[i].Fenced, boards[i].Ring = true, bells.ring
 		boards[i].View(views[i], board.Berths{First: mem.Ref(&bells[0]), Own: mem.Ref(&bells[i*berthStep/8]), Step: berthStep, N: ranks})
-		views[i].Naps, views[i].Limit[coll.Bcast] = 1, math.MaxInt64
+		views[i].Naps, views[i].Limit[coll.Bcast] = 10, math.MaxInt64
 	}
 	c := &call{op: coll.Bcast, n: 100}
 	var o *board.Op
