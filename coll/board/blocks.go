@@ -98,7 +98,7 @@ func (o *Op) postBlocks(at uint64) {
 	switch o.Op {
 	case coll.Gatherv:
 		if len(o.Send) <= most {
-			copy(b.place(at, o.Rank, len(o.Send)), o.Send)
+			mem.Across(b.place(at, o.Rank, len(o.Send)), o.Send)
 		}
 		b.post(at, o.Rank, word(len(o.Send)))
 	case coll.Scatterv:
@@ -111,7 +111,7 @@ func (o *Op) postBlocks(at uint64) {
 				continue
 			}
 			if len(block) <= most {
-				copy(b.place(at, i, len(block)), block)
+				mem.Across(b.place(at, i, len(block)), block)
 			}
 			b.post(at, i, word(len(block)))
 		}
@@ -136,7 +136,7 @@ func (o *Op) postBlocks(at uint64) {
 			size := uint64(len(block))
 			switch {
 			case len(block) <= most:
-				copy(to[sizeWord:], block)
+				mem.Across(to[sizeWord:], block)
 			case o.lent:
 				size |= lentBlock
 				binary.NativeEndian.PutUint64(to[sizeWord:], mem.Addr(block))
@@ -189,8 +189,8 @@ func (o *Op) takeBlock(at uint64, from, cell int) {
 		o.Late = append(o.Late, from)
 	case size != len(to):
 	case block == nil:
-		copy(to, b.place(at, cell, size))
+		mem.Across(to, b.place(at, cell, size))
 	default:
-		copy(to, block)
+		mem.Across(to, block)
 	}
 }

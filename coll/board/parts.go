@@ -1,6 +1,9 @@
 package board
 
-import "github.com/exanet-mpi/exanet/coll"
+import (
+	"github.com/exanet-mpi/exanet/coll"
+	"github.com/exanet-mpi/exanet/internal/mem"
+)
 
 // piece is the part of the vector, or of a block, that belongs to a step.
 func (o *Op) piece(i int) (lo, hi int) {
@@ -82,7 +85,7 @@ func (o *Op) post(turn int) {
 		o.postBlocks(at)
 		return
 	case coll.Bcast:
-		copy(b.place(at, o.Rank, n), o.Recv[lo:hi])
+		mem.Across(b.place(at, o.Rank, n), o.Recv[lo:hi])
 	case coll.Scatter:
 		for i := range o.Ranks {
 			if i == o.Rank {
@@ -91,25 +94,25 @@ func (o *Op) post(turn int) {
 				}
 				continue
 			}
-			copy(b.place(at, i, n), o.block(o.Send, i, lo, hi))
+			mem.Across(b.place(at, i, n), o.block(o.Send, i, lo, hi))
 			b.post(at, i, o.what)
 		}
 		return
 	case coll.Gather:
-		copy(b.place(at, o.Rank, n), o.Send[lo:hi])
+		mem.Across(b.place(at, o.Rank, n), o.Send[lo:hi])
 	case coll.Allgather:
 		in := o.Send
 		if o.InPlace {
 			in = o.block(o.Recv, o.Rank, 0, o.size)
 		}
-		copy(b.place(at, o.Rank, n), in[lo:hi])
+		mem.Across(b.place(at, o.Rank, n), in[lo:hi])
 	case coll.Allgatherv:
 		in := o.Send
 		if o.InPlace {
 			in = o.RecvBlocks.Of(o.Recv, o.Rank)
 		}
 		in = o.cut(in, lo, hi)
-		copy(b.place(at, o.Rank, len(in)), in)
+		mem.Across(b.place(at, o.Rank, len(in)), in)
 	case coll.Alltoall:
 		in := o.Send
 		if o.InPlace {
@@ -118,11 +121,11 @@ func (o *Op) post(turn int) {
 		to := b.place(at, o.Rank, n*o.Ranks)
 		for i := range o.Ranks {
 			if i != o.Rank {
-				copy(to[i*n:(i+1)*n], o.block(in, i, lo, hi))
+				mem.Across(to[i*n:(i+1)*n], o.block(in, i, lo, hi))
 			}
 		}
 	case coll.Reduce, coll.Scan, coll.Exscan, coll.ReduceScatter, coll.ReduceScatterBlock:
-		copy(b.place(at, o.Rank, n), o.input()[lo:hi])
+		mem.Across(b.place(at, o.Rank, n), o.input()[lo:hi])
 	case coll.Allreduce:
 		to := b.place(at, o.Rank, n)
 		from, end := o.share(n, o.Rank)
@@ -131,13 +134,13 @@ func (o *Op) post(turn int) {
 			o.fold(to, at-1, lo, n, 0, n)
 			copy(o.Recv[lo:hi], to)
 		case o.form != split || o.InPlace && !o.isResult(turn):
-			copy(to, o.input()[lo:hi])
+			mem.Across(to, o.input()[lo:hi])
 		case o.isResult(turn):
-			copy(to[from:end], o.Recv[lo+from:lo+end])
+			mem.Across(to[from:end], o.Recv[lo+from:lo+end])
 		default:
 			in := o.Send[lo:hi]
-			copy(to[:from], in[:from])
-			copy(to[end:], in[end:])
+			mem.Across(to[:from], in[:from])
+			mem.Across(to[end:], in[end:])
 		}
 	}
 	what := o.what
@@ -164,13 +167,13 @@ func (o *Op) take(turn int) {
 	case coll.Gatherv, coll.Scatterv, coll.Alltoallv, coll.Alltoallw:
 		o.takeBlocks(at)
 	case coll.Bcast:
-		copy(o.Recv[lo:hi], b.place(at, o.Root, n))
+		mem.Across(o.Recv[lo:hi], b.place(at, o.Root, n))
 	case coll.Scatter:
-		copy(o.Recv[lo:hi], b.place(at, o.Rank, n))
+		mem.Across(o.Recv[lo:hi], b.place(at, o.Rank, n))
 	case coll.Gather, coll.Allgather:
 		for i := range o.Ranks {
 			if i != o.Rank {
-				copy(o.block(o.Recv, i, lo, hi), b.place(at, i, n))
+				mem.Across(o.block(o.Recv, i, lo, hi), b.place(at, i, n))
 			} else if !o.InPlace {
 				copy(o.block(o.Recv, i, lo, hi), o.Send[lo:hi])
 			}
@@ -178,7 +181,7 @@ func (o *Op) take(turn int) {
 	case coll.Alltoall:
 		for i := range o.Ranks {
 			if i != o.Rank {
-				copy(o.block(o.Recv, i, lo, hi), b.place(at, i, n*o.Ranks)[o.Rank*n:])
+				mem.Across(o.block(o.Recv, i, lo, hi), b.place(at, i, n*o.Ranks)[o.Rank*n:])
 			} else if !o.InPlace {
 				copy(o.block(o.Recv, i, lo, hi), o.block(o.Send, i, lo, hi))
 			}
@@ -187,7 +190,7 @@ func (o *Op) take(turn int) {
 		for i := range o.Ranks {
 			to := o.cut(o.RecvBlocks.Of(o.Recv, i), lo, hi)
 			if i != o.Rank {
-				copy(to, b.place(at, i, len(to)))
+				mem.Across(to, b.place(at, i, len(to)))
 			} else if !o.InPlace {
 				copy(to, o.cut(o.Send, lo, hi))
 			}
@@ -210,7 +213,7 @@ func (o *Op) take(turn int) {
 			o.fold(o.Recv[lo:hi], at, lo, n, 0, n)
 		case o.form == central:
 			if o.Rank != 0 {
-				copy(o.Recv[lo:hi], b.place(at, 0, n))
+				mem.Across(o.Recv[lo:hi], b.place(at, 0, n))
 			} // else it combines when it posts the result
 		case !o.isResult(turn):
 			from, end := o.share(n, o.Rank)
@@ -219,7 +222,7 @@ func (o *Op) take(turn int) {
 			for i := range o.Ranks {
 				if i != o.Rank {
 					from, end := o.share(n, i)
-					copy(o.Recv[lo+from:lo+end], b.place(at, i, n)[from:end])
+					mem.Across(o.Recv[lo+from:lo+end], b.place(at, i, n)[from:end])
 				}
 			}
 		}
@@ -239,7 +242,7 @@ func (o *Op) foldTo(last int, out []byte, at uint64, lo, n, from, end int) {
 		return
 	}
 	if in := o.part(at, last, lo, n, from, end, last); &in[0] != &out[0] {
-		copy(out, in)
+		mem.Across(out, in)
 	}
 	for i := last - 1; i >= 0; i-- {
 		in := o.part(at, i, lo, n, from, end, last)

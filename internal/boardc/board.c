@@ -407,7 +407,7 @@ static inline void write_place(struct board *b, uint64_t turn, uint32_t rank, co
 {
 	memcpy(place(b, turn, rank, n), from, n);
 	if (n > IN_CELL) {
-		b->recent = n;
+		b->recent = worth_fetching(n);
 		b->whose = rank;
 	}
 }

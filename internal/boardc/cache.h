@@ -2,6 +2,8 @@
 #ifndef EXANET_CACHE_H
 #define EXANET_CACHE_H
 
+#include <stddef.h>
+
 /* Brings a line into the cache that is to be written, for which a builtin brings it only to be read. */
 static inline void prefetch_to_write(void *p)
 {
@@ -10,6 +12,20 @@ static inline void prefetch_to_write(void *p)
 #else
 	__builtin_prefetch(p, 1);
 #endif
+}
+
+/* How many of n bytes that are to be written are worth bringing: all or none. Longer copies the C library leaves
+   to the processor (rep movsb), and AMD's write whole lines then without fetching them. If they have been
+   fetched it takes longer: on Zen 5 for 4 KiB 0.35 us instead of 0.24 from a send to its receive where the cores share a
+   cache, and 0.88 instead of 0.74 where they do not. */
+static inline size_t worth_fetching(size_t n)
+{
+#ifdef __x86_64__
+	enum { LIBRARY_COPIES = 2048 };
+	if (n > LIBRARY_COPIES && __builtin_cpu_is("amd"))
+		return 0;
+#endif
+	return n;
 }
 
 #endif

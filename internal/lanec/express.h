@@ -213,8 +213,9 @@ static inline struct express_lane *express_lane_of(struct express_table *t, cons
 /* Whether there is a slot for a request. */
 static inline int express_vacant(const struct express_table *t) { return t->free || t->fresh < EXPRESS_SLOTS; }
 
-/* Whether there is something to prepare for the next message to a peer. */
-static inline int express_unprepared(const struct express_port *p) { return ((const struct express_ring *)(uintptr_t)p->out)->recent != 0; }
+/* The bytes that the next message to a peer, as long as the last one, would be written to, unless they have been
+   prepared. */
+static inline uint32_t express_unprepared(const struct express_port *p) { return ((const struct express_ring *)(uintptr_t)p->out)->recent; }
 
 /* Whether a message from a peer is there. */
 static inline int express_here(const struct express_table *t, const struct express_port *p)

@@ -3,6 +3,7 @@
 #define EXANET_GATE_H
 
 #include "bell.h"
+#include "cache.h"
 #include "doze.h"
 #include "lane.h"
 #include "shared.h"
@@ -67,6 +68,13 @@ static inline int arrived(struct express_table *t, struct express_port *p)
 		tell(t, r, world);
 	}
 	return 0;
+}
+
+/* Brings meanwhile what the next message to a peer would be written to. */
+static inline void prepare(const struct express_table *t, struct express_port *p)
+{
+	if (worth_fetching(express_unprepared(p)))
+		express_prepare(t, p);
 }
 
 /* Another look for a message, of which so many are left. On x86-64 it is sooner seen with a pause

@@ -28,12 +28,17 @@ static enum express_result pass(struct express_table *t, const void *buf, uint32
 	return express_send(t, comm, buf, n, dest, tag, world);
 }
 
+/* From so many bytes on a message that leaves, of a window of many each way, is worth taking one that has come. */
+enum { LEAST_IN_TURN = 4096 };
+
 static int send(struct express_table *t, const void *buf, int64_t n, int dest, int tag, exanet_handle comm, int blocks)
 {
 	int32_t world;
 	if (n < 0 || !enter(t))
 		return 0;
 	enum express_result r = pass(t, buf, n, dest, tag, comm, blocks, &world);
+	if (!blocks && n > LEAST_IN_TURN && n <= t->limit && t->first)
+		exanet_take_in_turn(t);
 	leave(t);
 	tell(t, r, world);
 	return r != EXPRESS_REFUSED;
@@ -68,8 +73,8 @@ static enum express_result look(struct express_table *t, struct express_lane *l,
 		if (!advert.word && (w->how || w->room > t->limit))
 			return EXPRESS_REFUSED; /* from Go the peer learns of this receive */
 	}
-	if (looks && express_unprepared(p))
-		express_prepare(t, p);
+	if (looks)
+		prepare(t, p);
 	for (uint32_t left = looks; left && !arrived(t, p) && !(advert.word && express_met(advert));)
 		left = again(left, w->room);
 	if (advert.word && express_met(advert)) {
@@ -220,8 +225,8 @@ static int probe(struct express_table *t, int source, int tag, exanet_handle com
 	int there = 0;
 	if (l && !l->noted) {
 		struct express_port *p = (struct express_port *)(uintptr_t)l->port;
-		if (looks && express_unprepared(p))
-			express_prepare(t, p);
+		if (looks)
+			prepare(t, p);
 		for (uint32_t left = blocks ? looks : 0; left && !arrived(t, p); left--)
 			;
 		there = arrived(t, p);

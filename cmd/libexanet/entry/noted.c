@@ -104,8 +104,8 @@ enum exanet_move exanet_move(struct express_table *t, struct express_slot *s, ui
 	int32_t world;
 	if (!o)
 		o = &unknown;
-	if (left && express_unprepared(p))
-		express_prepare(t, p);
+	if (left)
+		prepare(t, p);
 	while (left && !arrived(t, p) && !(o->advert.word && express_met(o->advert)))
 		left = again(left, o->room);
 	if (o->advert.word && express_met(o->advert)) {
@@ -135,6 +135,13 @@ enum exanet_move exanet_move(struct express_table *t, struct express_slot *s, ui
 		unattend(t, o->room);
 	tell(t, r, world);
 	return EXANET_MOVED;
+}
+
+void exanet_take_in_turn(struct express_table *t)
+{
+	struct express_slot *s = &t->slots[t->first - 1];
+	if (express_here(t, port_of(t, s)))
+		exanet_move(t, s, 0);
 }
 
 /* Looks for the messages of a noted receive, and of others from the same peer,

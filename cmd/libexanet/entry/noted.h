@@ -22,6 +22,10 @@ struct express_slot *exanet_slot(struct express_table *t, exanet_handle h);
 enum exanet_move { EXANET_NOTHING, EXANET_MOVED, EXANET_IN_GO };
 enum exanet_move exanet_move(struct express_table *t, struct express_slot *s, uint32_t left);
 
+/* Takes one message that is there for the oldest noted receive, of a rank that sends at the same time:
+   else a window of messages each way is in nobody's cache any more when it is received. */
+void exanet_take_in_turn(struct express_table *t);
+
 /* The place of a persistent request, 0 if it has none. */
 static inline struct express_kept *exanet_kept(struct express_table *t, exanet_handle h)
 {

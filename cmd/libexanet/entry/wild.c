@@ -136,8 +136,8 @@ static struct found look(struct express_table *t, const struct wanted *w, struct
 {
 	enum { BRIEFLY = 100 };
 	struct found f = sift(t, w);
-	if (from && t->spins && !f.lane && !f.go && express_unprepared(from))
-		express_prepare(t, from);
+	if (from && t->spins && !f.lane && !f.go)
+		prepare(t, from);
 	if (!from)
 		looks = t->ins ? (t->ranks > 2 && looks > BRIEFLY ? BRIEFLY : looks) / t->ins : 0;
 	for (uint32_t left = looks; left && !f.lane && !f.go && !(a.word && express_met(a)); left = again(left, room))
