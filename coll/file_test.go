@@ -194,7 +194,7 @@ func firstFit(own []coll.Row, c *coll.Call) (board, other string) {
 			return board, r.Algorithm
 		}
 	}
-	first, other := coll.BuiltIn(c.Op, c.Bytes(), c.Ranks)
+	first, other := coll.BuiltIn(c.Op, 0, c.Bytes(), c.Ranks)
 	if board == "" {
 		board = first
 	}

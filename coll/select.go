@@ -8,7 +8,8 @@ import (
 )
 
 // Selection says which algorithm serves a call: that of the table, unless
-// another is forced. All ranks of a job need the same.
+// another is forced. All ranks of a job need the same. It is made for a host of which
+// nothing is known, see On.
 type Selection struct {
 	forced [Collectives]*Algorithm
 	table  [Collectives][]choice
@@ -48,12 +49,24 @@ func NewSelection(override string) (*Selection, error) {
 		}
 		s.forced[c] = a
 	}
+	return s.On(0), nil
+}
+
+// On returns the selection with the built-in rows for such hosts.
+func (s *Selection) On(at Where) *Selection {
+	on := *s
 	for c := range Collectives {
-		for _, r := range Rules(c) {
-			s.add(c, r)
+		on.table[c] = nil
+		for _, r := range s.table[c] {
+			if r.Line > 0 {
+				on.add(c, r.Rule)
+			}
+		}
+		for _, r := range Rules(c, at) {
+			on.add(c, r)
 		}
 	}
-	return s, nil
+	return &on
 }
 
 // load takes over the rows of a table file.

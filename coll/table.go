@@ -60,13 +60,22 @@ func init() {
 // Algorithms returns those of a collective. The first serves every call.
 func Algorithms(c Collective) []Algorithm { return algorithms[c] }
 
+// Where is what is known of the host of a job.
+type Where uint8
+
+const (
+	Dear     Where = 1 << iota // to read another process's memory takes much longer than to copy as much in the caches (sys.AttachIsDear)
+	Yielding                   // ranks share cores, and hand them over by yielding
+)
+
 // Rule is a row of the table: which algorithm serves calls of at most Bytes
 // bytes (see Call.Bytes) among at most Ranks ranks. 0 is no limit. Rows of
 // algorithms that need shared memory are for blocking calls where there is such.
 type Rule struct {
 	Bytes, Ranks int
 	Algorithm    string
-	Line         int // of the table file that it comes from; 0: it is built in
+	Where        Where // only there; of a row that is built in
+	Line         int   // of the table file that it comes from; 0: it is built in
 }
 
 // covers reports whether no call comes to a row behind this one.
@@ -83,17 +92,17 @@ const (
 
 // rules are tried from the first on; where none fits, or there are none, the
 // first algorithm of the collective does. The switch points beside the thesis's
-// are from measurements with 4 and 16 ranks on 2 cores (docs/collectives.md).
+// are from measurements with 2, 4 and 16 ranks on 2 cores (docs/collectives.md).
 var rules = [Collectives][]Rule{
 	Barrier:            {{Algorithm: Shared}},
-	Bcast:              {{Bytes: 12 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: "binomial"}, {Bytes: 64 << 10, Algorithm: Shared}, {Ranks: 16, Algorithm: Direct}, {Bytes: 256 << 10, Algorithm: Shared}},
-	Scatter:            {{Bytes: 12 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: "linear"}, {Bytes: 16 << 10, Algorithm: Shared}, {Ranks: 16, Algorithm: Direct}, {Bytes: 64 << 10, Algorithm: Shared}, {Ranks: 4, Algorithm: "linear"}},
-	Reduce:             {{Bytes: 12 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: "binomial"}, {Algorithm: Shared}, {Bytes: thesisReduce, Algorithm: "binomial"}, {Algorithm: "rabenseifner"}},
-	Allreduce:          {{Bytes: 32 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: "recursive_doubling"}, {Algorithm: Shared}, {Bytes: thesisAllreduce, Algorithm: "recursive_doubling"}, {Algorithm: "rabenseifner"}},
-	Gather:             {{Bytes: 12 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: "linear"}, {Bytes: 64 << 10, Algorithm: Shared}, {Ranks: 64, Algorithm: "linear"}, {Algorithm: "binomial"}},
-	Allgather:          {{Bytes: 8 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: Direct}, {Bytes: 256 << 10, Algorithm: Shared}, {Ranks: 16, Algorithm: Direct}, {Bytes: 32 << 10, Algorithm: "bruck"}, {Algorithm: "ring"}},
-	Allgatherv:         {{Bytes: 16 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: Direct}, {Bytes: 512 << 10, Algorithm: Shared}, {Ranks: 16, Algorithm: Direct}, {Bytes: 128 << 10, Algorithm: "bruck"}, {Algorithm: "ring"}},
-	Alltoall:           {{Bytes: 8 << 10, Algorithm: Shared}, {Ranks: 16, Algorithm: Direct}, {Bytes: 32 << 10, Algorithm: Shared}, {Bytes: 64, Algorithm: "bruck"}, {Ranks: 32, Algorithm: "linear"}, {Algorithm: "pairwise"}},
+	Bcast:              {{Bytes: 256 << 10, Ranks: 2, Algorithm: Shared, Where: Dear}, {Bytes: 12 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: "binomial"}, {Bytes: 64 << 10, Algorithm: Shared}, {Ranks: 16, Algorithm: Direct}, {Bytes: 256 << 10, Algorithm: Shared}},
+	Scatter:            {{Bytes: 256 << 10, Ranks: 2, Algorithm: Shared, Where: Dear}, {Bytes: 12 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: "linear"}, {Bytes: 16 << 10, Algorithm: Shared}, {Ranks: 16, Algorithm: Direct}, {Bytes: 64 << 10, Algorithm: Shared}, {Ranks: 4, Algorithm: "linear"}},
+	Reduce:             {{Bytes: 256 << 10, Ranks: 2, Algorithm: Shared, Where: Dear}, {Bytes: 12 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: "binomial"}, {Algorithm: Shared}, {Bytes: thesisReduce, Algorithm: "binomial"}, {Algorithm: "rabenseifner"}},
+	Allreduce:          {{Bytes: 256 << 10, Ranks: 2, Algorithm: Shared, Where: Dear}, {Bytes: 32 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: "recursive_doubling"}, {Algorithm: Shared}, {Bytes: thesisAllreduce, Algorithm: "recursive_doubling"}, {Algorithm: "rabenseifner"}},
+	Gather:             {{Bytes: 256 << 10, Ranks: 2, Algorithm: Shared, Where: Dear}, {Bytes: 12 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: "linear"}, {Bytes: 64 << 10, Algorithm: Shared}, {Ranks: 64, Algorithm: "linear"}, {Algorithm: "binomial"}},
+	Allgather:          {{Bytes: 256 << 10, Ranks: 2, Algorithm: Shared, Where: Dear}, {Bytes: 8 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: Direct}, {Bytes: 256 << 10, Algorithm: Shared}, {Ranks: 16, Algorithm: Direct}, {Bytes: 32 << 10, Algorithm: "bruck"}, {Algorithm: "ring"}},
+	Allgatherv:         {{Bytes: 512 << 10, Ranks: 2, Algorithm: Shared, Where: Dear}, {Bytes: 16 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: Direct}, {Bytes: 512 << 10, Algorithm: Shared}, {Ranks: 16, Algorithm: Direct}, {Bytes: 128 << 10, Algorithm: "bruck"}, {Algorithm: "ring"}},
+	Alltoall:           {{Bytes: 256 << 10, Ranks: 2, Algorithm: Shared, Where: Dear}, {Bytes: 16 << 10, Ranks: 16, Algorithm: Shared, Where: Dear}, {Bytes: 64 << 10, Ranks: 16, Algorithm: Shared, Where: Dear | Yielding}, {Bytes: 8 << 10, Algorithm: Shared}, {Ranks: 16, Algorithm: Direct}, {Bytes: 32 << 10, Algorithm: Shared}, {Bytes: 64, Algorithm: "bruck"}, {Ranks: 32, Algorithm: "linear"}, {Algorithm: "pairwise"}},
 	Gatherv:            {{Algorithm: Shared}},
 	Scatterv:           {{Algorithm: Shared}},
 	Alltoallv:          {{Algorithm: Shared}, {Ranks: 32, Algorithm: "linear"}, {Algorithm: "pairwise"}},
@@ -101,22 +110,23 @@ var rules = [Collectives][]Rule{
 	ReduceScatter:      {{Bytes: 128 << 10, Algorithm: Shared}, {Bytes: 512 << 10, Algorithm: "halving"}, {Algorithm: "pairwise"}},
 	ReduceScatterBlock: {{Bytes: 128 << 10, Algorithm: Shared}, {Bytes: 512 << 10, Algorithm: "halving"}, {Algorithm: "pairwise"}},
 	Scan:               {{Ranks: 2, Algorithm: Shared}, {Bytes: 128 << 10, Algorithm: Shared}, {Ranks: 4, Algorithm: "linear"}, {Algorithm: "doubling"}},
-	Exscan:             {{Bytes: 12 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: "linear"}, {Bytes: 128 << 10, Algorithm: Shared}, {Ranks: 4, Algorithm: "linear"}, {Algorithm: "doubling"}},
+	Exscan:             {{Bytes: 256 << 10, Ranks: 2, Algorithm: Shared, Where: Dear}, {Bytes: 12 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: "linear"}, {Bytes: 128 << 10, Algorithm: Shared}, {Ranks: 4, Algorithm: "linear"}, {Algorithm: "doubling"}},
 }
 
-// Rules returns the rows of a collective that are built in. The last fits every call.
-func Rules(c Collective) []Rule {
-	r := rules[c]
-	if n := len(r); n > 0 && r[n-1].Bytes == 0 && r[n-1].Ranks == 0 && !OnBoard(r[n-1].Algorithm) {
-		return r
+// Rules returns the rows of a collective that are built in, for such hosts. The last fits every call.
+func Rules(c Collective, at Where) (list []Rule) {
+	for _, r := range rules[c] {
+		if r.Where&^at == 0 {
+			list = append(list, r)
+		}
 	}
-	return append(r[:len(r):len(r)], Rule{Algorithm: algorithms[c][0].Name})
+	return append(list, Rule{Algorithm: algorithms[c][0].Name})
 }
 
 // BuiltIn returns the algorithms that the built-in table has for calls of so many bytes
-// and ranks: where there is shared memory, and elsewhere.
-func BuiltIn(c Collective, bytes, ranks int) (board, other string) {
-	for _, r := range Rules(c) {
+// and ranks on such a host: where there is shared memory, and elsewhere.
+func BuiltIn(c Collective, at Where, bytes, ranks int) (board, other string) {
+	for _, r := range Rules(c, at) {
 		if r.Bytes != 0 && bytes > r.Bytes || r.Ranks != 0 && ranks > r.Ranks {
 			continue
 		}

@@ -83,9 +83,11 @@ type fabric interface {
 	Berths() (first uint64, step uint32) // the ranks' bells, as internal/boardc has them
 
 	// Reaches reports whether it makes sense to Read a rank's memory, which may be done
-	// without the rank's lock and reports whether all has been read.
+	// without the rank's lock and reports whether all has been read. Dear: that takes much
+	// longer than to copy as much within the caches.
 	Reaches(rank int) bool
 	Read(rank int, addr uint64, to []byte) bool
+	Dear() bool
 
 	// Deaths counts the ranks that have died.
 	Deaths() uint32

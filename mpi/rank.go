@@ -76,7 +76,7 @@ func newRank(f fabric, o *settings) (*rank, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &rank{fab: f, proto: proto, limit: f.Limit(), level: o.level, outside: o.outside, recycling: o.recycling, stats: newCallStats(o.variant, o.passed), algorithms: o.algorithms, boards: o.device == deviceHost}
+	k := &rank{fab: f, proto: proto, limit: f.Limit(), level: o.level, outside: o.outside, recycling: o.recycling, stats: newCallStats(o.variant, o.passed), algorithms: o.algorithms.On(where(f)), boards: o.device == deviceHost}
 	k.idents = newSupply(f.Rank(), k.vacant)
 	k.leavings.rule = o.buffers
 	k.doubter, _ = any(proto).(doubter)

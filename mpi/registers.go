@@ -86,6 +86,7 @@ func (r *registers) WaitBackground(mark uint32) {
 
 func (r *registers) Reaches(int) bool              { return false }
 func (r *registers) Read(int, uint64, []byte) bool { return false }
+func (r *registers) Dear() bool                    { return false }
 
 func (r *registers) Rank() int { return r.Member.Rank() }
 func (r *registers) Size() int { return r.Member.Size() }

@@ -30,7 +30,7 @@ func (c *Comm) DupWithCollectives(list string) (*Comm, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.algorithms = s
+	d.algorithms = s.On(c.Where())
 	return d, nil
 }
 
@@ -45,4 +45,17 @@ func (t *team) dupWith(s *coll.Selection, bad error) (*Comm, error) {
 		bad = t.c.fail(t.op, noValue, noValue, noValue, fmt.Errorf("%w: the ranks name different algorithms", ErrArg), "give all the same")
 	}
 	return t.dup(bad)
+}
+
+// Where is what the table of algorithms of package coll asks about the host.
+func (c *Comm) Where() coll.Where { return where(c.rank.fab) }
+
+func where(f fabric) (at coll.Where) {
+	if f.Dear() {
+		at |= coll.Dear
+	}
+	if f.Yielding() {
+		at |= coll.Yielding
+	}
+	return at
 }

@@ -108,7 +108,7 @@ func (f *Figures) picks(op coll.Collective) []pick {
 	for i, r := range f.Curves[0].Rows {
 		if i > 0 { // between two sizes it is the built-in table that knows best
 			p := &picks[i-1]
-			for _, rule := range coll.Rules(op) {
+			for _, rule := range coll.Rules(op, f.Host) {
 				if rule.Bytes > p.upTo && rule.Bytes < r.Size*unit {
 					p.upTo = rule.Bytes
 				}
@@ -150,7 +150,7 @@ func (f *Figures) beats(curve, other, from, to int) bool {
 // counts first, then what has been chosen for the size before.
 func (f *Figures) pick(op coll.Collective, bytes int, before []pick, from, to int) pick {
 	time := func(curve int) float64 { return f.time(curve, from, to) }
-	board, other := coll.BuiltIn(op, bytes, f.Ranks)
+	board, other := coll.BuiltIn(op, f.Host, bytes, f.Ranks)
 	fastest := func(builtIn string, may func(curve int) bool, last func(p pick) int) (curve int, gain float64) {
 		at := slices.IndexFunc(f.Curves, func(c Curve) bool { return c.Algorithm == builtIn })
 		best := at

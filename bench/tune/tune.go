@@ -17,9 +17,10 @@ import (
 
 // Figures are the times of a collective's algorithms among so many ranks.
 type Figures struct {
-	Collective string  `json:"collective"`
-	Ranks      int     `json:"ranks"`
-	Curves     []Curve `json:"curves"`
+	Collective string     `json:"collective"`
+	Ranks      int        `json:"ranks"`
+	Host       coll.Where `json:"host"`
+	Curves     []Curve    `json:"curves"`
 }
 
 // Curve is the time of an algorithm, in microseconds, for each size: that of the vector,
@@ -53,7 +54,7 @@ func Measure(world *mpi.Comm, name string, s bench.Sweep) (*Figures, error) {
 	if op == coll.Barrier {
 		s.Sizes = []int{0}
 	}
-	f := &Figures{Collective: name, Ranks: world.Size()}
+	f := &Figures{Collective: name, Ranks: world.Size(), Host: world.Where()}
 	var ways []*mpi.Comm
 	for _, a := range coll.Algorithms(op) {
 		way, err := world.DupWithCollectives(name + ":" + a.Name)

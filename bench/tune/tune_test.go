@@ -76,7 +76,7 @@ func TestRowsOfWhatIsFaster(t *testing.T) {
 	}
 	same := func(string, int) float64 { return 1 }
 	first := 0 // between two sizes the built-in table decides
-	for _, r := range coll.Rules(coll.Bcast) {
+	for _, r := range coll.Rules(coll.Bcast, 0) {
 		if r.Bytes < 65536 {
 			first = max(first, r.Bytes)
 		}

@@ -61,6 +61,10 @@ func (f *Fabric) Reaches(to int) bool {
 	return p.alive
 }
 
+// Dear reports whether to Read another process's memory takes much longer than to copy as much within the
+// caches (sys.AttachIsDear): all ranks say the same.
+func (f *Fabric) Dear() bool { return f.job.head.dear.Load() != 0 }
+
 // Read reads the memory of a rank that this one reaches, and reports whether it could read
 // all. It may be called at any time.
 func (f *Fabric) Read(from int, addr uint64, to []byte) bool {

@@ -47,6 +47,9 @@ func (e *Endpoint) Reaches(int) bool { return false }
 // Read does not.
 func (e *Endpoint) Read(int, uint64, []byte) bool { return false }
 
+// Dear reports whether Read takes long, for which it would have to read.
+func (e *Endpoint) Dear() bool { return false }
+
 // Deaths counts the ranks that have left in disorder.
 func (e *Endpoint) Deaths() uint32 { return e.s.deaths }
 
