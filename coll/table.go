@@ -95,22 +95,22 @@ const (
 // are from measurements with 2, 4 and 16 ranks on 2 cores (docs/collectives.md).
 var rules = [Collectives][]Rule{
 	Barrier:            {{Algorithm: Shared}},
-	Bcast:              {{Bytes: 256 << 10, Ranks: 2, Algorithm: Shared, Where: Dear}, {Bytes: 12 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: "binomial"}, {Bytes: 64 << 10, Algorithm: Shared}, {Ranks: 16, Algorithm: Direct}, {Bytes: 256 << 10, Algorithm: Shared}},
-	Scatter:            {{Bytes: 256 << 10, Ranks: 2, Algorithm: Shared, Where: Dear}, {Bytes: 12 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: "linear"}, {Bytes: 16 << 10, Algorithm: Shared}, {Ranks: 16, Algorithm: Direct}, {Bytes: 64 << 10, Algorithm: Shared}, {Ranks: 4, Algorithm: "linear"}},
+	Bcast:              {{Bytes: 512 << 10, Ranks: 2, Algorithm: Shared, Where: Dear}, {Bytes: 12 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: "binomial"}, {Bytes: 64 << 10, Algorithm: Shared}, {Ranks: 16, Algorithm: Direct}, {Bytes: 256 << 10, Algorithm: Shared}},
+	Scatter:            {{Bytes: 128 << 10, Ranks: 2, Algorithm: Shared, Where: Dear}, {Bytes: 32 << 10, Ranks: 16, Algorithm: Shared, Where: Dear}, {Bytes: 12 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: "linear"}, {Bytes: 16 << 10, Algorithm: Shared}, {Ranks: 16, Algorithm: Direct}, {Bytes: 64 << 10, Algorithm: Shared}, {Ranks: 4, Algorithm: "linear"}},
 	Reduce:             {{Bytes: 256 << 10, Ranks: 2, Algorithm: Shared, Where: Dear}, {Bytes: 12 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: "binomial"}, {Algorithm: Shared}, {Bytes: thesisReduce, Algorithm: "binomial"}, {Algorithm: "rabenseifner"}},
-	Allreduce:          {{Bytes: 256 << 10, Ranks: 2, Algorithm: Shared, Where: Dear}, {Bytes: 32 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: "recursive_doubling"}, {Algorithm: Shared}, {Bytes: thesisAllreduce, Algorithm: "recursive_doubling"}, {Algorithm: "rabenseifner"}},
-	Gather:             {{Bytes: 256 << 10, Ranks: 2, Algorithm: Shared, Where: Dear}, {Bytes: 12 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: "linear"}, {Bytes: 64 << 10, Algorithm: Shared}, {Ranks: 64, Algorithm: "linear"}, {Algorithm: "binomial"}},
-	Allgather:          {{Bytes: 256 << 10, Ranks: 2, Algorithm: Shared, Where: Dear}, {Bytes: 8 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: Direct}, {Bytes: 256 << 10, Algorithm: Shared}, {Ranks: 16, Algorithm: Direct}, {Bytes: 32 << 10, Algorithm: "bruck"}, {Algorithm: "ring"}},
-	Allgatherv:         {{Bytes: 512 << 10, Ranks: 2, Algorithm: Shared, Where: Dear}, {Bytes: 16 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: Direct}, {Bytes: 512 << 10, Algorithm: Shared}, {Ranks: 16, Algorithm: Direct}, {Bytes: 128 << 10, Algorithm: "bruck"}, {Algorithm: "ring"}},
-	Alltoall:           {{Bytes: 256 << 10, Ranks: 2, Algorithm: Shared, Where: Dear}, {Bytes: 16 << 10, Ranks: 16, Algorithm: Shared, Where: Dear}, {Bytes: 64 << 10, Ranks: 16, Algorithm: Shared, Where: Dear | Yielding}, {Bytes: 8 << 10, Algorithm: Shared}, {Ranks: 16, Algorithm: Direct}, {Bytes: 32 << 10, Algorithm: Shared}, {Bytes: 64, Algorithm: "bruck"}, {Ranks: 32, Algorithm: "linear"}, {Algorithm: "pairwise"}},
+	Allreduce:          {{Bytes: 1 << 20, Ranks: 2, Algorithm: Shared, Where: Dear}, {Bytes: 32 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: "recursive_doubling"}, {Algorithm: Shared}, {Bytes: thesisAllreduce, Algorithm: "recursive_doubling"}, {Algorithm: "rabenseifner"}},
+	Gather:             {{Bytes: 128 << 10, Ranks: 2, Algorithm: Shared, Where: Dear}, {Bytes: 12 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: "linear"}, {Bytes: 64 << 10, Algorithm: Shared}, {Ranks: 64, Algorithm: "linear"}, {Algorithm: "binomial"}},
+	Allgather:          {{Bytes: 32 << 10, Ranks: 2, Algorithm: Shared, Where: Dear}, {Bytes: 8 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: Direct}, {Bytes: 256 << 10, Algorithm: Shared}, {Ranks: 16, Algorithm: Direct}, {Bytes: 32 << 10, Algorithm: "bruck"}, {Algorithm: "ring"}},
+	Allgatherv:         {{Bytes: 64 << 10, Ranks: 2, Algorithm: Shared, Where: Dear}, {Bytes: 16 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: Direct}, {Bytes: 512 << 10, Algorithm: Shared}, {Ranks: 16, Algorithm: Direct}, {Bytes: 128 << 10, Algorithm: "bruck"}, {Algorithm: "ring"}},
+	Alltoall:           {{Bytes: 32 << 10, Ranks: 2, Algorithm: Shared, Where: Dear}, {Bytes: 16 << 10, Ranks: 16, Algorithm: Shared, Where: Dear}, {Bytes: 64 << 10, Ranks: 16, Algorithm: Shared, Where: Dear | Yielding}, {Bytes: 8 << 10, Algorithm: Shared}, {Ranks: 16, Algorithm: Direct}, {Bytes: 32 << 10, Algorithm: Shared}, {Bytes: 64, Algorithm: "bruck"}, {Ranks: 32, Algorithm: "linear"}, {Algorithm: "pairwise"}},
 	Gatherv:            {{Algorithm: Shared}},
 	Scatterv:           {{Algorithm: Shared}},
 	Alltoallv:          {{Algorithm: Shared}, {Ranks: 32, Algorithm: "linear"}, {Algorithm: "pairwise"}},
 	Alltoallw:          {{Algorithm: Shared}, {Ranks: 32, Algorithm: "linear"}, {Algorithm: "pairwise"}},
-	ReduceScatter:      {{Bytes: 128 << 10, Algorithm: Shared}, {Bytes: 512 << 10, Algorithm: "halving"}, {Algorithm: "pairwise"}},
-	ReduceScatterBlock: {{Bytes: 128 << 10, Algorithm: Shared}, {Bytes: 512 << 10, Algorithm: "halving"}, {Algorithm: "pairwise"}},
+	ReduceScatter:      {{Bytes: 1 << 20, Ranks: 2, Algorithm: Shared, Where: Dear}, {Bytes: 128 << 10, Algorithm: Shared}, {Bytes: 512 << 10, Algorithm: "halving"}, {Algorithm: "pairwise"}},
+	ReduceScatterBlock: {{Bytes: 1 << 20, Ranks: 2, Algorithm: Shared, Where: Dear}, {Bytes: 128 << 10, Algorithm: Shared}, {Bytes: 512 << 10, Algorithm: "halving"}, {Algorithm: "pairwise"}},
 	Scan:               {{Ranks: 2, Algorithm: Shared}, {Bytes: 128 << 10, Algorithm: Shared}, {Ranks: 4, Algorithm: "linear"}, {Algorithm: "doubling"}},
-	Exscan:             {{Bytes: 256 << 10, Ranks: 2, Algorithm: Shared, Where: Dear}, {Bytes: 12 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: "linear"}, {Bytes: 128 << 10, Algorithm: Shared}, {Ranks: 4, Algorithm: "linear"}, {Algorithm: "doubling"}},
+	Exscan:             {{Bytes: 128 << 10, Ranks: 2, Algorithm: Shared, Where: Dear}, {Bytes: 12 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: "linear"}, {Bytes: 128 << 10, Algorithm: Shared}, {Ranks: 4, Algorithm: "linear"}, {Algorithm: "doubling"}},
 }
 
 // Rules returns the rows of a collective that are built in, for such hosts. The last fits every call.

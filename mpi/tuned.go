@@ -47,8 +47,14 @@ func (t *team) dupWith(s *coll.Selection, bad error) (*Comm, error) {
 	return t.dup(bad)
 }
 
-// Where is what the table of algorithms of package coll asks about the host.
-func (c *Comm) Where() coll.Where { return where(c.rank.fab) }
+// Where is what the table of algorithms of package coll asks about the host; nothing is
+// known without a communicator.
+func (c *Comm) Where() coll.Where {
+	if c == nil {
+		return 0
+	}
+	return where(c.rank.fab)
+}
 
 func where(f fabric) (at coll.Where) {
 	if f.Dear() {

@@ -11,11 +11,21 @@ import (
 const (
 	areaFixed    = 8 << 10
 	areaRank     = 2 << 10   // and so much a rank
-	areaShared   = 128 << 10 // and so much of pieces a rank
-	areaLocal    = 16 << 10  // in jobs of one process
-	areasMost    = 16        // a rank
-	areasAltoget = 4096      // all ranks together, but at least one each
+	areaShared   = 256 << 10 // and so much of pieces a rank
+	areaOfMany   = 128 << 10 // in jobs of more ranks than so many, for the sake of address space
+	many         = 64
+	areaLocal    = 16 << 10 // in jobs of one process
+	areasMost    = 16       // a rank
+	areasAltoget = 4096     // all ranks together, but at least one each
 )
+
+// areaPieces is how much a rank has of pieces in a job of n processes.
+func areaPieces(n int) int {
+	if n > many {
+		return areaOfMany
+	}
+	return areaShared
+}
 
 // areaSizes returns the size of an area in a job of n ranks, and how many there
 // are for a rank.

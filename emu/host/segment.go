@@ -131,7 +131,7 @@ type Job struct {
 // room for a window of messages each way, both ranks wait for room most of the time; rings
 // of many ranks are used less, and there are ranks squared of them.
 func sharedGeometry(n int) geometry {
-	if n > 64 {
+	if n > many {
 		return geometryOf(sharedCells, 128<<10)
 	}
 	return geometryOf(sharedCells, 512<<10)
@@ -166,7 +166,7 @@ func NewJob(n int) (*Job, error) {
 		return nil, &JobError{Ranks: n, Err: ErrRanks}
 	}
 	_, _, _, area0 := layout(n, sharedGeometry(n))
-	size, each := areaSizes(n, areaShared)
+	size, each := areaSizes(n, areaPieces(n))
 	f, err := sys.SharedMemory("exanet-job", area0+n*each*size)
 	if err != nil {
 		return nil, &JobError{Ranks: n, Err: err}
@@ -200,7 +200,7 @@ func open(f *os.File, n int) (*Job, error) {
 	}
 	j.ranks, j.geo = n, sharedGeometry(n)
 	j.controlStep, j.ring0, j.ringStep, j.area0 = layout(n, j.geo)
-	j.areaSize, j.areas = areaSizes(n, areaShared)
+	j.areaSize, j.areas = areaSizes(n, areaPieces(n))
 	j.control0 = unsafe.Pointer(&b[headerSize])
 	return j, nil
 }
