@@ -50,7 +50,7 @@ func (t *team) dupWith(s *coll.Selection, bad error) (*Comm, error) {
 // Where is what the table of algorithms of package coll asks about the host; nothing is
 // known without a communicator.
 func (c *Comm) Where() coll.Where {
-	if c == nil {
+	if c == nil || c.rank == nil {
 		return 0
 	}
 	return where(c.rank.fab)
