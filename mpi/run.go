@@ -110,9 +110,10 @@ func primary(errs []error) error {
 	return errors.Join(first...)
 }
 
+// limit is the largest payload of a message, 0: the device's own.
 func (o *settings) limit() int {
 	if o.device == devicePrototype {
 		return packetizer.PayloadLimit
 	}
-	return host.DefaultLimit
+	return 0
 }

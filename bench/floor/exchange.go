@@ -19,11 +19,12 @@ func (p *Pair) Exchange(n int) (float64, error) {
 	if _, _, err := p.attachable(); err != nil {
 		return 0, err
 	}
-	return p.exchange(n)
+	return p.exchange(oneCopies, n)
 }
 
-// exchange is Exchange, if each reaches the other.
-func (p *Pair) exchange(n int) (float64, error) {
+// exchange is Exchange, if each reaches the other, or via shared memory: then both copy pieces into
+// some of it that stays in the caches, and out of it what the other does.
+func (p *Pair) exchange(how uint32, n int) (float64, error) {
 	mine, theirs, err := p.twoCores()
 	if err != nil {
 		return 0, err
@@ -34,11 +35,12 @@ func (p *Pair) exchange(n int) (float64, error) {
 	}
 	s := p.s
 	s.ping, s.pong, s.pingDone, s.pongDone = 0, 0, 0, 0
-	s.size, s.parent, s.source = uint64(n), uint64(os.Getpid()), mem.Addr(p.message4M)
+	s.how, s.size, s.parent, s.source = how, uint64(n), uint64(os.Getpid()), mem.Addr(p.message4M)
 	if err := p.begin(orderExchange, mine, theirs); err != nil {
 		return 0, err
 	}
-	e := exchange{n: n, buf: p.message4M, pid: p.cmd.Process.Pid, far: s.target}
+	e := exchange{how: how, n: n, buf: p.message4M, pid: p.cmd.Process.Pid, far: s.target, memory: p.memory, put: &s.put, theirPut: &s.theirPut, alive: p.alive}
+	s.put, s.theirPut = 0, 0
 	i := uint64(0)
 	each, err := timedBlocks(1, 20_000, func(steps int) error {
 		for range steps {
@@ -67,23 +69,55 @@ func (p *Pair) exchange(n int) (float64, error) {
 // exchange is one side's view: two blocks to be sent at the beginning of each buffer, and
 // then the two that are received.
 type exchange struct {
+	how uint32
 	n   int
 	buf []byte
 	pid int
 	far uint64 // the other's buffer
+
+	memory        []byte // shared; and how many pieces each has put there
+	put, theirPut *uint64
+	alive         func() error // whether the other is; nil: it kills this process as it ends
 }
 
 func (e *exchange) work(me int) error {
 	sent, received := e.buf[:2*e.n], e.buf[2*e.n:4*e.n]
 	own, other := me*e.n, (1-me)*e.n
 	copy(received[own:own+e.n], sent[own:])
+	if e.how == viaShared {
+		return e.pieces(me, received[other:other+e.n], sent[other:other+e.n])
+	}
 	return read(e.pid, e.far+uint64(own), received[other:other+e.n])
+}
+
+// pieces copies what is sent into this side's slots, and what is received out of the other's. A slot is
+// written again when its piece has been taken, which the other does before it puts its next but one there.
+func (e *exchange) pieces(me int, received, sent []byte) error {
+	for at := 0; at < e.n; at += streamPiece {
+		i, end := *e.put, min(at+streamPiece, e.n)
+		mem.Across(exchangeSlot(e.memory, me, i), sent[at:end])
+		mem.Publish(e.put, i+1)
+		for k := 1; atomic.LoadUint64(e.theirPut) <= i; k++ {
+			if k&0xfff == 0 && e.alive != nil {
+				if err := e.alive(); err != nil {
+					return err
+				}
+			}
+		}
+		mem.Across(received[at:end], exchangeSlot(e.memory, 1-me, i))
+	}
+	return nil
+}
+
+func exchangeSlot(memory []byte, of int, i uint64) []byte {
+	at := wordsSize + of*slotSize + int(i%streamRoom)*streamPiece
+	return memory[at : at+streamPiece]
 }
 
 // exchange does its part until it is told to stop.
 func (p *peer) exchange() error {
 	s := p.s
-	e := exchange{n: int(s.size), buf: p.buffer, pid: int(s.parent), far: s.source}
+	e := exchange{how: s.how, n: int(s.size), buf: p.buffer, pid: int(s.parent), far: s.source, memory: p.memory, put: &s.theirPut, theirPut: &s.put}
 	for i := uint64(1); ; i++ {
 		v := atomic.LoadUint64(&s.ping)
 		for v == i-1 {

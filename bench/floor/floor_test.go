@@ -135,6 +135,7 @@ func TestMessages(t *testing.T) {
 		require.Positive(t, times.Shared, size)
 		require.Equal(t, times.One > 0, times.Both > 0)
 		require.Equal(t, times.One > 0 && size <= largestExchange, times.Exchange > 0)
+		require.Equal(t, size <= largestExchange, times.ExchangeViaShared > 0)
 		for how, measured := range map[uint32]float64{viaShared: times.Shared, oneCopies: times.One, bothCopies: times.Both} {
 			if measured == 0 {
 				continue
@@ -157,7 +158,8 @@ func TestExchange(t *testing.T) {
 	p, err := Open(t.Context(), child("peer"))
 	require.NoError(t, err)
 	defer p.Close()
-	for _, n := range []int{4096, largestExchange} {
+	for i, n := range []int{4096, largestExchange, streamPiece + 8, largestExchange} {
+		how := []uint32{oneCopies, viaShared}[i/2]
 		for word := uint64(1); word < 3; word++ {
 			p.message4M = touched(bufferSize)
 			mem.U64(p.message4M, 0).Store(10 + word)
@@ -169,7 +171,7 @@ func TestExchange(t *testing.T) {
 				t.Skip("cross-memory attach to a child is refused here")
 			}
 			require.NoError(t, write(pid, addr, theirs))
-			each, err := p.exchange(n)
+			each, err := p.exchange(how, n)
 			if errors.Is(err, ErrOneCore) {
 				t.Skip("there is one core only")
 			}

@@ -21,11 +21,12 @@ const (
 )
 
 // MessageTimes are those of a message of some size from one process to the other, half of a
-// ping-pong, in microseconds, and that of an Exchange of two such; 0 where the system refuses the
-// way, and of longer exchanges than the buffers have room for.
+// ping-pong, in microseconds, and those of an Exchange of two such, by attach and through shared memory; 0 where
+// the system refuses the way, and of longer exchanges than the buffers have room for.
 type MessageTimes struct {
 	Size                        int
-	Shared, One, Both, Exchange float64
+	Shared, One, Both           float64
+	Exchange, ExchangeViaShared float64
 }
 
 // Message returns how long a message takes at least, in three ways. It is what an MPI has
@@ -38,6 +39,11 @@ func (p *Pair) Message(size int) (t MessageTimes, err error) {
 	if t.Shared, err = p.message(viaShared, size); err != nil {
 		return t, err
 	}
+	if size > 0 && size <= largestExchange {
+		if t.ExchangeViaShared, err = p.exchange(viaShared, size); err != nil {
+			return t, err
+		}
+	}
 	if _, _, err := p.attachable(); err != nil || size == 0 {
 		return t, nil
 	}
@@ -48,7 +54,7 @@ func (p *Pair) Message(size int) (t MessageTimes, err error) {
 	if t.Both, err = p.message(bothCopies, size); err != nil || size > largestExchange {
 		return t, err
 	}
-	t.Exchange, err = p.exchange(size)
+	t.Exchange, err = p.exchange(oneCopies, size)
 	return t, err
 }
 
@@ -147,7 +153,7 @@ func (e *end) comes() *uint64 {
 func (e *end) send(i uint64) error {
 	switch e.how {
 	case viaShared:
-		copy(e.out.data, e.buf)
+		mem.Across(e.out.data, e.buf)
 	case oneCopies:
 		if e.copies {
 			if err := write(e.pid, e.far, e.buf); err != nil {
@@ -171,7 +177,7 @@ func (e *end) send(i uint64) error {
 func (e *end) receive(i uint64, wait func(*uint64) error) error {
 	switch e.how {
 	case viaShared:
-		copy(e.buf, e.in.data)
+		mem.Across(e.buf, e.in.data)
 	case oneCopies:
 		if e.copies {
 			return read(e.pid, e.far, e.buf)

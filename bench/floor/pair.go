@@ -50,6 +50,12 @@ type shared struct {
 	_        [56]byte
 	pongDone uint64
 	_        [56]byte
+
+	// Of orderExchange: how many pieces the parent, and the child, has put into shared memory.
+	put      uint64
+	_        [56]byte
+	theirPut uint64
+	_        [56]byte
 }
 
 // The words are followed by room for a message each way.

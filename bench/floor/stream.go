@@ -38,7 +38,7 @@ func (p *Pair) Stream() (float64, error) {
 						}
 					}
 				}
-				copy(streamSlot(p.memory, put), src[at:at+streamPiece])
+				mem.Across(streamSlot(p.memory, put), src[at:at+streamPiece])
 				put++
 				mem.Publish(&s.ping, put)
 			}
@@ -68,7 +68,7 @@ func (p *peer) stream() {
 			return
 		}
 		at := int(got*streamPiece) % streamed
-		copy(p.buffer[at:at+streamPiece], streamSlot(p.memory, got))
+		mem.Across(p.buffer[at:at+streamPiece], streamSlot(p.memory, got))
 		mem.Publish(&p.s.pong, got+1)
 	}
 }

@@ -44,9 +44,11 @@ const nearFloor = 1.1
 
 // floorTime is the least time in microseconds that a message of a size takes without
 // any MPI; 0 if it was not measured.
-func (s Set) floorTime(size int) float64 {
+func (s Set) floorTime(size int) float64 { return s.leastTime(floorWays, size) }
+
+func (s Set) leastTime(ways []string, size int) float64 {
 	least := 0.0
-	for _, way := range floorWays {
+	for _, way := range ways {
 		if f := s.one("floor", "copies", inGo, floorTable, way, size); f != nil && (least == 0 || f.median() < least) {
 			least = f.median()
 		}
@@ -59,16 +61,11 @@ const floorTable = "exanet bench floor, one message"
 
 var floorWays = []string{"Shared (us)", "One copies (us)", "Both copy (us)"}
 
-const exchangeWay = "Exchange (us)"
+var exchangeWays = []string{"Exchange (us)", "via shared (us)"}
 
 // exchangeTime is the least time in microseconds of a call in which each of two ranks has a
 // block for either; 0 if it was not measured.
-func (s Set) exchangeTime(size int) float64 {
-	if f := s.one("floor", "copies", inGo, floorTable, exchangeWay, size); f != nil {
-		return f.median()
-	}
-	return 0
-}
+func (s Set) exchangeTime(size int) float64 { return s.leastTime(exchangeWays, size) }
 
 // exchanges are the collectives that are one.
 var exchanges = []string{"allgather", "allgatherv", "alltoall", "alltoallv"}

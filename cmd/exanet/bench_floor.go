@@ -128,7 +128,7 @@ pass each other one at once, and one to themselves, as in an Alltoall, up to
 
 // writeMessages measures messages and prints the medians.
 func writeMessages(cmd *cobra.Command, sizes []int, repeat int) error {
-	columns := []bench.Column{{Name: "Shared (us)"}, {Name: "One copies (us)"}, {Name: "Both copy (us)"}, {Name: "Exchange (us)"}}
+	columns := []bench.Column{{Name: "Shared (us)"}, {Name: "One copies (us)"}, {Name: "Both copy (us)"}, {Name: "Exchange (us)"}, {Name: "via shared (us)"}}
 	for i := range columns {
 		columns[i].Rows = make([]bench.Row, len(sizes))
 	}
@@ -143,7 +143,7 @@ func writeMessages(cmd *cobra.Command, sizes []int, repeat int) error {
 			if err != nil {
 				return err
 			}
-			for j, us := range []float64{t.Shared, t.One, t.Both, t.Exchange} {
+			for j, us := range []float64{t.Shared, t.One, t.Both, t.Exchange, t.ExchangeViaShared} {
 				r := &columns[j].Rows[i]
 				r.Size, r.Repeats = size, append(r.Repeats, us)
 				r.Value = bench.Median(r.Repeats)

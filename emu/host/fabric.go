@@ -27,9 +27,12 @@ import (
 
 // DefaultLimit is the largest payload of a message in bytes: about the size above
 // which a cross-memory copy, and the messages that it takes, beat two copies
-// through shared memory. Rings hold at least four such, so that an empty one has room
-// for one wherever it has come to.
-const DefaultLimit = 16 << 10
+// through shared memory; LimitIfDear is that where it does not do so soon, see Dear. Rings hold at least
+// four such, so that an empty one has room for one wherever it has come to.
+const (
+	DefaultLimit = 16 << 10
+	LimitIfDear  = 32 << 10
+)
 
 // Fabric is one rank's end of the fabric. It implements packetizer.Port,
 // mbox.Box and rdmaeng.Engine. Its rank serialises all calls, except that
@@ -53,13 +56,18 @@ type Fabric struct {
 	engine
 }
 
-// NewFabric makes the fabric of a member. limit is the largest payload of a
-// message in bytes; 0 means DefaultLimit.
-func NewFabric(m *Member, limit int) *Fabric {
-	if limit == 0 {
-		limit = DefaultLimit
+// NewFabric makes the fabric of a member, of a job that all ranks have joined. most is the largest payload
+// of a message in bytes, at all ranks; 0: what suits the host.
+func NewFabric(m *Member, most int) *Fabric {
+	f := &Fabric{Member: m, limit: most, fenced: true, patience: spinTime}
+	switch {
+	case most > 0:
+	case f.Dear():
+		f.limit = LimitIfDear
+	default:
+		f.limit = DefaultLimit
 	}
-	return &Fabric{Member: m, limit: limit, fenced: true, patience: spinTime}
+	return f
 }
 
 // Settled tells the fabric that every rank has joined; until then it takes no

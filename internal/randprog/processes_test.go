@@ -85,7 +85,7 @@ func rankMain(args []string) int {
 	}
 	var list []*Program
 	for i := range uint64(programs) {
-		list = append(list, Generate(first+i, world.Size(), play.rules()))
+		list = append(list, Generate(first+i, world.Size(), play.rules(world.Where())))
 	}
 	watch := NewWatch(limit, 1, func(text string) {
 		fmt.Fprintf(os.Stderr, "rank %d: %s\n", world.Rank(), text)

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-enum { PLACES = 16, MOST = 16 << 10 /* bytes of a message */, BASE = EXPRESS_BASE /* below are Go's */ };
+enum { PLACES = 16, MOST = 32 << 10 /* bytes of a message, as many as a ring takes */, BASE = EXPRESS_BASE /* below are Go's */ };
 
 /* A message that is to be received. Its bytes are where data says; 0: there is none. */
 static struct message {
