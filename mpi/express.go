@@ -72,7 +72,10 @@ func (c *Comm) OpenExpress(table *express.Table) (*Express, error) {
 	}
 	table.Direct, table.Most = math.MaxUint32, table.Limit
 	if table.Spins > 0 {
-		table.Direct, table.Most = max(directLeast, table.Limit), max(table.Limit, directMost)
+		table.Direct, table.Most = directLeast, max(table.Limit, directMost)
+		if fab.Dear() {
+			table.Direct = table.Limit + 1
+		}
 	}
 	if k.outside.busy != nil {
 		table.Outside = mem.Ref(k.outside.busy)
@@ -93,9 +96,9 @@ func (c *Comm) OpenExpress(table *express.Table) (*Express, error) {
 // before a call waits in Go, where it is able to yield and to sleep.
 const expressSpins = 4000
 
-// Messages of so many bytes, and of as many as the ring takes, have a rendezvous on the express lane: shorter ones
-// are sooner through the ring if the ranks work on their data, and with longer ones the way into Go does
-// not matter.
+// Messages of so many bytes have a rendezvous on the express lane, or where attach is dear those that the ring does not
+// take: shorter ones are sooner through the ring if the ranks work on their data, and with longer ones the way into
+// Go does not matter.
 const (
 	directLeast = 16 << 10
 	directMost  = 1 << 20

@@ -1,6 +1,7 @@
 package variants
 
 import (
+	"github.com/exanet-mpi/exanet/internal/mem"
 	"github.com/exanet-mpi/exanet/rdmaeng"
 )
 
@@ -65,7 +66,7 @@ func (c *Core) Fill(r *Request, payload []byte) {
 		return
 	}
 	if r.View.Type == nil {
-		copy(r.Buf, payload)
+		mem.Across(r.Buf, payload)
 	} else {
 		r.View.Unpack(payload, 0)
 	}

@@ -22,6 +22,7 @@ import (
 
 	"math/bits"
 
+	"github.com/exanet-mpi/exanet/internal/mem"
 	"github.com/exanet-mpi/exanet/packetizer"
 )
 
@@ -95,7 +96,7 @@ func (f *Fabric) TrySend(to int, h packetizer.Header, payload []byte) bool {
 	if inline {
 		copy(c.payload[:], payload)
 	} else {
-		copy(bulk, payload)
+		mem.Across(bulk, payload)
 	}
 	if tellsDone(len(payload)) {
 		*c.done() = r.head.done
@@ -197,7 +198,7 @@ func (f *Fabric) NextFrom(rank, looks int) (h packetizer.Header, payload []byte,
 	if looks > 1 && in.unprepared() {
 		in.prepare(&f.job.geo)
 	}
-	for range looks {
+	for left := looks; left > 0; left -= mem.Pause() {
 		c, w, ok := in.peek(&f.job.geo)
 		if !ok {
 			continue

@@ -21,7 +21,7 @@ func (f *Fabric) prepare() {
 }
 
 // unprepared reports whether there is something to prepare for the next message to the rank of an inbox.
-func (in *inbox) unprepared() bool { return in.back.recent != 0 }
+func (in *inbox) unprepared() bool { return mem.WorthFetching(int(in.back.recent)) }
 
 // prepare brings what a message to the rank of an inbox, as long as the last one, would be written to
 // into the cache, until one from it is there; it returns up to where. That will be at the front again

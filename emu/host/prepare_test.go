@@ -56,9 +56,9 @@ func TestPrepare(t *testing.T) {
 		if c.again {
 			want = uint64(c.bytes)
 		}
-		require.True(t, in.unprepared())
+		require.NotZero(t, in.back.recent)
 		require.Equal(t, want%g.bulk, in.prepare(g)%g.bulk, c)
-		require.False(t, in.unprepared())
+		require.Zero(t, in.back.recent)
 	}
 }
 
@@ -77,8 +77,8 @@ func TestWhoWaitsPrepares(t *testing.T) {
 		f.Release()
 		require.True(t, f.TrySend(1, packetizer.Header{}, make([]byte, 1000)))
 		in := f.inboxOf(1)
-		require.True(t, in.unprepared())
+		require.NotZero(t, in.back.recent)
 		wait(f)
-		require.False(t, in.unprepared(), name)
+		require.Zero(t, in.back.recent, name)
 	}
 }

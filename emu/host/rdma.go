@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 	"unsafe"
 
+	"github.com/exanet-mpi/exanet/internal/mem"
 	"github.com/exanet-mpi/exanet/packetizer"
 	"github.com/exanet-mpi/exanet/rdmaeng"
 )
@@ -199,7 +200,7 @@ func (f *Fabric) record(r ring, t *rdmaeng.Transfer, kind uint64, n int) bool {
 		f.open(r, t.To)
 	}
 	if t.View.Type == nil {
-		copy(bulk, t.Src[t.Done:])
+		mem.Across(bulk, t.Src[t.Done:])
 	} else {
 		t.View.Pack(bulk, t.Done)
 	}

@@ -59,7 +59,7 @@ func (s *slot) put(piece []byte, off int) {
 	switch {
 	case len(piece) > s.size()-off:
 	case s.view.Type == nil:
-		copy(s.buf[off:], piece)
+		mem.Across(s.buf[off:], piece)
 	case s.staged != nil && off > 0: // the rest of a direct copy
 		copy(s.staged[off:], piece)
 	default:

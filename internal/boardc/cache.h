@@ -28,4 +28,15 @@ static inline size_t worth_fetching(size_t n)
 	return n;
 }
 
+/* Whether looks for what another core is about to write are best made with pauses in between, however much
+   follows. AMD's processors then take what has come a third sooner (Zen 5, 64 B to 4 KiB). */
+static inline int pauses_always(void)
+{
+#ifdef __x86_64__
+	return __builtin_cpu_is("amd");
+#else
+	return 0;
+#endif
+}
+
 #endif

@@ -8,7 +8,7 @@ package mem
 // that share no cache it takes a third of the time then. Others do better without.
 func Across(dst, src []byte) int {
 	n := min(len(dst), len(src))
-	if n > inVectors && wholeLines {
+	if n > inVectors && amd {
 		across(&dst[0], &src[0], n)
 		return n
 	}
@@ -18,8 +18,11 @@ func Across(dst, src []byte) int {
 // Up to so many bytes vector instructions are as fast.
 const inVectors = 2048
 
-// wholeLines is whether the processor is AMD's.
-var wholeLines = maker() == "AuthenticAMD"
+// WorthFetching reports whether n bytes that Across is going to write are worth owning before, see Own.
+func WorthFetching(n int) bool { return n > 0 && (n <= inVectors || !amd) }
+
+// amd is whether the processor is AMD's.
+var amd = maker() == "AuthenticAMD"
 
 func maker() string {
 	name := make([]byte, 0, 12)

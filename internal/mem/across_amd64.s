@@ -19,3 +19,8 @@ TEXT ·across(SB), NOSPLIT, $0-24
 	MOVQ n+16(FP), CX
 	REP; MOVSB
 	RET
+
+// func pause()
+TEXT ·pause(SB), NOSPLIT, $0-0
+	PAUSE
+	RET

@@ -6,3 +6,6 @@ package mem
 // program's: they do not overlap. On amd64 it is another instruction, which the race detector
 // would not see.
 func Across(dst, src []byte) int { return copy(dst, src) }
+
+// WorthFetching reports whether n bytes that Across is going to write are worth owning before, see Own.
+func WorthFetching(n int) bool { return n > 0 }

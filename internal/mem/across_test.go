@@ -23,3 +23,12 @@ func TestAcrossIsCopy(t *testing.T) {
 		}
 	}
 }
+
+func TestPauseCountsForLooks(t *testing.T) {
+	looks := 0
+	for left := 200; left > 0; left -= Pause() {
+		looks++
+	}
+	require.LessOrEqual(t, looks, 200)
+	require.Positive(t, looks)
+}

@@ -1,6 +1,7 @@
 package ticket
 
 import (
+	"github.com/exanet-mpi/exanet/internal/mem"
 	"github.com/exanet-mpi/exanet/packetizer"
 	"github.com/exanet-mpi/exanet/rdmaeng"
 	"github.com/exanet-mpi/exanet/variants"
@@ -81,7 +82,7 @@ func (p *Protocol) deliverShort(h packetizer.Header, payload []byte) bool {
 	l.posted.Remove(r)
 	r.Status = variants.Status{Source: l.src, Tag: l.tag, Size: len(payload)}
 	p.Out.Consumed(l.peer, len(payload))
-	copy(r.Buf, payload)
+	mem.Across(r.Buf, payload)
 	p.Complete(r, nil)
 	return true
 }
@@ -100,7 +101,7 @@ func (p *Protocol) Take(ctx *variants.Context, src, tag int32, buf []byte, h pac
 	}
 	l.next++
 	p.Out.Consumed(l.peer, len(payload))
-	copy(buf, payload)
+	mem.Across(buf, payload)
 	p.Count.Receives++
 	return true
 }

@@ -78,12 +78,12 @@ static inline void prepare(const struct express_table *t, struct express_port *p
 }
 
 /* Another look for a message, of which so many are left. On x86-64 it is sooner seen with a pause
-   between the looks if it is in one line; not if the other lines would follow while nobody looks. */
+   between the looks if it is in one line; not, on Intel's, if the other lines would follow while nobody looks. */
 static inline uint32_t again(uint32_t left, uint32_t room)
 {
 #ifdef __x86_64__
 	enum { PAUSE = 6 /* looks that one counts for; it takes the time of some 20, so that short messages are looked for longest */ };
-	if (room <= EXPRESS_LINE - EXPRESS_HEADER && left > PAUSE) {
+	if ((room <= EXPRESS_LINE - EXPRESS_HEADER || pauses_always()) && left > PAUSE) {
 		__builtin_ia32_pause();
 		return left - PAUSE;
 	}
