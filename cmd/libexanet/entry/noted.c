@@ -56,7 +56,7 @@ uint32_t exanet_note(struct express_table *t, struct express_lane *l, void *buf,
 	return express_note(t, l, buf, room, a);
 }
 
-int exanet_lane_irecv(struct express_table *t, void *buf, int64_t count, exanet_handle type, int source, int tag, exanet_handle comm, MPI_Request *request)
+__attribute__((flatten)) int exanet_lane_irecv(struct express_table *t, void *buf, int64_t count, exanet_handle type, int source, int tag, exanet_handle comm, MPI_Request *request)
 {
 	int64_t room = bytes(buf, count, type, t->most);
 	if (room < 0 || !enter(t))
@@ -137,7 +137,7 @@ enum exanet_move exanet_move(struct express_table *t, struct express_slot *s, ui
 	return EXANET_MOVED;
 }
 
-void exanet_take_in_turn(struct express_table *t)
+__attribute__((noinline)) void exanet_take_in_turn(struct express_table *t)
 {
 	struct express_slot *s = &t->slots[t->first - 1];
 	if (express_here(t, port_of(t, s)))

@@ -96,7 +96,7 @@ void exanet_tried(int32_t *number, int met, int rest)
    go on; TRUSTED_LOOKS: for one that does not block where others have met. */
 enum { SHORT_LOOKS = 300, LATER_LOOKS = 1500, TRUSTED_LOOKS = 12000 };
 
-int exanet_look_for_receive(const struct express_table *t, struct express_lane *l, const void *buf, uint32_t n, uint32_t looks, int blocks)
+__attribute__((noinline)) int exanet_look_for_receive(const struct express_table *t, struct express_lane *l, const void *buf, uint32_t n, uint32_t looks, int blocks)
 {
 	struct express_port *p = (struct express_port *)(uintptr_t)l->port;
 	if (n <= t->limit) {
