@@ -5,7 +5,8 @@ package mem
 // Across is copy for data that go to another core, or come from it, between memory that both use and the
 // program's: they do not overlap. AMD's processors write whole lines without fetching them
 // from the cache of who has read them if a copy is one string instruction, which Go's copy never is. With cores
-// that share no cache it takes a third of the time then. Others do better without.
+// that share no cache it takes a third of the time then. Others do better without. What is stored behind it is
+// seen behind it, as behind any copy.
 func Across(dst, src []byte) int {
 	n := min(len(dst), len(src))
 	if n > inVectors && amd {
@@ -20,20 +21,6 @@ const inVectors = 2048
 
 // WorthFetching reports whether n bytes that Across is going to write are worth owning before, see Own.
 func WorthFetching(n int) bool { return n > 0 && (n <= inVectors || !amd) }
-
-// amd is whether the processor is AMD's.
-var amd = maker() == "AuthenticAMD"
-
-func maker() string {
-	name := make([]byte, 0, 12)
-	for _, r := range cpuid0() {
-		name = append(name, byte(r), byte(r>>8), byte(r>>16), byte(r>>24))
-	}
-	return string(name)
-}
-
-// cpuid0 returns EBX, EDX and ECX of CPUID's leaf 0: who has made the processor.
-func cpuid0() [3]uint32
 
 //go:noescape
 func across(dst, src *byte, n int)

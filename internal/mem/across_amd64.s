@@ -2,25 +2,10 @@
 
 #include "textflag.h"
 
-// func cpuid0() [3]uint32
-TEXT ·cpuid0(SB), NOSPLIT, $0-12
-	XORL AX, AX
-	XORL CX, CX
-	CPUID
-	MOVL BX, ret_0+0(FP)
-	MOVL DX, ret_1+4(FP)
-	MOVL CX, ret_2+8(FP)
-	RET
-
 // func across(dst, src *byte, n int)
 TEXT ·across(SB), NOSPLIT, $0-24
 	MOVQ dst+0(FP), DI
 	MOVQ src+8(FP), SI
 	MOVQ n+16(FP), CX
 	REP; MOVSB
-	RET
-
-// func pause()
-TEXT ·pause(SB), NOSPLIT, $0-0
-	PAUSE
 	RET

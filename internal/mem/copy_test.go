@@ -8,17 +8,21 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestCopyOfAnyLength(t *testing.T) {
-	for _, n := range []int{0, 1, inPieces, streamed - 1, streamed, streamed + 1, 3*inPieces + 7, cached, cached + 1} {
-		for _, longer := range []int{-1, 0, 1} { // the destination
-			src, dst := make([]byte, n), make([]byte, max(n+longer, 0)+1)
-			for i := range src {
-				src[i] = byte(i*7+i>>9) | 1
+func TestCopiesOfAnyLength(t *testing.T) {
+	for name, f := range map[string]func(dst, src []byte) int{"Copy": Copy, "Across": Across} {
+		for _, n := range []int{0, 1, 2048, 2049, 16384 + 7, inPieces, streamed - 1, streamed, streamed + 1, 3*inPieces + 7, cached, cached + 1} {
+			for _, longer := range []int{-1, 0, 1} { // the destination
+				for _, off := range []int{0, 1, 63} {
+					src, dst := make([]byte, n+off)[off:], make([]byte, max(n+longer, 0)+1)
+					for i := range src {
+						src[i] = byte(i*7+i>>9) | 1
+					}
+					want := bytes.Clone(dst)
+					copy(want[:len(want)-1], src)
+					require.Equal(t, min(n, len(dst)-1), f(dst[:len(dst)-1], src), name)
+					require.True(t, bytes.Equal(want, dst), "%s: %d bytes into %d", name, n, len(dst)-1)
+				}
 			}
-			want := bytes.Clone(dst)
-			copy(want[:len(want)-1], src)
-			require.Equal(t, min(n, len(dst)-1), Copy(dst[:len(dst)-1], src))
-			require.True(t, bytes.Equal(want, dst), "%d bytes into %d", n, len(dst)-1)
 		}
 	}
 }
