@@ -37,7 +37,7 @@ func (k *rank) openBoard(d ident, members *group.Group, me int) *board.Board {
 	}
 	b := board.Open(k.fab.Area(d.leader(), d.slot()), n, me, members.Size())
 	b.Moor(k.fab.Rank())
-	b.Fenced = k.fab.Fenced()
+	b.Fenced, b.Dear = k.fab.Fenced(), k.fab.Dear()
 	if b.Ranks > mostPlain {
 		b.Central = 1<<coll.Barrier | 1<<coll.Allreduce
 	}

@@ -41,10 +41,14 @@ func (b *Board) Most(op coll.Collective) int {
 	others := max(1, b.Ranks-1)
 	switch {
 	case toEach(op) && others == 1:
-		return min(b.piece&^(sizeWord-1)-sizeWord, mostEach)
+		most := b.piece&^(sizeWord-1) - sizeWord
+		if !b.Dear {
+			most = min(most, mostEach)
+		}
+		return most
 	case toEach(op):
 		return min(b.piece/others&^(sizeWord-1)-sizeWord, mostToAll/others)
-	case others == 1:
+	case others == 1 && !b.Dear:
 		return min(b.piece, mostToOne)
 	}
 	return b.piece

@@ -87,6 +87,7 @@ type Board struct {
 	Fenced    bool           // post with a full fence, see emu/host
 	Central   uint32         // bits of those of Barrier and Allreduce that go through rank 0, see form
 	Follows   bool           // so does a Barrier behind a Bcast or Scatter(v) of rank 0, which so leaves first and gives again
+	Dear      bool           // Read takes long: of 2 ranks, blocks as long as a piece have a turn, see Most
 	Split     int            // the size in bytes from which each rank combines a part of the vector
 	Ring      func(rank int) // wakes a rank of the board that sleeps
 

@@ -522,3 +522,16 @@ func TestBoardWakes(t *testing.T) {
 	}
 	require.Equal(t, []int{0, 2}, rung)
 }
+
+// A block of two ranks is as long as a piece where it costs much to read it where it is.
+func TestBlocksWhereAttachIsDear(t *testing.T) {
+	two, three := open(t, memory(2, pieceMost), 2)[0], open(t, memory(3, pieceMost), 3)[0]
+	for _, b := range []*Board{two, three} {
+		b.piece = pieceMost
+	}
+	require.Equal(t, [2]int{12 << 10, 8 << 10}, [2]int{two.Most(coll.Gatherv), two.Most(coll.Alltoallv)})
+	few := three.Most(coll.Alltoallv)
+	two.Dear, three.Dear = true, true
+	require.Equal(t, [2]int{pieceMost, pieceMost - sizeWord}, [2]int{two.Most(coll.Scatterv), two.Most(coll.Alltoallw)})
+	require.Equal(t, few, three.Most(coll.Alltoallv))
+}

@@ -140,7 +140,7 @@ enum exanet_move exanet_move(struct express_table *t, struct express_slot *s, ui
 __attribute__((noinline)) void exanet_take_in_turn(struct express_table *t)
 {
 	struct express_slot *s = &t->slots[t->first - 1];
-	if (express_here(t, port_of(t, s)))
+	if (express_here(t, port_of(t, s)) && !(s->advert.word && express_met(s->advert))) /* else it would wait for a copy */
 		exanet_move(t, s, 0);
 }
 
