@@ -99,12 +99,13 @@ func TestRowsForSomeHosts(t *testing.T) {
 	}
 	type form struct{ shared, direct bool }
 	of := func(shared, direct bool) form { return form{shared, direct} }
-	long := make([]byte, 256<<10)
-	pair := coll.Call{Op: coll.Alltoall, Ranks: 2, Send: long, SendBlocks: coll.Blocks{Unit: 1, N: len(long) / 2}, RecvBlocks: coll.Blocks{Unit: 1, N: len(long) / 2}}
+	long, blocks := make([]byte, 256<<10), make([]byte, 64<<10)
+	pair := coll.Call{Op: coll.Alltoall, Ranks: 2, Send: blocks, SendBlocks: coll.Blocks{Unit: 1, N: len(blocks) / 2}, RecvBlocks: coll.Blocks{Unit: 1, N: len(blocks) / 2}}
 	require.Equal(t, form{true, true}, of(serves(0, pair)))
 	require.Equal(t, form{true, false}, of(serves(coll.Dear, pair)))
 	four := pair
-	four.Ranks, four.SendBlocks.N, four.RecvBlocks.N = 4, len(long)/4, len(long)/4
+	four.Ranks, four.Send = 4, long
+	four.SendBlocks.N, four.RecvBlocks.N = len(long)/4, len(long)/4
 	require.Equal(t, form{true, true}, of(serves(coll.Yielding, four)))
 	require.Equal(t, form{true, true}, of(serves(coll.Dear, four)))
 	require.Equal(t, form{true, false}, of(serves(coll.Dear|coll.Yielding, four)))
