@@ -61,7 +61,7 @@ const floorTable = "exanet bench floor, one message"
 
 var floorWays = []string{"Shared (us)", "One copies (us)", "Both copy (us)"}
 
-var exchangeWays = []string{"Exchange (us)", "via shared (us)"}
+var exchangeWays = []string{"Exchange (us)", "and shared (us)"}
 
 // exchangeTime is the least time in microseconds of a call in which each of two ranks has a
 // block for either; 0 if it was not measured.

@@ -61,11 +61,13 @@ a sleeper, memcpy, and process_vm_writev.
 With --with, MPI figures are measured in turn with them, so that both see the
 same machine, and their ratio is printed.
 
-With --sizes, measure only what a message of each size takes at least, in
-microseconds one way: copied through shared memory; copied by one side with
-cross-memory attach; copied by both sides, a half each. And what two ranks need at least to
-pass each other one at once, and one to themselves, as in an Alltoall, up to
-1 MiB.`,
+With --sizes, measure only what a message of each size takes in plain programs, in
+microseconds one way: copied through shared memory (Shared); copied by one side with
+cross-memory attach (One copies); copied by both sides, a half each (Both copy). And what
+two ranks need to pass each other one at once, and one to themselves, as in an
+Alltoall, up to 1 MiB: by attach (Exchange), and through shared memory, in pieces of
+16 KiB (and shared). 0 is what has not been measured. A program that fits the caches better
+may be faster. It takes about half a second for each size and repeat.`,
 		Example: `  exanet bench floor
   exanet bench floor --with latency,bw
   exanet bench floor --sizes 1:4194304
@@ -128,7 +130,7 @@ pass each other one at once, and one to themselves, as in an Alltoall, up to
 
 // writeMessages measures messages and prints the medians.
 func writeMessages(cmd *cobra.Command, sizes []int, repeat int) error {
-	columns := []bench.Column{{Name: "Shared (us)"}, {Name: "One copies (us)"}, {Name: "Both copy (us)"}, {Name: "Exchange (us)"}, {Name: "via shared (us)"}}
+	columns := []bench.Column{{Name: "Shared (us)"}, {Name: "One copies (us)"}, {Name: "Both copy (us)"}, {Name: "Exchange (us)"}, {Name: "and shared (us)"}}
 	for i := range columns {
 		columns[i].Rows = make([]bench.Row, len(sizes))
 	}

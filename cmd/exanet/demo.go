@@ -31,7 +31,7 @@ type demoFlags struct {
 }
 
 func (f *demoFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.grid, "grid", "64", "grid points of one rank: N for a cube, or XxYxZ")
+	cmd.Flags().StringVar(&f.grid, "grid", "72", "grid points of one rank: N for a cube, or XxYxZ")
 	cmd.Flags().IntVar(&f.iterations, "iterations", 500, "most iterations to make; the solve ends at a residual of 1e-9")
 }
 
@@ -57,7 +57,7 @@ control messages and RDMA writes it took.
 
 The system is HPCG's 27-point stencil. In every iteration each rank exchanges the
 surface of its part of the grid with its neighbours: with the default grid, faces
-are messages of 32 KiB. Two sums over all ranks follow.
+are messages of 40 KiB, which go by rendezvous. Two sums over all ranks follow.
 
 The exit code is 1 if the result is wrong.`,
 		Example: `  exanet demo

@@ -241,7 +241,7 @@ func (f *tuneFlags) heading() string {
 
 func writeTable(w io.Writer, heading string, rows []tune.Row) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n%s\n", heading, coll.TableHead)
+	fmt.Fprintf(&b, "%s\n# The rows shared and direct are for blocking calls where ranks share memory; others pass over them.\n%s\n", heading, coll.TableHead)
 	if len(rows) == 0 {
 		b.WriteString("# Nothing was faster than what is built in.\n")
 	}
@@ -249,7 +249,7 @@ func writeTable(w io.Writer, heading string, rows []tune.Row) error {
 		if r.Ratio == 1 {
 			fmt.Fprintln(&b, r)
 		} else {
-			fmt.Fprintf(&b, "%-56s# %.2f of the time\n", r, r.Ratio)
+			fmt.Fprintf(&b, "%-57s # %.2f of the time\n", r, r.Ratio)
 		}
 	}
 	_, err := io.WriteString(w, b.String())

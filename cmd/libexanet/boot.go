@@ -26,7 +26,7 @@ import (
 // out, and they agree by package meet.
 
 // verbose says that the user wants to know.
-var verbose = os.Getenv("EXANET_VERBOSE") != ""
+var verbose = os.Getenv("EXANET_VERBOSE") != "" && os.Getenv("EXANET_VERBOSE") != "0"
 
 func say(format string, a ...any) { fmt.Fprintf(os.Stderr, "exanet: "+format+"\n", a...) }
 
