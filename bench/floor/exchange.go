@@ -35,12 +35,12 @@ func (p *Pair) exchange(how uint32, n int) (float64, error) {
 	}
 	s := p.s
 	s.ping, s.pong, s.pingDone, s.pongDone = 0, 0, 0, 0
+	s.put, s.theirPut = 0, 0
 	s.how, s.size, s.parent, s.source = how, uint64(n), uint64(os.Getpid()), mem.Addr(p.message4M)
 	if err := p.begin(orderExchange, mine, theirs); err != nil {
 		return 0, err
 	}
 	e := exchange{how: how, n: n, buf: p.message4M, pid: p.cmd.Process.Pid, far: s.target, memory: p.memory, put: &s.put, theirPut: &s.theirPut, alive: p.alive}
-	s.put, s.theirPut = 0, 0
 	i := uint64(0)
 	each, err := timedBlocks(1, 20_000, func(steps int) error {
 		for range steps {
@@ -91,11 +91,11 @@ func (e *exchange) work(me int) error {
 }
 
 // pieces copies what is sent into this side's slots, and what is received out of the other's. A slot is
-// written again when its piece has been taken, which the other does before it puts its next but one there.
+// written again streamRoom pieces later: who has put a piece has taken those before it.
 func (e *exchange) pieces(me int, received, sent []byte) error {
 	for at := 0; at < e.n; at += streamPiece {
 		i, end := *e.put, min(at+streamPiece, e.n)
-		mem.Across(exchangeSlot(e.memory, me, i), sent[at:end])
+		mem.Across(streamSlot(e.memory, me, i), sent[at:end])
 		mem.Publish(e.put, i+1)
 		for k := 1; atomic.LoadUint64(e.theirPut) <= i; k++ {
 			if k&0xfff == 0 && e.alive != nil {
@@ -104,14 +104,9 @@ func (e *exchange) pieces(me int, received, sent []byte) error {
 				}
 			}
 		}
-		mem.Across(received[at:end], exchangeSlot(e.memory, 1-me, i))
+		mem.Across(received[at:end], streamSlot(e.memory, 1-me, i))
 	}
 	return nil
-}
-
-func exchangeSlot(memory []byte, of int, i uint64) []byte {
-	at := wordsSize + of*slotSize + int(i%streamRoom)*streamPiece
-	return memory[at : at+streamPiece]
 }
 
 // exchange does its part until it is told to stop.

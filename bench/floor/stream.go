@@ -38,7 +38,7 @@ func (p *Pair) Stream() (float64, error) {
 						}
 					}
 				}
-				mem.Across(streamSlot(p.memory, put), src[at:at+streamPiece])
+				mem.Across(streamSlot(p.memory, 0, put), src[at:at+streamPiece])
 				put++
 				mem.Publish(&s.ping, put)
 			}
@@ -52,8 +52,9 @@ func (p *Pair) Stream() (float64, error) {
 	return streamed / each * 1e3, p.finish()
 }
 
-func streamSlot(memory []byte, i uint64) []byte {
-	at := wordsSize + int(i%streamRoom)*streamPiece
+// streamSlot is where a side, 0 or 1, puts piece i.
+func streamSlot(memory []byte, side int, i uint64) []byte {
+	at := wordsSize + side*slotSize + int(i%streamRoom)*streamPiece
 	return memory[at : at+streamPiece]
 }
 
@@ -68,7 +69,7 @@ func (p *peer) stream() {
 			return
 		}
 		at := int(got*streamPiece) % streamed
-		mem.Across(p.buffer[at:at+streamPiece], streamSlot(p.memory, got))
+		mem.Across(p.buffer[at:at+streamPiece], streamSlot(p.memory, 0, got))
 		mem.Publish(&p.s.pong, got+1)
 	}
 }

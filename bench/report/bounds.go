@@ -165,18 +165,14 @@ func columnsOf(section string, jobs, names []string) (list []column) {
 }
 
 func (s Set) collectivesVerdict() verdict {
-	return eachOpponent("collectives of 2 ranks, 8 B to 1 MiB", "at most 0.9 each, or where both give and take within 10 % of the bare copies; mean at most 0.7", func(o opponent) cell {
+	return eachOpponent("collectives of 2 ranks, 8 B to 1 MiB", "at most 0.9 each; mean at most 0.7", func(o opponent) cell {
 		list, why := s.ofAll(columnsOf("collectives", []string{"2 ranks"}, collectives), o.ours, func(c column) func(int) (*Figure, string) {
 			return s.against(c, o.alone)
 		})
 		if list == nil {
 			return missing(why)
 		}
-		return judge(list, func(p point) bool {
-			name, _, _ := strings.Cut(p.at, " ")
-			bare := slices.Contains(exchanges, name) && p.ours.median() <= nearFloor*s.exchangeTime(p.size)
-			return p.ratio <= 0.9 || bare
-		}, func(mean float64) bool { return mean <= 0.7 })
+		return judge(list, func(p point) bool { return p.ratio <= 0.9 }, func(mean float64) bool { return mean <= 0.7 })
 	})
 }
 

@@ -171,30 +171,6 @@ func TestBoundsBroken(t *testing.T) {
 }
 
 // A run of ours without figures is a bound not kept; one of another MPI says nothing.
-// What a call may take that the bare copies show to be no faster, of those alone in which
-// both ranks give and take.
-func TestExchangesAtTheFloor(t *testing.T) {
-	for _, c := range []struct {
-		collective string
-		bare       float64 // 0: not measured
-		want       state
-	}{{"alltoall", 0.9, kept}, {"allgatherv", 0.9, kept}, {"alltoall", 0.8, broken}, {"alltoall", 0, broken}, {"bcast", 0.9, broken}} {
-		slow := collectiveColumn("collectives", "2 ranks", c.collective)
-		set := ideal(func(at column, size int) float64 {
-			if at == slow && size == 1<<20 {
-				return 0.95
-			}
-			return good(at, size)
-		})
-		set["floor"] = &Results{Section: "floor", Form: "full", Rounds: 5, Machine: "a test"}
-		if c.bare > 0 {
-			set["floor"].add("copies", inGo, floorTable, exchangeWays[0], 1<<20, 2000)
-			set["floor"].add("copies", inGo, floorTable, exchangeWays[1], 1<<20, 1000*c.bare)
-		}
-		require.Equal(t, c.want, set.collectivesVerdict().state(), "%+v", c)
-	}
-}
-
 func TestFailuresInTheTable(t *testing.T) {
 	without := func(way string) verdict {
 		set := ideal(good)

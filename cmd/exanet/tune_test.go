@@ -84,7 +84,11 @@ func TestATableIsObeyed(t *testing.T) {
 	out, errs, code := exanet(t, "", "info", "--collectives")
 	require.Equal(t, 0, code, errs)
 	require.Contains(t, out, "Rows with a line number come from "+name)
-	require.Regexp(t, `(?m)^bcast +8 +2  binomial +# line 2; others: scatter_ring\nbcast +(12288 +any|524288 +2)  shared\n`, out)
+	next := "12288 +any"
+	if thisHost()&coll.Dear != 0 {
+		next = "524288 +2"
+	}
+	require.Regexp(t, `(?m)^bcast +8 +2  binomial +# line 2; others: scatter_ring\nbcast +`+next+`  shared\n`, out)
 	require.NoError(t, os.WriteFile(name, []byte(out), 0o600))
 	again, errs, code := exanet(t, "", "info", "--collectives")
 	require.Equal(t, 0, code, errs)

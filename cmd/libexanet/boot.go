@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -26,7 +27,7 @@ import (
 // out, and they agree by package meet.
 
 // verbose says that the user wants to know.
-var verbose = os.Getenv("EXANET_VERBOSE") != "" && os.Getenv("EXANET_VERBOSE") != "0"
+var verbose = !slices.Contains([]string{"", "0"}, os.Getenv("EXANET_VERBOSE"))
 
 func say(format string, a ...any) { fmt.Fprintf(os.Stderr, "exanet: "+format+"\n", a...) }
 

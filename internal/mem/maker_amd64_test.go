@@ -4,7 +4,6 @@ package mem
 
 import (
 	"os"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -14,5 +13,11 @@ import (
 func TestMaker(t *testing.T) {
 	info, err := os.ReadFile("/proc/cpuinfo")
 	require.NoError(t, err)
-	require.True(t, strings.Contains(string(info), maker()), maker())
+	require.Regexp(t, `(?m)^vendor_id\s*: `+maker()+`$`, string(info))
+}
+
+// What is done for AMD's processors alone.
+func TestForSomeMakers(t *testing.T) {
+	require.Equal(t, amd, Pause() > 1)
+	require.Equal(t, amd, !WorthFetching(2049))
 }

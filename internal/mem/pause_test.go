@@ -6,11 +6,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestPauseCountsForLooks(t *testing.T) {
-	looks := 0
-	for left := 200; left > 0; left -= Pause() {
-		looks++
-	}
-	require.LessOrEqual(t, looks, 200)
-	require.Positive(t, looks)
+func TestWhatIsWorthFetching(t *testing.T) {
+	require.False(t, WorthFetching(0))
+	require.True(t, WorthFetching(1))
+	require.True(t, WorthFetching(2048))
+	require.Positive(t, Pause())
 }

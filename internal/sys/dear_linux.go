@@ -8,9 +8,8 @@ import (
 )
 
 // AttachIsDear reports whether it takes more than four times as long to read memory by cross-memory attach as to
-// copy as much within this core's caches: the kernel looks up each page, which costs little
-// against the copy on some machines (one and a half times as long, Xeon) and most of the time on others (seven times, Zen 5 in
-// a virtual machine). Then data that are copied twice, through shared memory, are there sooner. It takes some
+// copy as much within this core's caches: the kernel looks up each page, which takes most of the time on some
+// machines (it takes seven times as long on Zen 5 in a virtual machine). Then data that are copied twice, through shared memory, are there sooner. It takes some
 // tenths of a millisecond, and reads the caller's own memory, so that it does not matter where other
 // processes are. False where the kernel refuses.
 func AttachIsDear() bool {

@@ -31,7 +31,7 @@ static enum express_result pass(struct express_table *t, const void *buf, uint32
 /* From so many bytes on a message that leaves, of a window of many each way, is worth taking one that has come. */
 enum { LEAST_IN_TURN = 4096 };
 
-/* Flat, as exanet_lane_irecv is: of a window of short messages the calls from file to file would be a tenth of the time. */
+/* Flat, as exanet_lane_irecv is: of a window of short messages the calls from file to file would be some hundredths of the time. */
 static __attribute__((flatten)) int send(struct express_table *t, const void *buf, int64_t n, int dest, int tag, exanet_handle comm, int blocks)
 {
 	int32_t world;
