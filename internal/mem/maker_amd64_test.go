@@ -4,6 +4,7 @@ package mem
 
 import (
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -14,6 +15,7 @@ func TestMaker(t *testing.T) {
 	info, err := os.ReadFile("/proc/cpuinfo")
 	require.NoError(t, err)
 	require.Regexp(t, `(?m)^vendor_id\s*: `+maker()+`$`, string(info))
+	require.Equal(t, strings.Contains(string(info), "AuthenticAMD"), amd)
 }
 
 // What is done for AMD's processors alone.
