@@ -87,7 +87,7 @@ func (c *Comm) OpenExpress(table *express.Table) (*Express, error) {
 		}
 	})
 	table.Ranks = uint32(c.Size())
-	table.Gate.Store(1) // the lock, which we have, now includes it
+	table.Open(k.level == ThreadMultiple) // the lock, which we have, now includes it
 	k.mu.x = x
 	return x, nil
 }

@@ -1,6 +1,7 @@
 package mpi
 
 import (
+	"runtime"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -9,15 +10,20 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/exanet-mpi/exanet/internal/effort"
+	"github.com/exanet-mpi/exanet/internal/lanec"
 	"github.com/exanet-mpi/exanet/variants/express"
 )
 
 // While a call on the express lane has the gate, who takes the lock behind it has nothing
 // that others want, and comes when the gate is open.
 func TestLockBehind(t *testing.T) {
+	table := new(express.Table)
+	call := lanec.Of(table)
 	synctest.Test(t, func(t *testing.T) {
-		l := rankLock{x: &Express{table: new(express.Table)}, work: new(effort.Done)}
-		require.True(t, l.x.table.TryEnter())
+		l := rankLock{x: &Express{table: table}, work: new(effort.Done)}
+		runtime.LockOSThread() // the call's, on which nothing else runs
+		defer runtime.UnlockOSThread()
+		require.True(t, call.Enter())
 		var behind sync.WaitGroup
 		behind.Go(l.LockBehind)
 		for range 20 {
@@ -28,10 +34,10 @@ func TestLockBehind(t *testing.T) {
 			time.Sleep(hesitation)
 		}
 		synctest.Wait()
-		l.x.table.Leave()
+		call.Leave()
 		behind.Wait()
 		require.Equal(t, 1, int(l.work.Locks))
-		require.False(t, l.x.table.TryEnter())
+		require.False(t, call.Enter())
 		require.False(t, l.Mutex.TryLock())
 	})
 }

@@ -56,9 +56,16 @@ struct express_kept {
 	uint32_t sends, away;
 };
 
+/* Who may touch the rest, see type Gate. */
+struct express_gate {
+	uint32_t shut, inside, many, spare;
+	uint64_t caller;
+};
+
 struct express_table {
-	uint32_t gate, armed, spins, limit;
-	uint32_t cells, shift, bulk, window;
+	struct express_gate gate;
+	uint32_t armed, spins, limit;
+	uint32_t cells, shift, bulk, window, spare;
 	uint32_t first, last, free, fresh;
 	uint64_t outside, cell, berths, own;
 	uint32_t step, fenced;
@@ -126,6 +133,43 @@ enum { EXPRESS_BELLS = 3 };
    world, waits for room; RUNG: done, and its bell is up, for the message or for what a receive
    has had to tell. */
 enum express_result { EXPRESS_REFUSED, EXPRESS_SENT, EXPRESS_RUNG, EXPRESS_RECEIVED, EXPRESS_STARVED };
+
+/* As mem.Thread has it. */
+static inline uint64_t express_thread(void)
+{
+#ifdef __x86_64__
+	uint64_t thread;
+	__asm__("mov %%fs:0, %0" : "=r"(thread));
+	return thread;
+#else
+	return (uintptr_t)__builtin_thread_pointer();
+#endif
+}
+
+static inline void express_leave(struct express_table *t) { __atomic_store_n(&t->gate.inside, 0, __ATOMIC_RELEASE); }
+
+/* Takes the gate, and reports whether it could. That this thread is inside may be seen after it has looked whether the
+   gate is shut: who shuts it sees to that. On ARM64 a load that acquires would wait for the store by
+   which the call before left, so the fence is apart. */
+static inline int express_enter(struct express_table *t)
+{
+	struct express_gate *g = &t->gate;
+	uint32_t shut, out = 0;
+	if (g->many) {
+		if (!__atomic_compare_exchange_n(&g->inside, &out, 1, 0, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+			return 0;
+		shut = __atomic_load_n(&g->shut, __ATOMIC_SEQ_CST);
+	} else {
+		__atomic_store_n(&g->caller, express_thread(), __ATOMIC_RELAXED);
+		__atomic_store_n(&g->inside, 1, __ATOMIC_RELAXED);
+		__atomic_signal_fence(__ATOMIC_SEQ_CST);
+		shut = __atomic_load_n(&g->shut, __ATOMIC_RELAXED);
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	}
+	if (shut)
+		express_leave(t);
+	return !shut;
+}
 
 /* The steps, with the gate held. */
 enum express_result express_send(struct express_table *t, uint64_t comm, const void *buf, uint32_t n, int32_t dest, int32_t tag, int32_t *world);

@@ -5,6 +5,7 @@
 package lanec
 
 // #include "express.h"
+// #include <sched.h>
 //
 // static void add(const void *in, void *inout, size_t n)
 // {
@@ -28,6 +29,20 @@ package lanec
 // {
 // 	struct express_combination c = {add, own};
 // 	return express_write(l, a, 0, own ? &c : 0);
+// }
+//
+// static long count(struct express_table *t, uint64_t *counts, long n, long yields)
+// {
+// 	long differed = 0;
+// 	for (long i = 0; i < n; i++) {
+// 		while (!express_enter(t))
+// 			sched_yield();
+// 		differed += ((volatile uint64_t *)counts)[0]++ != ((volatile uint64_t *)counts)[1]++;
+// 		express_leave(t);
+// 		if (yields && i % yields == 0)
+// 			sched_yield();
+// 	}
+// 	return differed;
 // }
 //
 // static int combined(struct express_advert a) { return (a.at->room & EXPRESS_COMBINED) != 0; }
@@ -59,6 +74,19 @@ func (l Lane) Send(comm uint64, b []byte, dest, tag int32) (sent, ring bool) {
 	r := C.express_send(l.t, C.uint64_t(comm), first(b), C.uint32_t(len(b)), C.int32_t(dest), C.int32_t(tag), &world)
 	return r != C.EXPRESS_REFUSED, r == C.EXPRESS_RUNG
 }
+
+// Enter takes the gate as a call does, and reports whether it could; Leave gives it back.
+func (l Lane) Enter() bool { return C.express_enter(l.t) != 0 }
+func (l Lane) Leave()      { C.express_leave(l.t) }
+
+// Count takes the gate n times, waiting for it where it is shut, adds one to each of two counts that are no atomic ones,
+// and returns how often it found them to differ. Yields is after how many times it lets another thread run.
+func (l Lane) Count(counts *[2]uint64, n, yields int) (differed int) {
+	return int(C.count(l.t, (*C.uint64_t)(unsafe.Pointer(counts)), C.long(n), C.long(yields)))
+}
+
+// Thread is mem.Thread.
+func Thread() uint64 { return uint64(C.express_thread()) }
 
 // Prepare prepares the bulk space for a message to a peer, and returns up to where; ok is false if
 // there is nothing to prepare.

@@ -101,8 +101,10 @@ func Nap() {
 }
 
 const (
-	membarrierGlobalExpedited         = 1 << 1
-	membarrierRegisterGlobalExpedited = 1 << 2
+	membarrierGlobalExpedited          = 1 << 1
+	membarrierRegisterGlobalExpedited  = 1 << 2
+	membarrierPrivateExpedited         = 1 << 3
+	membarrierRegisterPrivateExpedited = 1 << 4
 )
 
 // RegisterBarrier makes this process a target of Barrier calls of others and
@@ -116,6 +118,17 @@ func RegisterBarrier() bool {
 // full memory barrier before it returns.
 func Barrier() {
 	_, _, _ = syscall.RawSyscall(unix.SYS_MEMBARRIER, membarrierGlobalExpedited, 0, 0)
+}
+
+// RegisterOwnBarrier makes OwnBarrier possible in this process, and reports whether the kernel lets us.
+func RegisterOwnBarrier() bool {
+	_, _, e := syscall.RawSyscall(unix.SYS_MEMBARRIER, membarrierRegisterPrivateExpedited, 0, 0)
+	return e == 0
+}
+
+// OwnBarrier makes every running thread of this process execute a full memory barrier before it returns.
+func OwnBarrier() {
+	_, _, _ = syscall.RawSyscall(unix.SYS_MEMBARRIER, membarrierPrivateExpedited, 0, 0)
 }
 
 // SharedMemory returns a new memory file of the given size. It has no name in

@@ -29,15 +29,10 @@
 //
 // All of this is in a Table, which has no pointers of Go's and does not move. The
 // express lane itself is C, cmd/libexanet/entry/lane.c, with the same layout.
-// The lock between the two is the table's gate.
+// The lock between the two is the table's gate (Gate).
 package express
 
-import (
-	"sync/atomic"
-
-	"github.com/exanet-mpi/exanet/internal/mem"
-	"github.com/exanet-mpi/exanet/internal/sys"
-)
+import "github.com/exanet-mpi/exanet/internal/mem"
 
 // Sizes of a table.
 const (
@@ -46,18 +41,20 @@ const (
 	Kepts = 256  // persistent requests that may be started here; number 0 is none
 )
 
-// Table is what a rank shares with its express lane. But for Gate, its words are
-// read and written by who holds the gate.
+// Table is what a rank shares with its express lane. But for the gate, its words are
+// read and written by who holds it.
 type Table struct {
-	Gate  atomic.Uint32 // 1: taken
-	Armed uint32        // waits belong into Go: the background bell is up, or a call waits there
-	Spins uint32        // looks at a ring before a wait goes on in Go
-	Limit uint32        // of eager messages, in bytes
+	Gate
+
+	Armed uint32 // waits belong into Go: the background bell is up, or a call waits there
+	Spins uint32 // looks at a ring before a wait goes on in Go
+	Limit uint32 // of eager messages, in bytes
 
 	// The geometry of rings: cells and bulk bytes, powers of two.
 	Cells, Shift, Bulk uint32
 
 	Window uint32 // bytes of eager messages that a peer may leave unmatched
+	_      uint32
 
 	// Noted receives, by slot+1, oldest first; and free slots.
 	First, Last, Free uint32
@@ -161,22 +158,6 @@ func (s *Slot) Sends() bool { return s.Lane >= Lanes }
 func Place(comm uint64, peer, tag int32) uint32 {
 	return ((uint32(comm)^uint32(comm>>32))*0x9e3779b1 + uint32(peer)*0x85ebca6b + uint32(tag)*0xc2b2ae35) >> 24
 }
-
-// Enter takes the gate. Who holds it in C never keeps it for long, but may have
-// lost the processor, to this one perhaps: who only yields may keep it for all that.
-func (t *Table) Enter() {
-	for i := 1; !t.TryEnter(); i++ {
-		if i%64 == 0 {
-			sys.Nap()
-		}
-	}
-}
-
-// TryEnter takes the gate if it is open.
-func (t *Table) TryEnter() bool { return t.Gate.CompareAndSwap(0, 1) }
-
-// Leave gives the gate back.
-func (t *Table) Leave() { t.Gate.Store(0) }
 
 // Copy copies between b and what is at an address of the peer at a port, and reports whether it could.
 type Copy func(p *Port, addr uint64, b []byte) bool

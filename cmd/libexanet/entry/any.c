@@ -45,13 +45,13 @@ static int first(struct express_table *t, int n, const exanet_handle *h, uint32_
 static int any(struct express_table *t, int n, MPI_Request *requests, int *at, MPI_Status *status, int blocks)
 {
 	exanet_handle *h = (exanet_handle *)requests;
-	if (n <= 0 || !exanet_known(t, *h) || !enter(t))
+	if (n <= 0 || !exanet_known(t, *h) || !express_enter(t))
 		return 0;
 	uint32_t looks = patience(t);
 	*at = first(t, n, h, blocks ? looks : 0);
 	if (*at >= 0)
 		exanet_end(t, &h[*at], (uintptr_t)status < 4096 ? 0 : status);
-	leave(t);
+	express_leave(t);
 	return *at >= 0 || (*at == NONE && !blocks && exanet_vain(looks));
 }
 
@@ -78,7 +78,7 @@ int exanet_lane_testany(struct express_table *t, int n, MPI_Request *requests, i
 static int some(struct express_table *t, int n, MPI_Request *requests, int *outcount, int *indices, MPI_Status *statuses, int blocks)
 {
 	exanet_handle *h = (exanet_handle *)requests;
-	if (n <= 0 || !exanet_known(t, *h) || !enter(t))
+	if (n <= 0 || !exanet_known(t, *h) || !express_enter(t))
 		return 0;
 	if ((uintptr_t)statuses < 4096)
 		statuses = 0;
@@ -94,7 +94,7 @@ static int some(struct express_table *t, int n, MPI_Request *requests, int *outc
 		exanet_end(t, &h[i], statuses ? &statuses[k] : 0);
 		k++;
 	}
-	leave(t);
+	express_leave(t);
 	if (at == GO || (at == NONE && (blocks || !exanet_vain(looks))))
 		return 0;
 	*outcount = k;

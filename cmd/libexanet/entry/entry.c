@@ -234,14 +234,16 @@ static int disabled(void)
 }
 
 /* Registers this process for membarrier, by which our ranks sleep and wake
-   (emu/host/wait.go). That is done at once for a process of one thread, which it may
+   (emu/host/wait.go), and the gate of the express lane is shut. That is done at once for a process of one thread, which it may
    not be any more when the host is up; else the kernel waits for all cores, 10 ms or
    more. */
 static void prepare(void)
 {
 	fits();
-	if (!disabled())
+	if (!disabled()) {
 		syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0);
+		syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
+	}
 }
 
 /* Opens the express lane, if there is one. */

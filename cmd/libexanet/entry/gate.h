@@ -1,4 +1,4 @@
-/* The gate of the express lane, and what every call may do that has it or has had it. */
+/* What every call on the express lane may do that has its gate or has had it. */
 #ifndef EXANET_GATE_H
 #define EXANET_GATE_H
 
@@ -21,14 +21,6 @@ static inline void status_is(MPI_Status *s, int source, int tag, uint32_t size)
 	s->count_hi_and_cancelled = 0;
 #endif
 }
-
-static inline int enter(struct express_table *t)
-{
-	uint32_t open = 0;
-	return __atomic_compare_exchange_n(&t->gate, &open, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
-}
-
-static inline void leave(struct express_table *t) { __atomic_store_n(&t->gate, 0, __ATOMIC_RELEASE); }
 
 /* The bytes of count elements that lie in one piece; -1 if that is not known, or if
    they are more than most. For none there need be no buffer. */

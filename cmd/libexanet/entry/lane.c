@@ -35,12 +35,12 @@ enum { LEAST_IN_TURN = 4096 };
 static __attribute__((flatten)) int send(struct express_table *t, const void *buf, int64_t n, int dest, int tag, exanet_handle comm, int blocks)
 {
 	int32_t world;
-	if (n < 0 || !enter(t))
+	if (n < 0 || !express_enter(t))
 		return 0;
 	enum express_result r = pass(t, buf, n, dest, tag, comm, blocks, &world);
 	if (!blocks && n > LEAST_IN_TURN && n <= t->limit && t->first)
 		exanet_take_in_turn(t);
-	leave(t);
+	express_leave(t);
 	tell(t, r, world);
 	return r != EXPRESS_REFUSED;
 }
@@ -101,13 +101,13 @@ static int take(struct express_table *t, struct receive *w, int source, int tag,
 	struct exanet_awaited next = nothing;
 	do {
 		r = EXPRESS_REFUSED;
-		if (!enter(t))
+		if (!express_enter(t))
 			break;
 		struct express_lane *l = express_find(t->in, comm, source, tag);
 		next.word = 0;
 		if (l && !l->noted)
 			r = look(t, l, w, &next);
-		leave(t);
+		express_leave(t);
 	} while (r == EXPRESS_REFUSED && next.word && exanet_doze(t, &next));
 	if (next.advert.word)
 		express_cancel(next.port, next.advert);
@@ -130,11 +130,11 @@ int exanet_lane_recv(struct express_table *t, void *buf, int64_t count, exanet_h
 
 int exanet_lane_pass(struct express_table *t, const void *buf, uint32_t n, const struct express_combination *c, int dest, int tag, exanet_handle comm)
 {
-	if (n > t->most || !enter(t))
+	if (n > t->most || !express_enter(t))
 		return 0;
 	struct express_lane *l = express_find(t->out, (uint64_t)comm ^ EXPRESS_COLLECTIVE, dest, tag);
 	int passed = l && exanet_meet_receive(l, buf, n, c, patience(t));
-	leave(t);
+	express_leave(t);
 	return passed;
 }
 
@@ -147,10 +147,10 @@ int exanet_lane_take(struct express_table *t, void *buf, uint32_t n, const struc
 /* Apart, and rare: what it needs does not burden the way of short messages. */
 static __attribute__((noinline, cold)) int go_on(struct express_table *t, const void *buf, uint32_t n, int dest, int tag, exanet_handle comm, MPI_Request *request)
 {
-	if (!enter(t))
+	if (!express_enter(t))
 		return 0;
 	uint32_t at = exanet_send_later(t, comm, buf, n, dest, tag, patience(t));
-	leave(t);
+	express_leave(t);
 	if (at)
 		*(exanet_handle *)request = exanet_handle_of(EXPRESS_BASE + at - 1, EXANET_REQUEST);
 	return at != 0;
@@ -173,13 +173,13 @@ int exanet_lane_sendrecv(struct express_table *t, const void *out, int64_t outco
 	int64_t n = bytes(out, outcount, outtype, t->most), room = bytes(in, incount, intype, t->most);
 	if ((uintptr_t)status < 4096)
 		status = 0;
-	if (n < 0 || room < 0 || !enter(t))
+	if (n < 0 || room < 0 || !express_enter(t))
 		return 0;
 	struct express_lane *l = express_find(t->out, comm, dest, outtag) ? express_find(t->in, comm, source, intag) : 0;
 	uint32_t at = l ? exanet_note(t, l, in, room) : 0;
 	int32_t world;
 	enum express_result r = at ? pass(t, out, n, dest, outtag, comm, 1, &world) : EXPRESS_REFUSED;
-	leave(t);
+	express_leave(t);
 	if (!at)
 		return 0;
 	tell(t, r, world);
@@ -197,13 +197,13 @@ int exanet_lane_sendrecv_replace(struct express_table *t, void *buf, int64_t cou
 	int64_t n = bytes(buf, count, type, t->limit);
 	if ((uintptr_t)status < 4096)
 		status = 0;
-	if (n < 0 || !enter(t))
+	if (n < 0 || !express_enter(t))
 		return 0;
 	struct express_lane *l = express_vacant(t) ? express_find(t->in, comm, source, intag) : 0;
 	int32_t world;
 	enum express_result r = l ? express_send(t, comm, buf, n, dest, outtag, &world) : EXPRESS_REFUSED;
 	uint32_t at = r != EXPRESS_REFUSED ? exanet_note(t, l, buf, n) : 0;
-	leave(t);
+	express_leave(t);
 	if (!at)
 		return 0;
 	tell(t, r, world);
@@ -218,7 +218,7 @@ static int probe(struct express_table *t, int source, int tag, exanet_handle com
 	uint32_t size;
 	if (exanet_wild(source, tag))
 		return exanet_wild_probe(t, source, tag, comm, flag, status, blocks);
-	if (!enter(t))
+	if (!express_enter(t))
 		return 0;
 	struct express_lane *l = express_find(t->in, comm, source, tag);
 	uint32_t looks = patience(t);
@@ -234,7 +234,7 @@ static int probe(struct express_table *t, int source, int tag, exanet_handle com
 		if (there)
 			r = express_peek(t, l, &size);
 	}
-	leave(t);
+	express_leave(t);
 	if (r == EXPRESS_RECEIVED) {
 		*flag = 1;
 		if ((uintptr_t)status >= 4096)

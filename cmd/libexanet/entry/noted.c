@@ -59,11 +59,11 @@ uint32_t exanet_note(struct express_table *t, struct express_lane *l, void *buf,
 __attribute__((flatten)) int exanet_lane_irecv(struct express_table *t, void *buf, int64_t count, exanet_handle type, int source, int tag, exanet_handle comm, MPI_Request *request)
 {
 	int64_t room = bytes(buf, count, type, t->most);
-	if (room < 0 || !enter(t))
+	if (room < 0 || !express_enter(t))
 		return 0;
 	struct express_lane *l = express_find(t->in, comm, source, tag);
 	uint32_t at = l ? exanet_note(t, l, buf, room) : 0;
-	leave(t);
+	express_leave(t);
 	if (at)
 		*(exanet_handle *)request = exanet_handle_of(EXPRESS_BASE + at - 1, EXANET_REQUEST);
 	return at != 0;
@@ -243,14 +243,14 @@ int exanet_wait(struct express_table *t, int n, exanet_handle *h, MPI_Status *st
 	struct express_slot *slot = 0;
 	int done;
 	do {
-		if (!enter(t))
+		if (!express_enter(t))
 			return 0;
 		if (slot && slot->state == EXPRESS_NOTED)
 			slot->advert = next.advert;
 		uint32_t looks = patience(t);
 		done = all(t, n, h, statuses, looks);
 		next = done || !looks ? nothing : pending(t, n, h, &slot);
-		leave(t);
+		express_leave(t);
 	} while (next.word && exanet_doze(t, &next));
 	return done;
 }
@@ -284,12 +284,12 @@ unsigned exanet_vain(uint32_t looks)
 static int test(struct express_table *t, int n, exanet_handle *h, int *flag, MPI_Status *statuses)
 {
 	struct express_slot *slot, *s;
-	if (!enter(t))
+	if (!express_enter(t))
 		return 0;
 	uint32_t looks = patience(t);
 	*flag = all(t, n, h, statuses, 0);
 	int known = *flag || pending(t, n, h, &slot).word || ((s = undone(t, n, h)) && s->state == EXPRESS_SENDING && s->advert.word);
-	leave(t);
+	express_leave(t);
 	return *flag || (known && exanet_vain(looks));
 }
 

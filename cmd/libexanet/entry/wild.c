@@ -189,10 +189,10 @@ static inline int receive(struct express_table *t, struct receive *w, int source
 	do {
 		r = EXPRESS_REFUSED;
 		next = nothing;
-		if (!enter(t))
+		if (!express_enter(t))
 			break;
 		r = once(t, w, &next);
-		leave(t);
+		express_leave(t);
 	} while (next.word && doze(t, w, &next));
 	if (w->advert.word)
 		express_cancel(w->port, w->advert);
@@ -231,14 +231,14 @@ int exanet_wild_take(struct express_table *t, void *buf, uint32_t room, int sour
 int exanet_wild_probe(struct express_table *t, int source, int tag, exanet_handle comm, int *flag, MPI_Status *status, int blocks)
 {
 	struct wanted w;
-	if (!wants(&w, source, tag, comm) || !enter(t))
+	if (!wants(&w, source, tag, comm) || !express_enter(t))
 		return 0;
 	uint32_t looks = patience(t);
 	struct found f = look(t, &w, only(t, &w), 0, blocks ? looks : 0, nothing.advert);
 	int some = t->ins != 0;
 	if (f.lane && (uintptr_t)status >= 4096)
 		status_is(status, f.lane->peer, f.lane->tag, f.size);
-	leave(t);
+	express_leave(t);
 	*flag = f.lane != 0;
 	return f.lane || (!blocks && some && !f.go && exanet_vain(looks));
 }
