@@ -155,7 +155,7 @@ static inline int express_enter(struct express_table *t)
 {
 	struct express_gate *g = &t->gate;
 	uint32_t shut, out = 0;
-	if (g->many) {
+	if (__builtin_expect(g->many, 0)) {
 		if (!__atomic_compare_exchange_n(&g->inside, &out, 1, 0, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
 			return 0;
 		shut = __atomic_load_n(&g->shut, __ATOMIC_SEQ_CST);
@@ -166,7 +166,7 @@ static inline int express_enter(struct express_table *t)
 		shut = __atomic_load_n(&g->shut, __ATOMIC_RELAXED);
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
 	}
-	if (shut)
+	if (__builtin_expect(shut, 0))
 		express_leave(t);
 	return !shut;
 }

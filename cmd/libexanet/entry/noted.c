@@ -100,8 +100,16 @@ enum exanet_move exanet_move(struct express_table *t, struct express_slot *s, ui
 {
 	static struct express_slot unknown;
 	struct express_port *p = port_of(t, s);
-	struct express_slot *o = express_oldest(t, s->lane);
 	int32_t world;
+	if (s == &t->slots[t->first - 1] && s->room < t->direct && express_here(t, p)) {
+		/* The way of windows of short messages. */
+		enum express_result r = express_progress(t, p, &world);
+		if (r != EXPRESS_REFUSED) {
+			tell(t, r, world);
+			return EXANET_MOVED;
+		}
+	}
+	struct express_slot *o = express_oldest(t, s->lane);
 	if (!o)
 		o = &unknown;
 	if (left)
