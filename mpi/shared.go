@@ -35,7 +35,14 @@ func (k *rank) openBoard(d ident, members *group.Group, me int) *board.Board {
 	if !k.boards || members.Size() == 1 || d.slot() >= k.fab.Areas() {
 		return nil
 	}
-	b := board.Open(k.fab.Area(d.leader(), d.slot()), n, me, members.Size())
+	area := k.fab.Area(d.leader(), d.slot())
+	var stages []byte
+	if members.Size() == 2 && k.fab.Dear() {
+		rest := len(area) - board.Stages
+		area, stages = area[:rest], area[rest:]
+	}
+	b := board.Open(area, n, me, members.Size())
+	b.Stage(stages)
 	b.Moor(k.fab.Rank())
 	b.Fenced, b.Dear = k.fab.Fenced(), k.fab.Dear()
 	if b.Ranks > mostPlain {

@@ -143,7 +143,7 @@ func (o *Op) postBlocks(at uint64) {
 				mem.Across(to[sizeWord:], block)
 			case o.lent:
 				size |= lentBlock
-				binary.NativeEndian.PutUint64(to[sizeWord:], mem.Addr(block))
+				binary.NativeEndian.PutUint64(to[sizeWord:], b.lends(at, block, mem.Addr(block)))
 			}
 			binary.NativeEndian.PutUint64(to, size)
 		}
@@ -186,7 +186,7 @@ func (o *Op) takeBlock(at uint64, from, cell int) {
 	}
 	switch {
 	case lent:
-		if size == len(to) && !b.Read(from, binary.NativeEndian.Uint64(block), to) {
+		if size == len(to) && !b.read(from, binary.NativeEndian.Uint64(block), 0, to) {
 			o.Missed = append(o.Missed, from)
 		}
 	case long:

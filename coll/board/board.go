@@ -7,6 +7,7 @@
 //	parts.go  what each collective posts and takes
 //	blocks.go the same where each rank's block has a size of its own
 //	direct.go long data, which are read where they are
+//	stage.go  or where a copy of them is
 //
 // A collective is a sequence of turns, one for each piece of the data that a
 // place has room for. A turn has one number at all ranks, which all count alike,
@@ -68,7 +69,8 @@ type line struct {
 	gave    uint64        // 1: in the call before rank 0 gave to all, see Follows
 	left    uint64        // 1 + the turn that the twin in C has left, but that another may still read in
 	past    uint64        // the turns of the call under way that the twin in C has done with
-	_       [cellSize - 88]byte
+	staged  uint64        // 1 + the last turn in which this rank has lent what is on its stage
+	_       [cellSize - 96]byte
 
 	// The turns, in the upper halves, in which this rank could not read from those whose bits
 	// are set. Who lent them looks when this rank may be slots turns ahead.
@@ -107,7 +109,8 @@ type Board struct {
 	cells  unsafe.Pointer
 	cores  unsafe.Pointer // an uint32 for each rank: where it runs, for the twin
 	pieces unsafe.Pointer
-	piece  int // bytes of one
+	piece  int    // bytes of one
+	stages []byte // of two ranks, see Stage
 }
 
 const (

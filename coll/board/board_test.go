@@ -249,6 +249,7 @@ func TestBoardAgainstSerial(t *testing.T) {
 		}), 1, 20).Draw(t, "plans")
 		random := rand.New(rand.NewSource(rapid.Int64().Draw(t, "order")))
 		bs := open(t, m, ranks)
+		stages := make([]byte, rapid.SampledFrom([]int{0, 16, 1024, 40_000}).Draw(t, "stages"))
 		central, split := rapid.SampledFrom([]uint32{0, 1 << coll.Barrier, 1<<coll.Barrier | 1<<coll.Allreduce}).Draw(t, "central"), rapid.SampledFrom([]int{1024, SplitFrom(ranks, true)}).Draw(t, "split")
 		follows, reads := rapid.Bool().Draw(t, "follows"), rapid.IntRange(0, 3).Draw(t, "reads") > 0
 		runs := make([]*run, ranks)
@@ -268,7 +269,9 @@ func TestBoardAgainstSerial(t *testing.T) {
 			if !reads {
 				b.Read = nil
 			}
-			b.Follows, b.Split = follows, split
+			if b.Follows, b.Split = follows, split; ranks == 2 && len(stages) > 0 {
+				b.Stage(stages)
+			}
 			b.Ring = func(rank int) { runs[rank].wake() }
 			b.Core = func() uint32 { return uint32(random.Intn(3)) }
 			runs[i] = &run{b: b, plans: plans, all: runs, owed: map[[2]int]bool{}}

@@ -44,21 +44,28 @@ func (b *Board) servesDirect(c *coll.Call) bool {
 // may not have come yet.
 func (o *Op) lend(at uint64) {
 	b := o.b
-	post := func(rank int, data []byte) {
-		binary.NativeEndian.PutUint64(b.cell(at, rank).data[:], mem.Addr(data))
+	post := func(rank int, addr uint64) {
+		binary.NativeEndian.PutUint64(b.cell(at, rank).data[:], addr)
 		b.post(at, rank, o.due(o.Rank))
 	}
 	switch o.Op {
+	case coll.Bcast, coll.Gather:
+		post(o.Rank, mem.Addr(o.Outgoing(o.Root)))
 	case coll.Scatter:
 		for i := range o.Ranks {
 			if i != o.Rank {
-				post(i, o.Outgoing(i))
+				post(i, mem.Addr(o.Outgoing(i)))
 			}
 		}
-	case coll.Alltoall:
-		post(o.Rank, o.Send)
 	default:
-		post(o.Rank, o.Outgoing(o.Root))
+		data := mem.Addr(o.Send)
+		if o.Op != coll.Alltoall {
+			data = mem.Addr(o.Outgoing(o.Root))
+		}
+		if b.stages != nil {
+			data = b.lends(at, o.Outgoing(1-o.Rank), data)
+		}
+		post(o.Rank, data)
 	}
 	if o.Op != coll.Bcast && o.Op != coll.Gather {
 		o.keep()
@@ -99,7 +106,7 @@ func (o *Op) borrow(at uint64) {
 // fetch reads what a rank has for this one, off bytes behind the address in a cell.
 func (o *Op) fetch(at uint64, rank, cell, off int) {
 	addr := binary.NativeEndian.Uint64(o.b.cell(at, cell).data[:])
-	if to := o.Incoming(rank); len(to) > 0 && !o.b.Read(rank, addr+uint64(off), to) {
+	if to := o.Incoming(rank); len(to) > 0 && !o.b.read(rank, addr, off, to) {
 		o.Missed = append(o.Missed, rank)
 	}
 }
@@ -119,7 +126,7 @@ func (o *Op) tellMissed(at uint64) {
 // freed reports whether all who read from this rank have done so, and notes those that
 // could not.
 func (o *Op) freed() bool {
-	if !o.lent && (o.form != direct || !o.posts(0)) {
+	if !o.lent && (o.form != direct || !o.posts(0)) || o.b.staged(o.first) {
 		return true
 	}
 	for ; o.asked < o.Ranks; o.asked++ {

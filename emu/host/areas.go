@@ -14,23 +14,24 @@ const (
 	areaShared   = 256 << 10 // and so much of pieces a rank
 	areaOfMany   = 128 << 10 // in jobs of more ranks than so many, for the sake of address space
 	many         = 64
-	areaLocal    = 16 << 10 // in jobs of one process
-	areasMost    = 16       // a rank
-	areasAltoget = 4096     // all ranks together, but at least one each
+	areaPair     = 2<<20 + 2*areaShared // and so much of pieces, and stages, altogether at least, for communicators of two ranks
+	areaLocal    = 16 << 10             // in jobs of one process
+	areasMost    = 16                   // a rank
+	areasAltoget = 4096                 // all ranks together, but at least one each
 )
 
-// areaPieces is how much a rank has of pieces in a job of n processes.
+// areaPieces is how much an area has of pieces, and what else a communicator needs, in a job of n processes.
 func areaPieces(n int) int {
 	if n > many {
-		return areaOfMany
+		return n * areaOfMany
 	}
-	return areaShared
+	return max(areaPair, n*areaShared)
 }
 
 // areaSizes returns the size of an area in a job of n ranks, and how many there
 // are for a rank.
 func areaSizes(n, pieces int) (size, each int) {
-	return areaFixed + n*(areaRank+pieces), max(1, min(areasMost, areasAltoget/n))
+	return areaFixed + n*areaRank + pieces, max(1, min(areasMost, areasAltoget/n))
 }
 
 // Areas is how many areas a rank has.

@@ -214,7 +214,7 @@ func NewLocalJob(n int) *Job {
 	j.localHead = mem.Bytes(make([]uint64, headerSize/8))
 	j.localControl = mem.Bytes(make([]uint64, n*j.controlStep/8))
 	j.localRings = make([]atomic.Pointer[byte], n*n)
-	j.areaSize, j.areas = areaSizes(n, areaLocal)
+	j.areaSize, j.areas = areaSizes(n, n*areaLocal)
 	j.localAreas = make([]atomic.Pointer[[]uint64], n*j.areas)
 	j.localBells = make([]bells, n)
 	for i := range j.localBells {

@@ -15,7 +15,7 @@ struct header {
 };
 
 struct line {
-	uint64_t turns, waiting, core, tends, world, known, posted, cut, gave, left, past, spare[5];
+	uint64_t turns, waiting, core, tends, world, known, posted, cut, gave, left, past, staged, spare[4];
 	uint64_t missed[2 * SLOTS];
 };
 
@@ -607,9 +607,46 @@ static int returned(struct board *b, struct line *own, uint64_t turn, int gave)
 /* In the word of a call: the cell has an address instead of data. */
 static const uint64_t DIRECTLY = 1ull << 63;
 
-static void lend(struct board *b, uint64_t turn, uint32_t rank, const char *data, uint64_t call)
+/* In place of an address: what is lent is on the stage. */
+static const uint64_t ON_STAGE = 1ull << 63;
+
+static inline char *stage_of(const struct board *b, uint32_t rank) { return AT(char, b->stages + rank * b->stage); }
+
+/* The address to be told for a block that is lent to the other of two ranks, of data that it is a part of, unless it is staged: as
+   it is if the other one still reads what was there. */
+static uint64_t lends_block(struct board *b, struct line *own, uint64_t turn, const char *block, size_t n, const char *data)
 {
-	uint64_t at = (uintptr_t)data;
+	enum { COPY = 16 /* times as many looks as for a cell: as long as it takes to copy what is longest */ };
+	struct patience p = patience_of(b);
+	uint32_t other = 1 - b->me;
+	lengthen(&p);
+	p.looks *= COPY;
+	p.until = EVERYBODY;
+	if (n > b->stage)
+		return (uintptr_t)data;
+	while (load(&line(b, other)->turns) < own->staged)
+		if (!again(b, own->staged - 1, other, &p))
+			return (uintptr_t)data;
+	memcpy(stage_of(b, b->me), block, n);
+	own->staged = turn + 1;
+	return ON_STAGE;
+}
+
+/* Whether this rank has staged what it lends in a turn: then it need not wait for who reads it. */
+static inline int staged(const struct line *own, uint64_t turn) { return own->staged == turn + 1; }
+
+/* Reads n bytes that a rank has lent at an address, or of Alltoall off bytes behind that if they are not staged. */
+static int borrow(const struct board *b, uint32_t rank, char *to, uint64_t at, size_t off, size_t n)
+{
+	if (at & ON_STAGE) {
+		memcpy(to, stage_of(b, rank), n);
+		return 1;
+	}
+	return fetch(b, rank, to, at + off, n);
+}
+
+static void lend(struct board *b, uint64_t turn, uint32_t rank, uint64_t at, uint64_t call)
+{
 	memcpy(cell(b, turn, rank)->data, &at, sizeof at);
 	post(b, turn, rank, call);
 }
@@ -633,9 +670,13 @@ int board_direct(struct board *b, enum board_op op, int root, const void *send, 
 		if (op == BOARD_SCATTER) {
 			for (uint32_t i = 0; i < ranks; i++)
 				if (i != me)
-					lend(b, turn, i, out + i * n, call | (uint64_t)n << 24);
+					lend(b, turn, i, (uintptr_t)out + i * n, call | (uint64_t)n << 24);
+		} else if (op == BOARD_BCAST) {
+			lend(b, turn, me, (uintptr_t)in, call | (uint64_t)n << 24);
 		} else {
-			lend(b, turn, me, op == BOARD_BCAST ? in : out, call | (uint64_t)(blocks ? board_size(blocks, me) : n) << 24);
+			size_t mine = blocks ? board_size(blocks, me) : n;
+			uint64_t at = b->stage && mine ? lends_block(b, own, turn, op == BOARD_ALLTOALL ? out + (1 - me) * n : out, mine, out) : (uintptr_t)out;
+			lend(b, turn, me, at, call | (uint64_t)mine << 24);
 		}
 		own->posted = turn + 1;
 		if (blocks) {
@@ -655,13 +696,13 @@ int board_direct(struct board *b, enum board_op op, int root, const void *send, 
 		if (!seen(b, turn, at, call | (uint64_t)size << 24, &p))
 			return 0;
 		memcpy(&lent, cell(b, turn, at)->data, sizeof lent);
-		if (!fetch(b, from, blocks ? board_block(blocks, from) : rooted ? in : in + from * n, lent + (op == BOARD_ALLTOALL ? me * n : 0), size))
+		if (!borrow(b, from, blocks ? board_block(blocks, from) : rooted ? in : in + from * n, lent, op == BOARD_ALLTOALL ? me * n : 0, size))
 			return 0;
 	}
 	if (!rooted)
 		learn(own, turn);
 	int gave = rooted && root == 0;
-	return lends ? returned(b, own, turn, gave) : over(b, own, turn, gave);
+	return lends && !staged(own, turn) ? returned(b, own, turn, gave) : over(b, own, turn, gave);
 }
 
 int board_reduce_scatter(struct board *b, enum board_op op, const void *send, void *recv, size_t n, size_t lo, size_t hi, size_t elem, board_fold fold)
@@ -834,12 +875,14 @@ int board_alltoallv(struct board *b, struct board_blocks send, struct board_bloc
 	for (uint32_t i = 0; i < b->ranks; i++)
 		if (i != me) {
 			struct part *to = part(b, turn, me, i, length);
-			uint64_t at = (uintptr_t)board_block(&send, i);
+			char *block = board_block(&send, i);
 			to->size = told(b, &send, i);
-			if (stays(b, &send, i))
-				move(to->block, board_block(&send, i), to->size);
-			else
+			if (stays(b, &send, i)) {
+				move(to->block, block, to->size);
+			} else {
+				uint64_t at = b->stage ? lends_block(b, own, turn, block, board_size(&send, i), block) : (uintptr_t)block;
 				memcpy(to->block, &at, sizeof at);
+			}
 		}
 	post(b, turn, me, BOARD_ALLTOALLV | (uint64_t)length << 24);
 	own->posted = turn + 1;
@@ -856,12 +899,12 @@ int board_alltoallv(struct board *b, struct board_blocks send, struct board_bloc
 			move(board_block(&recv, i), block, board_size(&recv, i));
 		} else {
 			memcpy(&at, block, sizeof at);
-			if (!fetch(b, i, board_block(&recv, i), at, board_size(&recv, i)))
+			if (!borrow(b, i, board_block(&recv, i), at, 0, board_size(&recv, i)))
 				return 0;
 		}
 	}
 	learn(own, turn);
-	return b->ranks == 2 && !stays(b, &send, 1 - me) ? returned(b, own, turn, 0) : over(b, own, turn, 0);
+	return b->ranks == 2 && !stays(b, &send, 1 - me) && !staged(own, turn) ? returned(b, own, turn, 0) : over(b, own, turn, 0);
 }
 
 /* A Bcast of more than fits in a place, in as many turns as it needs. */

@@ -192,12 +192,13 @@ func (c *call) cut(from int, b *coll.Blocks, rank, ranks int) []byte {
 // twin that has to wait leaves the call to Go, with its part posted.
 func TestTheTwinAndThePackageAreOne(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		ranks := rapid.IntRange(2, most).Draw(t, "ranks")
+		ranks := rapid.OneOf(rapid.Just(2), rapid.IntRange(2, most)).Draw(t, "ranks")
 		memory := mem.Bytes(make([]uint64, (board.Fixed(most)+ranks*8*2048)/8))
 		central, split := rapid.SampledFrom([]uint32{0, 1 << coll.Barrier, 1<<coll.Barrier | 1<<coll.Allreduce}).Draw(t, "central"), rapid.SampledFrom([]int{1024, 1 << 20}).Draw(t, "split")
 		follows, reads := rapid.Bool().Draw(t, "follows"), rapid.Bool().Draw(t, "reads")
 		deaf := rapid.SliceOfN(rapid.SampledFrom([]bool{false, false, false, true}), ranks, ranks).Draw(t, "cannot read")
 		var kept [][]int32
+		stages := make([]byte, rapid.SampledFrom([]int{0, 16, 4000, 20_000}).Draw(t, "stages"))
 		boards, views := make([]*board.Board, ranks), make([]*board.View, ranks)
 		for i := range boards {
 			b := board.Open(memory, most, i, ranks)
@@ -206,6 +207,9 @@ func TestTheTwinAndThePackageAreOne(t *testing.T) {
 				b.Read = func(rank int, addr uint64, to []byte) bool {
 					return !deaf[i] && copy(to, mem.At(addr, len(to))) == len(to)
 				}
+			}
+			if ranks == 2 && len(stages) > 0 {
+				b.Stage(stages)
 			}
 			boards[i], views[i] = b, new(board.View)
 			b.View(views[i], board.Berths{})
@@ -331,5 +335,75 @@ func TestBcastGoesOnWhereTheTwinHasLeftIt(t *testing.T) {
 			want[0]++
 		}
 		require.Equal(t, want, ops[i].Recv, "rank %d", i)
+	}
+}
+
+// What rank 1 has staged rank 0 gets when it comes, though rank 1 has gone on meanwhile: its next block is lent
+// as it is, and so is one that is longer than a stage.
+func TestTheTwinStages(t *testing.T) {
+	const ranks, stage = 2, 8000
+	for op, sizes := range map[coll.Collective][2]int{coll.Allgather: {3000, 9000}, coll.Alltoall: {3000, 9000}, coll.Alltoallv: {10_000, 40_000}} {
+		memory, stages, reads := mem.Bytes(make([]uint64, (board.Fixed(most)+ranks*8*2048)/8)), make([]byte, 3*stage), 0
+		var boards [ranks]*board.Board
+		var views [ranks]*board.View
+		pids := []int32{int32(os.Getpid()), int32(os.Getpid())}
+		for i := range ranks {
+			b := board.Open(memory, most, i, ranks)
+			b.Fenced, b.Ring = true, func(int) {}
+			b.Read = func(rank int, addr uint64, to []byte) bool {
+				reads++
+				return copy(to, mem.At(addr, len(to))) == len(to)
+			}
+			b.Stage(stages[:2*stage])
+			boards[i], views[i] = b, new(board.View)
+			b.View(views[i], board.Berths{})
+			views[i].Pids = mem.Ref(&pids[0])
+			views[i].Limit[op] = math.MaxInt64
+		}
+		twin := func(i int, c *call) (x *coll.Call, ended bool) {
+			x, want := c.part(i, ranks)
+			if op == coll.Alltoallv {
+				ended = boardc.Perform(views[i], x, x.Bytes())
+			} else {
+				ended = boardc.Direct(views[i], x, x.Bytes())
+			}
+			if ended {
+				require.Equal(t, want, x.Recv)
+			}
+			return x, ended
+		}
+		inGo := func(i int, c *call, x *coll.Call) {
+			o := &board.Op{Call: x, Direct: op != coll.Alltoallv}
+			o.Begin(boards[i])
+			require.True(t, o.Step(), "rank %d", i)
+			_, want := c.part(i, ranks)
+			require.Equal(t, want, x.Recv)
+		}
+		for _, n := range sizes {
+			first, second := &call{op: op, n: n, seed: 1}, &call{op: op, n: n, seed: 2}
+			reads = 0
+			zero, ended := twin(0, first)
+			require.False(t, ended)
+			if n == sizes[1] {
+				one, ended := twin(1, first)
+				require.False(t, ended, "rank 0 has not read")
+				inGo(0, first, zero)
+				inGo(1, first, one)
+				require.Equal(t, 1, reads)
+				require.Zero(t, slices.Max(stages[2*stage:]))
+				continue
+			}
+			_, ended = twin(1, first)
+			require.True(t, ended, "rank 0 has not read, and need not")
+			one, ended := twin(1, second)
+			require.False(t, ended)
+			inGo(0, first, zero)
+			require.Zero(t, reads)
+			_, ended = twin(0, second)
+			require.True(t, ended)
+			inGo(1, second, one)
+			require.Zero(t, reads)
+		}
+		runtime.KeepAlive(&pids)
 	}
 }
