@@ -14,7 +14,7 @@ const (
 	areaShared   = 256 << 10 // and so much of pieces a rank
 	areaOfMany   = 128 << 10 // in jobs of more ranks than so many, for the sake of address space
 	many         = 64
-	areaPair     = 2<<20 + 2*areaShared // and so much of pieces, and stages, altogether at least, for communicators of two ranks
+	areaPair     = 1<<20 + 2*areaShared // and so much of pieces, and stages, altogether at least, for communicators of two ranks
 	areaLocal    = 16 << 10             // in jobs of one process
 	areasMost    = 16                   // a rank
 	areasAltoget = 4096                 // all ranks together, but at least one each

@@ -607,42 +607,41 @@ static int returned(struct board *b, struct line *own, uint64_t turn, int gave)
 /* In the word of a call: the cell has an address instead of data. */
 static const uint64_t DIRECTLY = 1ull << 63;
 
-/* In place of an address: what is lent is on the stage. */
+/* In an address that is told: the front of what is lent is on the stage, as much as it holds. */
 static const uint64_t ON_STAGE = 1ull << 63;
 
 static inline char *stage_of(const struct board *b, uint32_t rank) { return AT(char, b->stages + rank * b->stage); }
+static inline size_t front(const struct board *b, size_t n) { return n < b->stage ? n : b->stage; }
 
-/* The address to be told for a block that is lent to the other of two ranks, of data that it is a part of, unless it is staged: as
-   it is if the other one still reads what was there. */
+/* The address to be told for a block that is lent to the other of two ranks, or for data that it is a part of. The block is
+   not staged if the other one still reads what was there. */
 static uint64_t lends_block(struct board *b, struct line *own, uint64_t turn, const char *block, size_t n, const char *data)
 {
 	enum { COPY = 16 /* times as many looks as for a cell: as long as it takes to copy what is longest */ };
 	struct patience p = patience_of(b);
 	uint32_t other = 1 - b->me;
+	if (!b->stage || !n)
+		return (uintptr_t)data;
 	lengthen(&p);
 	p.looks *= COPY;
 	p.until = EVERYBODY;
-	if (n > b->stage)
-		return (uintptr_t)data;
 	while (load(&line(b, other)->turns) < own->staged)
 		if (!again(b, own->staged - 1, other, &p))
 			return (uintptr_t)data;
-	memcpy(stage_of(b, b->me), block, n);
+	memcpy(stage_of(b, b->me), block, front(b, n));
 	own->staged = turn + 1;
-	return ON_STAGE;
+	return (uintptr_t)data | ON_STAGE;
 }
 
-/* Whether this rank has staged what it lends in a turn: then it need not wait for who reads it. */
-static inline int staged(const struct line *own, uint64_t turn) { return own->staged == turn + 1; }
+/* Whether all of a block of n bytes that this rank has lent in a turn is on the stage: then it need not wait for who reads it. */
+static inline int staged(const struct board *b, const struct line *own, uint64_t turn, size_t n) { return own->staged == turn + 1 && n <= b->stage; }
 
-/* Reads n bytes that a rank has lent at an address, or of Alltoall off bytes behind that if they are not staged. */
+/* Reads n bytes that a rank has lent, at an address or, of Alltoall, off bytes behind it. */
 static int borrow(const struct board *b, uint32_t rank, char *to, uint64_t at, size_t off, size_t n)
 {
-	if (at & ON_STAGE) {
-		memcpy(to, stage_of(b, rank), n);
-		return 1;
-	}
-	return fetch(b, rank, to, at + off, n);
+	size_t there = at & ON_STAGE ? front(b, n) : 0;
+	memcpy(to, stage_of(b, rank), there);
+	return there == n || fetch(b, rank, to + there, (at & ~ON_STAGE) + off + there, n - there);
 }
 
 static void lend(struct board *b, uint64_t turn, uint32_t rank, uint64_t at, uint64_t call)
@@ -659,6 +658,7 @@ int board_direct(struct board *b, enum board_op op, int root, const void *send, 
 	int rooted = op == BOARD_BCAST || op == BOARD_SCATTER, lends = !rooted || me == (uint32_t)root, reads = !rooted || !lends;
 	const char *out = send;
 	char *in = recv;
+	size_t mine = n;
 	CALL p = begin(b, own);
 	if (!b->pids || !whole(b, own) || (lends && !unused(b, own, turn)))
 		return 0;
@@ -674,9 +674,8 @@ int board_direct(struct board *b, enum board_op op, int root, const void *send, 
 		} else if (op == BOARD_BCAST) {
 			lend(b, turn, me, (uintptr_t)in, call | (uint64_t)n << 24);
 		} else {
-			size_t mine = blocks ? board_size(blocks, me) : n;
-			uint64_t at = b->stage && mine ? lends_block(b, own, turn, op == BOARD_ALLTOALL ? out + (1 - me) * n : out, mine, out) : (uintptr_t)out;
-			lend(b, turn, me, at, call | (uint64_t)mine << 24);
+			mine = blocks ? board_size(blocks, me) : n;
+			lend(b, turn, me, lends_block(b, own, turn, op == BOARD_ALLTOALL && ranks == 2 ? out + (1 - me) * n : out, mine, out), call | (uint64_t)mine << 24);
 		}
 		own->posted = turn + 1;
 		if (blocks) {
@@ -702,7 +701,7 @@ int board_direct(struct board *b, enum board_op op, int root, const void *send, 
 	if (!rooted)
 		learn(own, turn);
 	int gave = rooted && root == 0;
-	return lends && !staged(own, turn) ? returned(b, own, turn, gave) : over(b, own, turn, gave);
+	return lends && !staged(b, own, turn, mine) ? returned(b, own, turn, gave) : over(b, own, turn, gave);
 }
 
 int board_reduce_scatter(struct board *b, enum board_op op, const void *send, void *recv, size_t n, size_t lo, size_t hi, size_t elem, board_fold fold)
@@ -880,7 +879,7 @@ int board_alltoallv(struct board *b, struct board_blocks send, struct board_bloc
 			if (stays(b, &send, i)) {
 				move(to->block, block, to->size);
 			} else {
-				uint64_t at = b->stage ? lends_block(b, own, turn, block, board_size(&send, i), block) : (uintptr_t)block;
+				uint64_t at = lends_block(b, own, turn, block, board_size(&send, i), block);
 				memcpy(to->block, &at, sizeof at);
 			}
 		}
@@ -904,7 +903,7 @@ int board_alltoallv(struct board *b, struct board_blocks send, struct board_bloc
 		}
 	}
 	learn(own, turn);
-	return b->ranks == 2 && !stays(b, &send, 1 - me) && !staged(own, turn) ? returned(b, own, turn, 0) : over(b, own, turn, 0);
+	return b->ranks == 2 && !stays(b, &send, 1 - me) && !staged(b, own, turn, board_size(&send, 1 - me)) ? returned(b, own, turn, 0) : over(b, own, turn, 0);
 }
 
 /* A Bcast of more than fits in a place, in as many turns as it needs. */
