@@ -99,16 +99,14 @@ func TestRowsForSomeHosts(t *testing.T) {
 	}
 	type form struct{ shared, direct bool }
 	of := func(shared, direct bool) form { return form{shared, direct} }
-	long, blocks := make([]byte, 256<<10), make([]byte, 64<<10)
-	pair := coll.Call{Op: coll.Alltoall, Ranks: 2, Send: blocks, SendBlocks: coll.Blocks{Unit: 1, N: len(blocks) / 2}, RecvBlocks: coll.Blocks{Unit: 1, N: len(blocks) / 2}}
+	long := make([]byte, 256<<10)
+	pair := coll.Call{Op: coll.Allgather, Ranks: 2, Send: make([]byte, 16<<10), RecvBlocks: coll.Blocks{Unit: 1, N: 16 << 10}}
 	require.Equal(t, form{true, true}, of(serves(0, pair)))
 	require.Equal(t, form{true, false}, of(serves(coll.Dear, pair)))
-	four := pair
-	four.Ranks, four.Send = 4, long
-	four.SendBlocks.N, four.RecvBlocks.N = len(long)/4, len(long)/4
-	require.Equal(t, form{true, true}, of(serves(coll.Yielding, four)))
-	require.Equal(t, form{true, true}, of(serves(coll.Dear, four)))
-	require.Equal(t, form{true, false}, of(serves(coll.Dear|coll.Yielding, four)))
+	sixteen := coll.Call{Op: coll.Alltoall, Ranks: 16, Send: make([]byte, 512<<10), SendBlocks: coll.Blocks{Unit: 1, N: 32 << 10}, RecvBlocks: coll.Blocks{Unit: 1, N: 32 << 10}}
+	require.Equal(t, form{true, true}, of(serves(coll.Yielding, sixteen)))
+	require.Equal(t, form{true, true}, of(serves(coll.Dear, sixteen)))
+	require.Equal(t, form{true, false}, of(serves(coll.Dear|coll.Yielding, sixteen)))
 	bcast := coll.Call{Op: coll.Bcast, Ranks: 2, Send: long}
 	require.Equal(t, form{}, of(serves(0, bcast)), "one message")
 	require.Equal(t, form{true, false}, of(serves(coll.Dear, bcast)))

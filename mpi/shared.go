@@ -37,8 +37,8 @@ func (k *rank) openBoard(d ident, members *group.Group, me int) *board.Board {
 	}
 	area := k.fab.Area(d.leader(), d.slot())
 	var stages []byte
-	if members.Size() == 2 && k.fab.Dear() {
-		rest := len(area) - board.Stages
+	if most := board.Stages(members.Size()); most > 0 && k.fab.Dear() {
+		rest := len(area) - most
 		area, stages = area[:rest], area[rest:]
 	}
 	b := board.Open(area, n, me, members.Size())

@@ -14,6 +14,8 @@
 //	Message              a message of some size, in three ways
 //	Exchange             a block each way at once
 //
+// Crowd is more processes than cores, which pass each other blocks.
+//
 // Measure takes them all, several times in turn, and returns medians.
 package floor
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"github.com/exanet-mpi/exanet/internal/mem"
 )
@@ -183,4 +184,23 @@ func TestExchange(t *testing.T) {
 			require.Equal(t, 20+word, mem.U64(theirs, 0).Load())
 		}
 	}
+}
+
+// More processes than cores pass each other blocks both ways, and every one has run in every step.
+func TestCrowd(t *testing.T) {
+	for _, n := range []int{1, 2, 5} {
+		for _, block := range []int{8, 5000} {
+			us, err := Crowd(t.Context(), child("peer"), n, block, false)
+			require.NoError(t, err)
+			require.Positive(t, us)
+			_, err = Crowd(t.Context(), child("peer"), n, block, true)
+			if errors.Is(err, unix.EPERM) {
+				t.Log("attach is refused: ", err)
+				continue
+			}
+			require.NoError(t, err)
+		}
+	}
+	_, err := Crowd(t.Context(), child("exit"), 3, 8, false)
+	require.ErrorIs(t, err, ErrPeer)
 }

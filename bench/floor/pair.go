@@ -117,13 +117,8 @@ type Pair struct {
 // Close, since the kernel pins threads and the child dies with this one.
 func Open(ctx context.Context, start Start) (_ *Pair, err error) {
 	p := &Pair{waited: make(chan struct{})}
-	if err := unix.SchedGetaffinity(0, &p.mask); err != nil {
-		return nil, fmt.Errorf("which cores may be used: %w", err)
-	}
-	for core := 0; len(p.cores) < p.mask.Count(); core++ {
-		if p.mask.IsSet(core) {
-			p.cores = append(p.cores, core)
-		}
+	if p.cores, p.mask, err = usable(); err != nil {
+		return nil, err
 	}
 	file, err := sys.SharedMemory("exanet-floor", sharedSize)
 	if err != nil {
@@ -173,6 +168,19 @@ func Open(ctx context.Context, start Start) (_ *Pair, err error) {
 		return nil, err
 	}
 	return p, nil
+}
+
+// usable are the cores that this process may use.
+func usable() (cores []int, mask unix.CPUSet, err error) {
+	if err := unix.SchedGetaffinity(0, &mask); err != nil {
+		return nil, mask, fmt.Errorf("which cores may be used: %w", err)
+	}
+	for core := 0; len(cores) < mask.Count(); core++ {
+		if mask.IsSet(core) {
+			cores = append(cores, core)
+		}
+	}
+	return cores, mask, nil
 }
 
 // pipe returns the ends of a pipe whose reads and writes block in the kernel.

@@ -20,7 +20,7 @@ type peer struct {
 }
 
 // Peer is the child's side: it carries out the orders of the process that
-// started it with Open, and returns when told to. It is killed when that
+// started it with Open, and returns when told to, or is one of a Crowd. It is killed when that
 // process ends.
 func Peer() error {
 	runtime.LockOSThread()
@@ -31,6 +31,9 @@ func Peer() error {
 	memory, err := sys.Map(file)
 	if err != nil {
 		return fmt.Errorf("this command is started by a measurement, not by hand: %w", err)
+	}
+	if len(memory) >= crowdHeader && mem.Struct[crowded](memory, 0).mark == crowdMark {
+		return crowd(memory)
 	}
 	if len(memory) != sharedSize {
 		return fmt.Errorf("this command is started by a measurement, not by hand: %d bytes of shared memory", len(memory))

@@ -35,7 +35,7 @@ func TestInfoCollectives(t *testing.T) {
 	}
 	for host, rows := range map[coll.Where][]string{
 		0:         {`allreduce +32768 +any +shared +# others: ring, tree`, `alltoall +8192 +any +shared\nalltoall +any +16 +direct`},
-		coll.Dear: {`# On this host .*`, `allreduce +1048576 +2 +shared +# others: ring, tree`, `# alltoall +65536 +16 +shared, if ranks share cores`},
+		coll.Dear: {`# On this host .*`, `allreduce +1048576 +2 +shared +# others: ring, tree`, `# alltoall +32768 +16 +shared, if ranks share cores`},
 	} {
 		var b strings.Builder
 		require.NoError(t, printCollectives(&b, "", host))

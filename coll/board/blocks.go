@@ -143,7 +143,7 @@ func (o *Op) postBlocks(at uint64) {
 				mem.Across(to[sizeWord:], block)
 			case o.lent:
 				size |= lentBlock
-				binary.NativeEndian.PutUint64(to[sizeWord:], b.lends(at, block, mem.Addr(block)))
+				binary.NativeEndian.PutUint64(to[sizeWord:], o.lends(at, mem.Addr(block)))
 			}
 			binary.NativeEndian.PutUint64(to, size)
 		}

@@ -69,8 +69,8 @@ type line struct {
 	gave    uint64        // 1: in the call before rank 0 gave to all, see Follows
 	left    uint64        // 1 + the turn that the twin in C has left, but that another may still read in
 	past    uint64        // the turns of the call under way that the twin in C has done with
-	staged  uint64        // 1 + the last turn in which this rank has lent what is on its stage
-	_       [cellSize - 96]byte
+	staged  [2]uint64     // 1 + the last turn in which this rank has lent what is on each of its stages
+	_       [cellSize - 104]byte
 
 	// The turns, in the upper halves, in which this rank could not read from those whose bits
 	// are set. Who lent them looks when this rank may be slots turns ahead.
@@ -110,7 +110,7 @@ type Board struct {
 	cores  unsafe.Pointer // an uint32 for each rank: where it runs, for the twin
 	pieces unsafe.Pointer
 	piece  int    // bytes of one
-	stages []byte // of two ranks, see Stage
+	stages []byte // see Stage
 }
 
 const (

@@ -249,7 +249,7 @@ func TestBoardAgainstSerial(t *testing.T) {
 		}), 1, 20).Draw(t, "plans")
 		random := rand.New(rand.NewSource(rapid.Int64().Draw(t, "order")))
 		bs := open(t, m, ranks)
-		stages := make([]byte, rapid.SampledFrom([]int{0, 16, 1024, 40_000}).Draw(t, "stages"))
+		stages := make([]byte, rapid.SampledFrom([]int{0, 16, 1024, 40_000, 300_000}).Draw(t, "stages"))
 		central, split := rapid.SampledFrom([]uint32{0, 1 << coll.Barrier, 1<<coll.Barrier | 1<<coll.Allreduce}).Draw(t, "central"), rapid.SampledFrom([]int{1024, SplitFrom(ranks, true)}).Draw(t, "split")
 		follows, reads := rapid.Bool().Draw(t, "follows"), rapid.IntRange(0, 3).Draw(t, "reads") > 0
 		runs := make([]*run, ranks)
@@ -269,7 +269,7 @@ func TestBoardAgainstSerial(t *testing.T) {
 			if !reads {
 				b.Read = nil
 			}
-			if b.Follows, b.Split = follows, split; ranks == 2 && len(stages) > 0 {
+			if b.Follows, b.Split = follows, split; ranks > 1 && len(stages) > 0 {
 				b.Stage(stages)
 			}
 			b.Ring = func(rank int) { runs[rank].wake() }

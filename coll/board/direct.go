@@ -62,10 +62,7 @@ func (o *Op) lend(at uint64) {
 		if o.Op != coll.Alltoall {
 			data = mem.Addr(o.Outgoing(o.Root))
 		}
-		if o.Ranks == 2 {
-			data = b.lends(at, o.Outgoing(1-o.Rank), data)
-		}
-		post(o.Rank, data)
+		post(o.Rank, o.lends(at, data))
 	}
 	if o.Op != coll.Bcast && o.Op != coll.Gather {
 		o.keep()
@@ -126,7 +123,7 @@ func (o *Op) tellMissed(at uint64) {
 // freed reports whether all who read from this rank have done so, and notes those that
 // could not.
 func (o *Op) freed() bool {
-	if !o.lent && (o.form != direct || !o.posts(0)) || o.b.stages != nil && o.b.staged(o.first, o.Outgoing(1-o.Rank)) {
+	if !o.lent && (o.form != direct || !o.posts(0)) || o.staged(o.first) {
 		return true
 	}
 	for ; o.asked < o.Ranks; o.asked++ {

@@ -1,48 +1,111 @@
 package board
 
-import "github.com/exanet-mpi/exanet/internal/mem"
+import (
+	"github.com/exanet-mpi/exanet/coll"
+	"github.com/exanet-mpi/exanet/internal/mem"
+)
 
-// Where it takes long to read the memory of another process, a rank that lends a long block to the other one, of two,
-// copies it to its stage, and lends that: each copies twice at the speed of the caches, both at the same time. Neither has to
-// wait then until the other has read; only the next block that is to be staged, which is lent as it is if the
-// other one is late. Of a block that is longer than the stage the front is staged, and the rest lent.
+// Where it takes long to read the memory of another process, a rank that exchanges long blocks with others copies
+// what it has for them to a stage, and lends that: each copies twice at the speed of the caches, all at the same time. Nobody has to
+// wait then until the others have read; only what is to be staged next, which is lent as it is if they are late.
+//
+// Of two ranks each has one stage, for the block that the other one gets of any exchange. What is longer has its front there, and the rest
+// is lent. Of more ranks each has two in turns, for what it sends in an Alltoall, if all of it fits: who has seen what
+// the others have for it in one call has also seen that they have done with the one before.
 
-// onStage in an address that is told says that the front of what is lent is on the stage, as much as it holds.
-const onStage = 1 << 63
+// onStage in an address that is told says that what is lent is on the stage, as much as that holds; and on the second one.
+const (
+	onStage   = 1 << 63
+	onSecond  = 1 << 62
+	stageBits = onStage | onSecond
+)
 
-// Stages is the memory in bytes that Stage should be given. What two ranks copy at a time has to stay in their caches: of 1 MiB on
-// Zen 5, with stages as long, it did not if the two cores had none in common (174 us instead of 94).
-const Stages = 1 << 20
+// mostStaging is the number of ranks up to which there are stages, and stageSize that of each. What two ranks copy at a time has to
+// stay in their caches: blocks of 1 MiB on Zen 5, with stages as long, did not if the two cores had none in common (174 us instead of 94).
+const (
+	mostStaging = 8
+	stageSize   = 512 << 10
+)
 
-// Stage gives the board of two ranks memory for their stages, the same at both, where Read takes longer than two copies.
+// Stages is the memory in bytes that Stage should be given for a board of so many ranks, 0: none.
+func Stages(ranks int) int {
+	switch {
+	case ranks > mostStaging:
+		return 0
+	case ranks > 2:
+		return 2 * ranks * stageSize
+	}
+	return ranks * stageSize
+}
+
+// Stage gives a board memory for the stages of its ranks, the same at all, where Read takes longer than two copies.
 func (b *Board) Stage(memory []byte) { b.stages = memory }
 
-func (b *Board) stage(rank int) []byte {
-	n := len(b.stages) / 2
-	return b.stages[rank*n : (rank+1)*n]
-}
-
-// lends returns the address to be told in a turn for what this rank has for the other one: that of the block, or
-// of data that it is a part of.
-func (b *Board) lends(turn uint64, block []byte, at uint64) uint64 {
-	if b.stages == nil || len(block) == 0 || b.line(1-b.Me).turns.Load() < b.own.staged {
-		return at
+// stage is the stage of a rank on which it puts what it lends in turns that are odd, or even.
+func (b *Board) stage(rank int, set uint64) []byte {
+	each := len(b.stages) / b.Ranks
+	n := each
+	if b.Ranks > 2 {
+		n /= 2
 	}
-	mem.Across(b.stage(b.Me), block)
-	b.own.staged = turn + 1
-	return at | onStage
+	return b.stages[rank*each+int(set)*n:][:n]
 }
 
-// staged reports whether all of a block that this rank has lent in a turn is on the stage, so that it need not wait for who reads it.
-func (b *Board) staged(turn uint64, block []byte) bool {
-	return b.own.staged == turn+1 && len(block) <= len(b.stages)/2
+func (b *Board) set(turn uint64) uint64 {
+	if b.Ranks == 2 {
+		return 0
+	}
+	return turn % 2
+}
+
+// lends returns the address to be told in a turn for what this rank has for the others, which is at an address.
+func (o *Op) lends(turn uint64, at uint64) uint64 {
+	b := o.b
+	set := b.set(turn)
+	switch {
+	case b.stages == nil || !o.staging(turn):
+		return at
+	case b.Ranks == 2:
+		mem.Across(b.stage(b.Me, set), o.Outgoing(1-b.Me))
+	default:
+		own := b.Me * o.size
+		to := b.stage(b.Me, set)
+		mem.Across(to, o.Send[:own])
+		mem.Across(to[own+o.size:], o.Send[own+o.size:o.Ranks*o.size])
+	}
+	b.own.staged[set] = turn + 1
+	return at | onStage | set<<62
+}
+
+// staging reports whether there is something to be staged, and others have read what was there before.
+func (o *Op) staging(turn uint64) bool {
+	b := o.b
+	if b.Ranks == 2 && len(o.Outgoing(1-b.Me)) == 0 || b.Ranks > 2 && (o.Op != coll.Alltoall || o.Ranks*o.size > len(b.stage(b.Me, 0))) {
+		return false
+	}
+	for i := range b.Ranks {
+		if i != b.Me && b.line(i).turns.Load() < b.own.staged[b.set(turn)] {
+			return false
+		}
+	}
+	return true
+}
+
+// staged reports whether all that this rank has lent in a turn is on the stage, so that it need not wait for who reads it.
+func (o *Op) staged(turn uint64) bool {
+	b := o.b
+	return b.stages != nil && b.own.staged[b.set(turn)] == turn+1 && (b.Ranks > 2 || len(o.Outgoing(1-b.Me)) <= len(b.stage(0, 0)))
 }
 
 // read reads what a rank has lent, at an address or, of Alltoall, off bytes behind it, and reports whether it could.
 func (b *Board) read(rank int, addr uint64, off int, to []byte) bool {
 	n := 0
 	if addr&onStage != 0 {
-		n = mem.Across(to, b.stage(rank))
+		from := b.stage(rank, addr&onSecond>>62)
+		if b.Ranks > 2 {
+			from = from[off:]
+		}
+		n = mem.Across(to, from)
 	}
-	return n == len(to) || b.Read(rank, addr&^onStage+uint64(off+n), to[n:])
+	return n == len(to) || b.Read(rank, addr&^stageBits+uint64(off+n), to[n:])
 }

@@ -53,3 +53,50 @@ func TestStage(t *testing.T) {
 		})
 	}
 }
+
+// Of three ranks each has two stages in turns: in a row of calls none is lent as it is, and none waits for who reads, even if
+// one rank is always the last.
+func TestTwoStagesInTurns(t *testing.T) {
+	const ranks = 3
+	bs := open(t, memory(ranks, 1024), ranks)
+	stages, reads := make([]byte, Stages(ranks)), 0
+	for _, b := range bs {
+		b.Stage(stages)
+		b.Read = func(_ int, addr uint64, to []byte) bool {
+			reads++
+			copy(to, mem.At(addr, len(to)))
+			return true
+		}
+	}
+	begin := func(rank int, p *plan) (o *Op, right func()) {
+		o, want := p.part(rank, ranks)
+		o.Begin(bs[rank])
+		return o, func() { require.Equal(t, want, o.Recv) }
+	}
+	plans := []*plan{{n: 2000}, {n: 3000}, {n: stageSize / ranks}, {n: 5000}, {n: stageSize/ranks + 1}}
+	for i, p := range plans {
+		p.op, p.direct, p.seed = coll.Alltoall, true, int64(i)
+	}
+	two, right2 := begin(2, plans[0])
+	require.False(t, two.Step())
+	for i, p := range plans {
+		zero, right0 := begin(0, p)
+		require.False(t, zero.Step())
+		one, right1 := begin(1, p)
+		if i == len(plans)-1 {
+			require.False(t, one.Step(), "the others have not read")
+			require.NotZero(t, reads)
+			break
+		}
+		require.True(t, one.Step())
+		require.True(t, two.Step())
+		right2()
+		two, right2 = begin(2, plans[i+1]) // the first to go on, before rank 0 has read
+		require.False(t, two.Step())
+		require.True(t, zero.Step())
+		right0()
+		right1()
+		require.Zero(t, reads)
+	}
+	require.Zero(t, Stages(mostStaging+1))
+}

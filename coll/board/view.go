@@ -24,7 +24,7 @@ type View struct {
 	Pair    [coll.Collectives]uint64 // one of so many is a message between the two ranks, see coll.Selection.OneMessageFrom
 	Direct  [coll.Collectives]uint64 // one of so many is in the direct form, see coll.Selection.DirectFrom
 	_       [2]uint32                // of the twin alone
-	stages  uint64                   // address of the stages, and the bytes of one, 0: none
+	stages  uint64                   // address of the stages, and the bytes of one, or two, that each rank has; 0: none
 	stage   uint64
 }
 
@@ -45,7 +45,7 @@ func (b *Board) View(v *View, berths Berths) {
 		most: [2]uint32{uint32(b.Most(coll.Gatherv)), uint32(max(0, b.Most(coll.Alltoallv)))},
 	}
 	if b.stages != nil {
-		v.stages, v.stage = mem.Addr(b.stages), uint64(len(b.stages)/2)
+		v.stages, v.stage = mem.Addr(b.stages), uint64(len(b.stages)/b.Ranks)
 	}
 }
 

@@ -14,10 +14,11 @@ const (
 	areaShared   = 256 << 10 // and so much of pieces a rank
 	areaOfMany   = 128 << 10 // in jobs of more ranks than so many, for the sake of address space
 	many         = 64
-	areaPair     = 1<<20 + 2*areaShared // and so much of pieces, and stages, altogether at least, for communicators of two ranks
-	areaLocal    = 16 << 10             // in jobs of one process
-	areasMost    = 16                   // a rank
-	areasAltoget = 4096                 // all ranks together, but at least one each
+	areaStages   = 1 << 20 // beside the pieces of communicators of few ranks there is room for so much more a rank
+	few          = 8
+	areaLocal    = 16 << 10 // in jobs of one process
+	areasMost    = 16       // a rank
+	areasAltoget = 4096     // all ranks together, but at least one each
 )
 
 // areaPieces is how much an area has of pieces, and what else a communicator needs, in a job of n processes.
@@ -25,7 +26,7 @@ func areaPieces(n int) int {
 	if n > many {
 		return n * areaOfMany
 	}
-	return max(areaPair, n*areaShared)
+	return max(n*areaShared, min(n, few)*(areaShared+areaStages))
 }
 
 // areaSizes returns the size of an area in a job of n ranks, and how many there

@@ -15,7 +15,7 @@ struct header {
 };
 
 struct line {
-	uint64_t turns, waiting, core, tends, world, known, posted, cut, gave, left, past, staged, spare[4];
+	uint64_t turns, waiting, core, tends, world, known, posted, cut, gave, left, past, staged[2], spare[3];
 	uint64_t missed[2 * SLOTS];
 };
 
@@ -607,41 +607,73 @@ static int returned(struct board *b, struct line *own, uint64_t turn, int gave)
 /* In the word of a call: the cell has an address instead of data. */
 static const uint64_t DIRECTLY = 1ull << 63;
 
-/* In an address that is told: the front of what is lent is on the stage, as much as it holds. */
-static const uint64_t ON_STAGE = 1ull << 63;
+/* In an address that is told: what is lent is on the stage, as much as that holds; and on the second one. */
+static const uint64_t ON_STAGE = 1ull << 63, ON_SECOND = 1ull << 62;
 
-static inline char *stage_of(const struct board *b, uint32_t rank) { return AT(char, b->stages + rank * b->stage); }
+/* Which stage a rank uses in a turn; of two ranks each has but one. */
+static inline uint64_t set_of(const struct board *b, uint64_t turn) { return b->ranks == 2 ? 0 : turn % 2; }
+static inline size_t stage_size(const struct board *b) { return b->ranks == 2 ? b->stage : b->stage / 2; }
+static inline char *stage_of(const struct board *b, uint32_t rank, uint64_t set) { return AT(char, b->stages + rank * b->stage + set * stage_size(b)); }
 static inline size_t front(const struct board *b, size_t n) { return n < b->stage ? n : b->stage; }
 
-/* The address to be told for a block that is lent to the other of two ranks, or for data that it is a part of. The block is
-   not staged if the other one still reads what was there. */
-static uint64_t lends_block(struct board *b, struct line *own, uint64_t turn, const char *block, size_t n, const char *data)
+/* Whether others have read what was on the stage. Of two ranks, one that exchanges with the other waits for that. */
+static int cleared(struct board *b, const struct line *own, uint64_t set)
 {
 	enum { COPY = 16 /* times as many looks as for a cell: as long as it takes to copy what is longest */ };
+	uint64_t last = own->staged[set];
+	if (!last)
+		return 1;
+	if (b->ranks > 2)
+		return finished(b, last - 1, b->me);
 	struct patience p = patience_of(b);
-	uint32_t other = 1 - b->me;
-	if (!b->stage || !n)
-		return (uintptr_t)data;
 	lengthen(&p);
 	p.looks *= COPY;
 	p.until = EVERYBODY;
-	while (load(&line(b, other)->turns) < own->staged)
-		if (!again(b, own->staged - 1, other, &p))
-			return (uintptr_t)data;
-	memcpy(stage_of(b, b->me), block, front(b, n));
-	own->staged = turn + 1;
+	while (load(&line(b, 1 - b->me)->turns) < last)
+		if (!again(b, last - 1, 1 - b->me, &p))
+			return 0;
+	return 1;
+}
+
+/* The address to be told for a block that is lent to the other of two ranks, or for data that it is a part of. */
+static uint64_t lends_block(struct board *b, struct line *own, uint64_t turn, const char *block, size_t n, const char *data)
+{
+	if (!b->stage || !n || !cleared(b, own, 0))
+		return (uintptr_t)data;
+	memcpy(stage_of(b, b->me, 0), block, front(b, n));
+	own->staged[0] = turn + 1;
 	return (uintptr_t)data | ON_STAGE;
 }
 
-/* Whether all of a block of n bytes that this rank has lent in a turn is on the stage: then it need not wait for who reads it. */
-static inline int staged(const struct board *b, const struct line *own, uint64_t turn, size_t n) { return own->staged == turn + 1 && n <= b->stage; }
+/* The same for blocks of n bytes that are for all of more ranks. */
+static uint64_t lends_blocks(struct board *b, struct line *own, uint64_t turn, const char *data, size_t n)
+{
+	uint64_t set = set_of(b, turn);
+	if (!b->stage || n * b->ranks > stage_size(b) || !cleared(b, own, set))
+		return (uintptr_t)data;
+	char *to = stage_of(b, b->me, set);
+	size_t before = b->me * n, behind = before + n;
+	memcpy(to, data, before);
+	memcpy(to + behind, data + behind, n * b->ranks - behind);
+	own->staged[set] = turn + 1;
+	return (uintptr_t)data | ON_STAGE | set << 62;
+}
+
+/* Whether all that this rank has lent in a turn, of two ranks n bytes, is on the stage: then it need not wait for who reads it. */
+static inline int staged(const struct board *b, const struct line *own, uint64_t turn, size_t n)
+{
+	return own->staged[set_of(b, turn)] == turn + 1 && (b->ranks > 2 || n <= b->stage);
+}
 
 /* Reads n bytes that a rank has lent, at an address or, of Alltoall, off bytes behind it. */
 static int borrow(const struct board *b, uint32_t rank, char *to, uint64_t at, size_t off, size_t n)
 {
-	size_t there = at & ON_STAGE ? front(b, n) : 0;
-	memcpy(to, stage_of(b, rank), there);
-	return there == n || fetch(b, rank, to + there, (at & ~ON_STAGE) + off + there, n - there);
+	size_t there = 0;
+	if (at & ON_STAGE) {
+		there = front(b, n);
+		memcpy(to, stage_of(b, rank, at >> 62 & 1) + (b->ranks > 2 ? off : 0), there);
+	}
+	return there == n || fetch(b, rank, to + there, (at & ~(ON_STAGE | ON_SECOND)) + off + there, n - there);
 }
 
 static void lend(struct board *b, uint64_t turn, uint32_t rank, uint64_t at, uint64_t call)
@@ -675,7 +707,12 @@ int board_direct(struct board *b, enum board_op op, int root, const void *send, 
 			lend(b, turn, me, (uintptr_t)in, call | (uint64_t)n << 24);
 		} else {
 			mine = blocks ? board_size(blocks, me) : n;
-			lend(b, turn, me, lends_block(b, own, turn, op == BOARD_ALLTOALL && ranks == 2 ? out + (1 - me) * n : out, mine, out), call | (uint64_t)mine << 24);
+			uint64_t at = (uintptr_t)out;
+			if (ranks == 2)
+				at = lends_block(b, own, turn, op == BOARD_ALLTOALL ? out + (1 - me) * n : out, mine, out);
+			else if (op == BOARD_ALLTOALL)
+				at = lends_blocks(b, own, turn, out, n);
+			lend(b, turn, me, at, call | (uint64_t)mine << 24);
 		}
 		own->posted = turn + 1;
 		if (blocks) {

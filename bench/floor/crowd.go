@@ -1,0 +1,201 @@
+package floor
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/exanet-mpi/exanet/internal/mem"
+	"github.com/exanet-mpi/exanet/internal/sys"
+)
+
+// Crowd is more processes than cores, which pass each other blocks as the ranks of an Alltoall do. Each has a session of
+// its own, as MPICH's launcher gives its ranks: then a yield hands a core over to nobody, and who waits has to sleep. The
+// order is the best there is: those on a core run one after the other, to and fro, and each, when it is its turn, takes what all others have
+// for it, puts down what it has for them in the next step, and wakes its neighbour. So there is one hand-over less in a step
+// than processes on the core, and nobody is woken in vain.
+
+// crowdMost is the most processes, and LargestCrowdBlock the longest block.
+const (
+	crowdMost         = 64
+	LargestCrowdBlock = 64 << 10
+)
+
+// crowdMark instead of an order's number is at the beginning of the memory of a Crowd.
+const crowdMark = 0x63726f77
+
+type crowded struct {
+	mark    uint32
+	n       int32
+	block   int64
+	steps   int64
+	attach  bool
+	started atomic.Int32
+	ready   atomic.Int32
+	failed  atomic.Uint32 // errno of one that could not go on
+	nanos   int64         // that process 0 has taken for the steps
+	_       [64]byte
+	members [crowdMost]member
+}
+
+// member is what a process tells the others.
+type member struct {
+	core   int32
+	pid    int32
+	blocks uint64        // address of what it has for each, twice: for odd steps, and for even ones
+	bell   atomic.Uint32 // it sleeps on it
+	_      [44]byte
+	put    uint64 // steps for which it has put down what it has
+	_      [56]byte
+}
+
+const crowdHeader = 16 << 10
+
+// stage is where a process puts down what it has in a step, in shared memory.
+func (s *crowded) stage(memory []byte, rank, step int) []byte {
+	n := int(s.n) * int(s.block)
+	at := crowdHeader + (2*rank+step%2)*n
+	return memory[at : at+n]
+}
+
+// Crowd returns the time in microseconds of a step of n processes that pass each other blocks of so many bytes, through shared
+// memory, or by attach.
+func Crowd(ctx context.Context, start Start, n, block int, attach bool) (us float64, err error) {
+	cores, _, err := usable()
+	if err != nil {
+		return 0, err
+	}
+	file, err := sys.SharedMemory("exanet-floor", crowdHeader+2*n*n*block)
+	if err != nil {
+		return 0, err
+	}
+	defer file.Close()
+	memory, err := sys.Map(file)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = sys.Unmap(memory) }()
+	s := mem.Struct[crowded](memory, 0)
+	s.mark, s.n, s.block, s.attach = crowdMark, int32(n), int64(block), attach
+	s.steps = int64(max(100, min(5000, 20_000_000/(1000+n*n*block/4))))
+	for i := range n {
+		s.members[i].core = int32(cores[i%len(cores)])
+	}
+
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	runtime.LockOSThread() // the children die with the thread
+	defer runtime.UnlockOSThread()
+	children := make([]*exec.Cmd, 0, n)
+	defer func() {
+		cancel()
+		for _, c := range children {
+			_ = c.Wait() // of those that have not been waited for
+		}
+	}()
+	for range n {
+		c := start(ctx)
+		c.ExtraFiles, c.Stderr = []*os.File{file}, os.Stderr
+		c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setsid: true}
+		if err := c.Start(); err != nil {
+			return 0, fmt.Errorf("start a process of the measurement: %w", err)
+		}
+		children = append(children, c)
+	}
+	for _, c := range children {
+		if err := c.Wait(); err != nil && ctx.Err() == nil {
+			return 0, fmt.Errorf("%w: %w", ErrPeer, err)
+		}
+	}
+	if e := s.failed.Load(); e != 0 {
+		return 0, syscall.Errno(e)
+	}
+	if ctx.Err() != nil {
+		return 0, fmt.Errorf("%w does not answer", ErrPeer)
+	}
+	return float64(s.nanos) / float64(s.steps) / 1e3, nil
+}
+
+// crowd is the part of one of the processes.
+func crowd(memory []byte) error {
+	s := mem.Struct[crowded](memory, 0)
+	me, n, block := int(s.started.Add(1))-1, int(s.n), int(s.block)
+	own := &s.members[me]
+	if err := pin(int(own.core)); err != nil {
+		return err
+	}
+	var mates []*member // on this core
+	at := 0
+	for i := range n {
+		if s.members[i].core == own.core {
+			if i == me {
+				at = len(mates)
+			}
+			mates = append(mates, &s.members[i])
+		}
+	}
+	sent, received := touched(2*n*block), touched(n*block)
+	sys.AllowAttach()
+	own.pid, own.blocks = int32(os.Getpid()), mem.Addr(sent)
+	s.gather(s.n)
+
+	rung, warm, begun := uint32(0), s.steps/10, time.Time{}
+	for k := range warm + s.steps + 1 {
+		place, next := at, at+1
+		if k%2 == 1 {
+			place, next = len(mates)-1-at, at-1
+		}
+		if place > 0 {
+			for own.bell.Load() == rung {
+				sys.FutexWait(&own.bell, rung)
+			}
+			rung++
+		}
+		if k == warm {
+			begun = time.Now()
+		}
+		if k > 0 {
+			s.take(memory, me, int(k-1), received)
+		}
+		if !s.attach {
+			mem.Across(s.stage(memory, me, int(k)), sent[:n*block])
+		}
+		mem.Publish(&own.put, uint64(k)+1)
+		if place < len(mates)-1 {
+			mates[next].bell.Add(1)
+			sys.FutexWake(&mates[next].bell, 1)
+		}
+	}
+	if me == 0 {
+		s.nanos = time.Since(begun).Nanoseconds()
+	}
+	s.gather(2 * s.n) // nobody goes while others read from him
+	return nil
+}
+
+// gather waits until processes have come here so many times.
+func (s *crowded) gather(times int32) {
+	for s.ready.Add(1); s.ready.Load() < times; {
+		sys.Nap()
+	}
+}
+
+// take copies what the others have for a process in a step, and what it has for itself.
+func (s *crowded) take(memory []byte, me, step int, received []byte) {
+	block := int(s.block)
+	for i := range int(s.n) {
+		for atomic.LoadUint64(&s.members[i].put) <= uint64(step) {
+		}
+		to := received[i*block : (i+1)*block]
+		if !s.attach || i == me {
+			mem.Across(to, s.stage(memory, i, step)[me*block:][:block])
+		} else if err := read(int(s.members[i].pid), s.members[i].blocks+uint64((step%2*int(s.n)+me)*block), to); err != nil {
+			s.failed.Store(errno(err))
+		}
+	}
+}
