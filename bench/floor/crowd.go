@@ -20,9 +20,9 @@ import (
 // for it, puts down what it has for them in the next step, and wakes its neighbour. So there is one hand-over less in a step
 // than processes on the core, and nobody is woken in vain.
 
-// crowdMost is the most processes, and LargestCrowdBlock the longest block.
+// LargestCrowd is the most processes, and LargestCrowdBlock the longest block.
 const (
-	crowdMost         = 64
+	LargestCrowd      = 64
 	LargestCrowdBlock = 64 << 10
 )
 
@@ -40,7 +40,7 @@ type crowded struct {
 	failed  atomic.Uint32 // errno of one that could not go on
 	nanos   int64         // that process 0 has taken for the steps
 	_       [64]byte
-	members [crowdMost]member
+	members [LargestCrowd]member
 }
 
 // member is what a process tells the others.

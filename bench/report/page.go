@@ -306,6 +306,30 @@ func (s Set) writeCrowd(b *strings.Builder, dir string) {
 		}
 	}
 	b.WriteByte('\n')
+	s.writeCrowdFloor(b)
+}
+
+// writeCrowdFloor says what processes without any MPI need.
+func (s Set) writeCrowdFloor(b *strings.Builder) {
+	begun := false
+	for _, ranks := range []int{4, 8} {
+		name := crowdFloor(ranks)
+		c := column{"crowd", name, "exanet bench floor, " + name, "Shared (us)"}
+		for _, f := range s.series(c, inGo) {
+			if !begun {
+				b.WriteString("Plain programs that pass each other blocks with as few hand-overs of the cores as can be, in a session each as under MPICH's launcher (`exanet bench floor --ranks 8 --sizes 8:65536`): a call for which every rank has to run takes as long as the first line at least, an alltoall as long as that of its size.\n\n| | through shared memory | by attach |\n|---|---|---|\n")
+				begun = true
+			}
+			attach := "-"
+			if a := s.one("crowd", name, inGo, c.table, "Attach (us)", f.Size); a != nil && a.median() > 0 {
+				attach = number(a.median())
+			}
+			fmt.Fprintf(b, "| %s, %s | %s | %s |\n", name, figure.SizeName(f.Size), number(f.median()), attach)
+		}
+	}
+	if begun {
+		b.WriteByte('\n')
+	}
 }
 
 func (s Set) writeOverlap(b *strings.Builder, dir string) {

@@ -82,7 +82,10 @@ var sections = []section{
 			}
 			j := c.osu(fmt.Sprintf("%d ranks", ranks), ranks, names+" -m 8:65536 -t 20 -x 2"+factor)
 			j.limit = 5 * time.Minute
-			jobs = append(jobs, j)
+			jobs = append(jobs, j, &job{
+				name: crowdFloor(ranks), args: words(fmt.Sprintf("bench floor --repeat 1 --ranks %d --sizes 8,1024,32768,65536", ranks)),
+				ways: []string{inGo}, limit: time.Minute,
+			})
 		}
 		return jobs
 	}},
@@ -154,6 +157,9 @@ var sections = []section{
 		}
 	}},
 }
+
+// crowdFloor is the name of the job that measures so many processes without any MPI.
+func crowdFloor(ranks int) string { return fmt.Sprintf("%d processes", ranks) }
 
 // floorJob measures the machine, beside what is held against it.
 func floorJob() *job {

@@ -82,6 +82,8 @@ func ideal(ours func(c column, size int) float64) Set {
 	for _, way := range floorWays {
 		put(column{"floor", "copies", floorTable, way}, inGo, 8, 790)
 	}
+	put(column{"crowd", "8 processes", "exanet bench floor, 8 processes", "Shared (us)"}, inGo, 65536, 164)
+	put(column{"crowd", "8 processes", "exanet bench floor, 8 processes", "Attach (us)"}, inGo, 65536, 0) // refused
 	return set
 }
 
@@ -221,6 +223,7 @@ func TestStoredAndRendered(t *testing.T) {
 	require.NoError(t, err)
 	assert.True(t, strings.HasPrefix(string(page), "# Figures\n\nBy hand.\n\n"+beginMark))
 	assert.Contains(t, string(page), "| 4 MiB |")
+	assert.Contains(t, string(page), "| 8 processes, 64 KiB | 164 | - |")
 	assert.Contains(t, string(page), "- latency, x, round 2: why")
 	for _, name := range []string{"latency", "bandwidth", "bibw", "collectives", "crowd4", "crowd8", "idle", "overlap"} {
 		svg, err := os.ReadFile(filepath.Join(out, name+".svg"))

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -49,6 +50,7 @@ func newFloor() *cobra.Command {
 		with   []string
 		sizes  string
 		repeat int
+		ranks  int
 		json   bool
 	}
 	cmd := &cobra.Command{
@@ -67,10 +69,17 @@ cross-memory attach (One copies); copied by both sides, a half each (Both copy).
 two ranks need to pass each other one at once, and one to themselves, as in an
 Alltoall, up to 1 MiB: by attach (Exchange), and through shared memory, in pieces of
 16 KiB (and shared). 0 is what has not been measured. A program that fits the caches better
-may be faster. It takes about half a second for each size and repeat.`,
+may be faster. It takes about half a second for each size and repeat.
+
+With --ranks, more than there are cores, measure only what so many processes need to
+pass each other blocks of each of --sizes, up to 64 KiB, as in an Alltoall: through
+shared memory (Shared), and by attach (Attach, 0 if that is refused). Each has a
+session of its own, as under MPICH's launcher, so that a core is handed over by sleeping
+only; those on a core take turns in the order that needs the fewest hand-overs.`,
 		Example: `  exanet bench floor
   exanet bench floor --with latency,bw
   exanet bench floor --sizes 1:4194304
+  exanet bench floor --ranks 8 --sizes 8,1024,65536
   exanet bench floor --repeat 9 --json`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -79,6 +88,22 @@ may be faster. It takes about half a second for each size and repeat.`,
 			}
 			if f.repeat < 1 {
 				return usageErrorf("--repeat %d: use 1 or more", f.repeat)
+			}
+			if f.ranks != 0 {
+				if len(f.with) > 0 || f.json {
+					return usageErrorf("--ranks goes neither with --with nor with --json")
+				}
+				if f.ranks < 1 || f.ranks > floor.LargestCrowd {
+					return usageErrorf("--ranks %d: use 1 to %d", f.ranks, floor.LargestCrowd)
+				}
+				sizes, err := bench.ParseSizes(f.sizes)
+				if err == nil && slices.Max(sizes) > floor.LargestCrowdBlock {
+					err = fmt.Errorf("%d bytes are the most", floor.LargestCrowdBlock)
+				}
+				if err != nil {
+					return usageErrorf("--sizes: %v", err)
+				}
+				return writeCrowd(cmd, f.ranks, sizes, f.repeat)
 			}
 			if cmd.Flags().Changed("sizes") {
 				if len(f.with) > 0 || f.json {
@@ -123,6 +148,7 @@ may be faster. It takes about half a second for each size and repeat.`,
 	}
 	cmd.Flags().StringSliceVar(&f.with, "with", nil, "MPI benchmarks to compare with: latency, bw")
 	cmd.Flags().StringVar(&f.sizes, "sizes", "", "message sizes in bytes: from:to for powers of two, or a comma list")
+	cmd.Flags().IntVar(&f.ranks, "ranks", 0, "processes that pass each other blocks, with --sizes")
 	cmd.Flags().IntVar(&f.repeat, "repeat", 5, "times to measure everything; the medians are printed")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON, with the figure of every repeat")
 	return cmd
@@ -153,6 +179,26 @@ func writeMessages(cmd *cobra.Command, sizes []int, repeat int) error {
 		}
 	}
 	return bench.WriteOSUColumns(cmd.OutOrStdout(), cmd.CommandPath()+", one message", columns)
+}
+
+// writeCrowd measures processes that pass each other blocks and prints the medians.
+func writeCrowd(cmd *cobra.Command, ranks int, sizes []int, repeat int) error {
+	columns := []bench.Column{{Name: "Shared (us)"}, {Name: "Attach (us)"}}
+	for j, attach := range []bool{false, true} {
+		for _, size := range sizes {
+			r := bench.Row{Size: size}
+			for range repeat {
+				us, err := floor.Crowd(cmd.Context(), startFloorPeer, ranks, size, attach)
+				if errors.Is(err, floor.ErrPeer) || err != nil && !attach {
+					return err
+				}
+				r.Repeats = append(r.Repeats, us)
+			}
+			r.Value = bench.Median(r.Repeats)
+			columns[j].Rows = append(columns[j].Rows, r)
+		}
+	}
+	return bench.WriteOSUColumns(cmd.OutOrStdout(), fmt.Sprintf("%s, %d processes", cmd.CommandPath(), ranks), columns)
 }
 
 // add measures the figure of the MPI once, in a job of its own.
