@@ -9,21 +9,28 @@ import (
 	"github.com/exanet-mpi/exanet/internal/mem"
 )
 
+// stage gives boards stages of so many bytes altogether, and counts what is read of lent memory.
+func stage(bs []*Board, size int) (reads *int) {
+	stages := make([]byte, size)
+	reads = new(int)
+	for _, b := range bs {
+		b.Stage(stages)
+		b.Read = func(_ int, addr uint64, to []byte) bool {
+			*reads++
+			copy(to, mem.At(addr, len(to)))
+			return true
+		}
+	}
+	return reads
+}
+
 // A block that is staged nobody reads where it is, and who lends it need not wait until it has been read. As long as it
 // has not, the next one is lent as it is.
 func TestStage(t *testing.T) {
 	for _, op := range []coll.Collective{coll.Allgather, coll.Allgatherv, coll.Alltoall, coll.Alltoallv} {
 		t.Run(op.String(), func(t *testing.T) {
 			bs := open(t, memory(2, 1024), 2)
-			stages, reads := make([]byte, 40_000), 0
-			for _, b := range bs {
-				b.Stage(stages)
-				b.Read = func(rank int, addr uint64, to []byte) bool {
-					reads++
-					copy(to, mem.At(addr, len(to)))
-					return true
-				}
-			}
+			reads := stage(bs, 40_000)
 			begin := func(rank int, seed int64) (o *Op, right func()) {
 				p := &plan{op: op, n: 9000, direct: op != coll.Alltoallv, seed: seed}
 				o, want := p.part(rank, 2)
@@ -43,13 +50,13 @@ func TestStage(t *testing.T) {
 			require.False(t, one.Step())
 			require.True(t, zero.Step())
 			right0()
-			require.Zero(t, reads)
+			require.Zero(t, *reads)
 			zero, right0 = begin(0, 2)
 			require.True(t, zero.Step())
 			right0()
 			require.True(t, one.Step())
 			right1()
-			require.Equal(t, 1, reads)
+			require.Equal(t, 1, *reads)
 		})
 	}
 }
@@ -59,15 +66,7 @@ func TestStage(t *testing.T) {
 func TestTwoStagesInTurns(t *testing.T) {
 	const ranks = 3
 	bs := open(t, memory(ranks, 1024), ranks)
-	stages, reads := make([]byte, Stages(ranks)), 0
-	for _, b := range bs {
-		b.Stage(stages)
-		b.Read = func(_ int, addr uint64, to []byte) bool {
-			reads++
-			copy(to, mem.At(addr, len(to)))
-			return true
-		}
-	}
+	reads := stage(bs, Stages(ranks))
 	begin := func(rank int, p *plan) (o *Op, right func()) {
 		o, want := p.part(rank, ranks)
 		o.Begin(bs[rank])
@@ -85,7 +84,7 @@ func TestTwoStagesInTurns(t *testing.T) {
 		one, right1 := begin(1, p)
 		if i == len(plans)-1 {
 			require.False(t, one.Step(), "the others have not read")
-			require.NotZero(t, reads)
+			require.NotZero(t, *reads)
 			break
 		}
 		require.True(t, one.Step())
@@ -96,7 +95,7 @@ func TestTwoStagesInTurns(t *testing.T) {
 		require.True(t, zero.Step())
 		right0()
 		right1()
-		require.Zero(t, reads)
+		require.Zero(t, *reads)
 	}
 	require.Zero(t, Stages(mostStaging+1))
 }
