@@ -160,7 +160,12 @@ static inline int express_enter(struct express_table *t)
 			return 0;
 		shut = __atomic_load_n(&g->shut, __ATOMIC_SEQ_CST);
 	} else {
-		__atomic_store_n(&g->caller, express_thread(), __ATOMIC_RELAXED);
+		uint64_t thread = express_thread();
+		if (__builtin_expect(__atomic_load_n(&g->caller, __ATOMIC_RELAXED) != thread, 0)) {
+			/* One of Go's may have the number of a thread that has ended: it sees that another calls, or is seen to shut. */
+			__atomic_store_n(&g->caller, thread, __ATOMIC_RELAXED);
+			__atomic_thread_fence(__ATOMIC_SEQ_CST);
+		}
 		__atomic_store_n(&g->inside, 1, __ATOMIC_RELAXED);
 		__atomic_signal_fence(__ATOMIC_SEQ_CST);
 		shut = __atomic_load_n(&g->shut, __ATOMIC_RELAXED);
