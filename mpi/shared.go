@@ -37,9 +37,8 @@ func (k *rank) openBoard(d ident, members *group.Group, me int) *board.Board {
 	}
 	area := k.fab.Area(d.leader(), d.slot())
 	var stages []byte
-	if most := board.Stages(members.Size()); most > 0 && k.fab.Dear() {
-		rest := len(area) - most
-		area, stages = area[:rest], area[rest:]
+	if k.fab.Dear() {
+		area, stages = board.Stages(area, n, members.Size())
 	}
 	b := board.Open(area, n, me, members.Size())
 	b.Stage(stages)

@@ -27,15 +27,18 @@ const (
 	stageSize   = 512 << 10
 )
 
-// Stages is the memory in bytes that Stage should be given for a board of so many ranks, 0: none.
-func Stages(ranks int) int {
-	switch {
-	case ranks > mostStaging:
-		return 0
-	case ranks > 2:
-		return 2 * ranks * stageSize
+// Stages divides memory that suits most ranks into that of a board of fewer or as many, and what Stage should be given: nothing
+// if there are too many ranks, or if their pieces would have to be shorter.
+func Stages(memory []byte, most, ranks int) (rest, stages []byte) {
+	need := ranks * stageSize
+	if ranks > 2 {
+		need *= 2
 	}
-	return ranks * stageSize
+	n := len(memory) - need
+	if ranks > mostStaging || n < Fixed(most)+slots*ranks*pieceMost {
+		return memory, nil
+	}
+	return memory[:n:n], memory[n:]
 }
 
 // Stage gives a board memory for the stages of its ranks, the same at all, where Read takes longer than two copies.

@@ -66,7 +66,7 @@ func TestStage(t *testing.T) {
 func TestTwoStagesInTurns(t *testing.T) {
 	const ranks = 3
 	bs := open(t, memory(ranks, 1024), ranks)
-	reads := stage(bs, Stages(ranks))
+	reads := stage(bs, 2*ranks*stageSize)
 	begin := func(rank int, p *plan) (o *Op, right func()) {
 		o, want := p.part(rank, ranks)
 		o.Begin(bs[rank])
@@ -97,5 +97,23 @@ func TestTwoStagesInTurns(t *testing.T) {
 		right1()
 		require.Zero(t, *reads)
 	}
-	require.Zero(t, Stages(mostStaging+1))
+}
+
+// A board has stages if there is room for them beside pieces of full length.
+func TestRoomForStages(t *testing.T) {
+	const most = 20
+	need := func(ranks, stages int) int { return Fixed(most) + slots*ranks*pieceMost + stages*stageSize }
+	for _, c := range []struct{ ranks, size, stages int }{
+		{2, need(2, 2), 2}, {2, need(2, 2) - 1, 0}, {2, need(8, 16), 2},
+		{3, need(3, 6), 6}, {3, need(3, 6) - 1, 0},
+		{8, need(8, 16), 16}, {9, need(9, 18), 0},
+	} {
+		memory := make([]byte, c.size)
+		rest, stages := Stages(memory, most, c.ranks)
+		require.Len(t, stages, c.stages*stageSize, c)
+		require.Len(t, rest, c.size-len(stages))
+		if c.stages > 0 {
+			require.Same(t, &memory[c.size-1], &stages[len(stages)-1])
+		}
+	}
 }
