@@ -72,7 +72,7 @@ The exit code is 1 if the result is wrong.`,
 				return usageErrorf("-n %d: use 1 rank or more", f.ranks)
 			}
 			if _, err := stencil.NewLayout(f.ranks, f.local); err != nil {
-				return usageErrorf("--grid: %v", err)
+				return usageErrorf("-n %d --grid %s: %v", f.ranks, f.grid, err)
 			}
 			if inJob() {
 				return usageErrorf("%s starts its own ranks: call it outside a job", cmd.CommandPath())
