@@ -2,6 +2,7 @@ package floor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -19,6 +20,9 @@ import (
 // order is the best there is: those on a core run one after the other, to and fro, and each, when it is its turn, takes what all others have
 // for it, puts down what it has for them in the next step, and wakes its neighbour. So there is one hand-over less in a step
 // than processes on the core, and nobody is woken in vain.
+
+// ErrCrowd is the error of a Crowd of which one has ended, or that takes too long.
+var ErrCrowd = errors.New("one of the processes of the measurement has ended, or waits in vain")
 
 // LargestCrowd is the most processes, and LargestCrowdBlock the longest block.
 const (
@@ -82,7 +86,8 @@ func Crowd(ctx context.Context, start Start, n, block int, attach bool) (us floa
 	defer func() { _ = sys.Unmap(memory) }()
 	s := mem.Struct[crowded](memory, 0)
 	s.mark, s.n, s.block, s.attach = crowdMark, int32(n), int64(block), attach
-	s.steps = int64(max(100, min(5000, 20_000_000/(1000+n*n*block/4))))
+	// Of a machine that has nothing else to do some tenths of a second.
+	s.steps = int64(max(50, min(5000, 100_000_000/(n*1000+n*n*block/4))))
 	for i := range n {
 		s.members[i].core = int32(cores[i%len(cores)])
 	}
@@ -92,6 +97,7 @@ func Crowd(ctx context.Context, start Start, n, block int, attach bool) (us floa
 	runtime.LockOSThread() // the children die with the thread
 	defer runtime.UnlockOSThread()
 	children := make([]*exec.Cmd, 0, n)
+	var gone error
 	defer func() {
 		cancel()
 		for _, c := range children {
@@ -107,16 +113,26 @@ func Crowd(ctx context.Context, start Start, n, block int, attach bool) (us floa
 		}
 		children = append(children, c)
 	}
+	ends := make(chan error, n)
 	for _, c := range children {
-		if err := c.Wait(); err != nil && ctx.Err() == nil {
-			return 0, fmt.Errorf("%w: %w", ErrPeer, err)
+		go func() { ends <- c.Wait() }()
+	}
+	for range children {
+		// Whoever ends early leaves the others waiting.
+		if err := <-ends; err != nil && ctx.Err() == nil {
+			cancel()
+			gone = fmt.Errorf("%w: %v", ErrCrowd, err)
 		}
+	}
+	children = nil
+	if gone != nil {
+		return 0, gone
 	}
 	if e := s.failed.Load(); e != 0 {
 		return 0, syscall.Errno(e)
 	}
 	if ctx.Err() != nil {
-		return 0, fmt.Errorf("%w does not answer", ErrPeer)
+		return 0, fmt.Errorf("%w: %d processes have not been through %d steps in %v", ErrCrowd, n, s.steps, patience)
 	}
 	return float64(s.nanos) / float64(s.steps) / 1e3, nil
 }

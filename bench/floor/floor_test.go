@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"reflect"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
@@ -201,6 +202,8 @@ func TestCrowd(t *testing.T) {
 			require.NoError(t, err)
 		}
 	}
+	begun := time.Now()
 	_, err := Crowd(t.Context(), child("exit"), 3, 8, false)
-	require.ErrorIs(t, err, ErrPeer)
+	require.ErrorIs(t, err, ErrCrowd)
+	require.Less(t, time.Since(begun), patience)
 }

@@ -71,11 +71,12 @@ Alltoall, up to 1 MiB: by attach (Exchange), and through shared memory, in piece
 16 KiB (and shared). 0 is what has not been measured. A program that fits the caches better
 may be faster. It takes about half a second for each size and repeat.
 
-With --ranks, more than there are cores, measure only what so many processes need to
-pass each other blocks of each of --sizes, up to 64 KiB, as in an Alltoall: through
-shared memory (Shared), and by attach (Attach, 0 if that is refused). Each has a
-session of its own, as under MPICH's launcher, so that a core is handed over by sleeping
-only; those on a core take turns in the order that needs the fewest hand-overs.`,
+With --ranks, up to 64, measure only what so many processes, rather more than there are
+cores, need to pass each other blocks of each of --sizes, up to 64 KiB, as in an
+Alltoall: through shared memory (Shared), and by attach (Attach, 0 if that is refused).
+Each has a session of its own, as under MPICH's launcher, so that a core is handed over
+by sleeping only; those on a core take turns in the order that needs the fewest
+hand-overs. It takes some seconds for each size with --repeat 5.`,
 		Example: `  exanet bench floor
   exanet bench floor --with latency,bw
   exanet bench floor --sizes 1:4194304
@@ -89,12 +90,15 @@ only; those on a core take turns in the order that needs the fewest hand-overs.`
 			if f.repeat < 1 {
 				return usageErrorf("--repeat %d: use 1 or more", f.repeat)
 			}
-			if f.ranks != 0 {
+			if cmd.Flags().Changed("ranks") {
 				if len(f.with) > 0 || f.json {
 					return usageErrorf("--ranks goes neither with --with nor with --json")
 				}
 				if f.ranks < 1 || f.ranks > floor.LargestCrowd {
 					return usageErrorf("--ranks %d: use 1 to %d", f.ranks, floor.LargestCrowd)
+				}
+				if f.sizes == "" {
+					return usageErrorf("--ranks wants --sizes as well: blocks of up to %d bytes", floor.LargestCrowdBlock)
 				}
 				sizes, err := bench.ParseSizes(f.sizes)
 				if err == nil && slices.Max(sizes) > floor.LargestCrowdBlock {
@@ -189,7 +193,7 @@ func writeCrowd(cmd *cobra.Command, ranks int, sizes []int, repeat int) error {
 			r := bench.Row{Size: size}
 			for range repeat {
 				us, err := floor.Crowd(cmd.Context(), startFloorPeer, ranks, size, attach)
-				if errors.Is(err, floor.ErrPeer) || err != nil && !attach {
+				if errors.Is(err, floor.ErrCrowd) || err != nil && !attach {
 					return err
 				}
 				r.Repeats = append(r.Repeats, us)

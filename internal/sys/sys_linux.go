@@ -134,6 +134,11 @@ func OwnBarrier() {
 // SharedMemory returns a new memory file of the given size. It has no name in
 // any file system and its pages exist once they are touched.
 func SharedMemory(label string, size int) (*os.File, error) {
+	// A file that is longer than it may be would end the process by SIGXFSZ.
+	var most unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_FSIZE, &most); err == nil && uint64(size) > most.Cur {
+		return nil, fmt.Errorf("size %d bytes of shared memory: files may have %d at most (ulimit -f): %w", size, most.Cur, unix.EFBIG)
+	}
 	fd, err := unix.MemfdCreate(label, unix.MFD_CLOEXEC)
 	if err != nil {
 		return nil, fmt.Errorf("memfd_create: %w", err)

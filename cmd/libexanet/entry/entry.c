@@ -102,9 +102,11 @@ static int limited(int resource)
 	return getrlimit(resource, &r) == 0 && r.rlim_cur != RLIM_INFINITY;
 }
 
+/* Go's runtime takes more than a gigabyte of addresses as it begins, with all its threads; the segment of two ranks has
+   a tenth of that. */
 static int roomy(void)
 {
-	return fits_in(1 << 30, PROT_NONE) && (!limited(RLIMIT_DATA) || fits_in(256 << 20, PROT_READ | PROT_WRITE));
+	return fits_in((size_t)7 << 28, PROT_NONE) && (!limited(RLIMIT_DATA) || fits_in(256 << 20, PROT_READ | PROT_WRITE));
 }
 
 /* Nor does it go on without descriptors, of which it takes a few. */
@@ -149,7 +151,7 @@ static int load(void)
 		return 0;
 	snprintf(path, sizeof path, "%s/%s", dirname(here), EXANET_GO_PART);
 	if (!roomy()) {
-		complain("the Go part needs 1 GiB of address space and 256 MiB of data", "ulimit -v, -d or -l leaves less");
+		complain("the Go part needs 1.75 GiB of address space and 256 MiB of data", "ulimit -v, -d or -l leaves less");
 		return 0;
 	}
 	if (!supplied()) {
