@@ -317,7 +317,7 @@ func (s Set) writeCrowdFloor(b *strings.Builder) {
 		c := column{"crowd", name, "exanet bench floor, " + name, "Shared (us)"}
 		for _, f := range s.series(c, inGo) {
 			if !begun {
-				b.WriteString("Plain programs that pass each other blocks with as few hand-overs of the cores as can be, in a session each as under MPICH's launcher (`exanet bench floor --ranks 8 --sizes 8:65536`): a call for which every rank has to run takes as long as the first line at least, an alltoall as long as that of its size.\n\n| | through shared memory | by attach |\n|---|---|---|\n")
+				b.WriteString("Plain programs that pass each other blocks with as few hand-overs of the cores as can be, in a session each as under MPICH's launcher (`exanet bench floor --ranks 8 --sizes 8:65536`): 8 B is about what a call takes for which every rank has to run, the others are an alltoall. One that fits the caches better may be faster.\n\n| | through shared memory | by attach |\n|---|---|---|\n")
 				begun = true
 			}
 			attach := "-"
