@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"runtime"
 	"sync/atomic"
 	"syscall"
@@ -96,35 +95,27 @@ func Crowd(ctx context.Context, start Start, n, block int, attach bool) (us floa
 	defer cancel()
 	runtime.LockOSThread() // the children die with the thread
 	defer runtime.UnlockOSThread()
-	children := make([]*exec.Cmd, 0, n)
 	var gone error
-	defer func() {
-		cancel()
-		for _, c := range children {
-			_ = c.Wait() // of those that have not been waited for
-		}
-	}()
+	begun, ends := 0, make(chan error, n)
 	for range n {
 		c := start(ctx)
 		c.ExtraFiles, c.Stderr = []*os.File{file}, os.Stderr
 		c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setsid: true}
-		if err := c.Start(); err != nil {
-			return 0, fmt.Errorf("start a process of the measurement: %w", err)
+		if gone = c.Start(); gone != nil {
+			cancel()
+			gone = fmt.Errorf("start a process of the measurement: %w", gone)
+			break
 		}
-		children = append(children, c)
-	}
-	ends := make(chan error, n)
-	for _, c := range children {
+		begun++
 		go func() { ends <- c.Wait() }()
 	}
-	for range children {
+	for range begun {
 		// Whoever ends early leaves the others waiting.
 		if err := <-ends; err != nil && ctx.Err() == nil {
 			cancel()
 			gone = fmt.Errorf("%w: %v", ErrCrowd, err)
 		}
 	}
-	children = nil
 	if gone != nil {
 		return 0, gone
 	}

@@ -51,7 +51,7 @@ func TestGate(t *testing.T) {
 				callers.Go(func() {
 					runtime.LockOSThread() // so no other goroutine is ever on it, as none is on a program's
 					for range rounds {
-						assert.Zero(t, Of(table).Count(&counts, each, 100))
+						assert.Zero(t, Of(table).Count(&counts, each))
 						rank.Lock()
 						table.Enter()
 						add()

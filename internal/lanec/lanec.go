@@ -31,7 +31,7 @@ package lanec
 // 	return express_write(l, a, 0, own ? &c : 0);
 // }
 //
-// static long count(struct express_table *t, uint64_t *counts, long n, long yields)
+// static long count(struct express_table *t, uint64_t *counts, long n)
 // {
 // 	long differed = 0;
 // 	for (long i = 0; i < n; i++) {
@@ -39,7 +39,7 @@ package lanec
 // 			sched_yield();
 // 		differed += ((volatile uint64_t *)counts)[0]++ != ((volatile uint64_t *)counts)[1]++;
 // 		express_leave(t);
-// 		if (yields && i % yields == 0)
+// 		if (i % 100 == 0)
 // 			sched_yield();
 // 	}
 // 	return differed;
@@ -80,9 +80,9 @@ func (l Lane) Enter() bool { return C.express_enter(l.t) != 0 }
 func (l Lane) Leave()      { C.express_leave(l.t) }
 
 // Count takes the gate n times, waiting for it where it is shut, adds one to each of two counts that are no atomic ones,
-// and returns how often it found them to differ. Yields is after how many times it lets another thread run.
-func (l Lane) Count(counts *[2]uint64, n, yields int) (differed int) {
-	return int(C.count(l.t, (*C.uint64_t)(unsafe.Pointer(counts)), C.long(n), C.long(yields)))
+// and returns how often it found them to differ. Now and then it lets another thread run.
+func (l Lane) Count(counts *[2]uint64, n int) (differed int) {
+	return int(C.count(l.t, (*C.uint64_t)(unsafe.Pointer(counts)), C.long(n)))
 }
 
 // Thread is mem.Thread.
