@@ -74,6 +74,7 @@ type fabric interface {
 	Fenced() bool
 	Crowded() bool
 	Yielding() bool
+	PerCore() int
 	Core() uint32
 	Watch(w mem.Words)
 	Unwatch()

@@ -107,6 +107,7 @@ func (c *Comm) Board(v *board.View) bool {
 	if c.board.Read != nil && c.size <= mostPlain {
 		v.Pids = c.readable()
 	}
+	v.PerCore = uint32(fab.PerCore())
 	switch {
 	case !fab.Crowded():
 		v.Spins = boardSpins

@@ -70,7 +70,9 @@ type line struct {
 	left    uint64        // 1 + the turn that the twin in C has left, but that another may still read in
 	past    uint64        // the turns of the call under way that the twin in C has done with
 	staged  [2]uint64     // 1 + the last turn in which this rank has lent what is on each of its stages
-	_       [cellSize - 104]byte
+	seeks   uint64        // what it looks for in the twin while it yields, see wholeTurn
+	visit   int64         // when a call that waits goes on in Go next, by the twin's clock
+	_       [cellSize - 120]byte
 
 	// The turns, in the upper halves, in which this rank could not read from those whose bits
 	// are set. Who lent them looks when this rank may be slots turns ahead.

@@ -23,8 +23,10 @@ type View struct {
 	Limit   [coll.Collectives]uint64 // a call of fewer bytes is one of the board's
 	Pair    [coll.Collectives]uint64 // one of so many is a message between the two ranks, see coll.Selection.OneMessageFrom
 	Direct  [coll.Collectives]uint64 // one of so many is in the direct form, see coll.Selection.DirectFrom
-	_       [2]uint32                // of the twin alone
-	stages  uint64                   // address of the stages, and the bytes of one, or two, that each rank has; 0: none
+	PerCore uint32                   // ranks of the job that a core has at most if they are spread evenly: a rank of one that has more goes on in Go, once in a while
+	_       uint32
+	_       [2]uint32 // of the twin alone
+	stages  uint64    // address of the stages, and the bytes of one, or two, that each rank has; 0: none
 	stage   uint64
 }
 

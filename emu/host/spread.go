@@ -17,6 +17,7 @@ import (
 const (
 	spreadAfter = spinTime / 3           // of waiting
 	spreadPause = 500 * time.Microsecond // for each rank of the job, between two looks, which take microseconds
+	evenPause   = time.Millisecond       // between two looks of even
 )
 
 // spread reports whether this rank has moved away from another that needs its core. Only
@@ -47,6 +48,40 @@ func (f *Fabric) spread() bool {
 	}
 	return sys.MoveTo(free.first()) == nil
 }
+
+// even moves this rank to a core that has fewer ranks by two, where ranks share cores. Who
+// waits is busy, so the kernel leaves three ranks on one core and the fourth on the other; but
+// what all have a part in takes as long as three then. Only the last of the ranks of a core
+// goes. Only the poller may call it.
+func (f *Fabric) even() {
+	if now := time.Now(); now.Sub(f.spreadAt) >= evenPause {
+		f.spreadAt = now
+	} else {
+		return
+	}
+	core := sys.Core()
+	f.self.core.Store(core)
+	on := make(map[uint32]int, f.cores+1)
+	for i := range f.job.ranks {
+		c := f.job.control(i).core.Load()
+		if on[c]++; c == core && i > f.me {
+			return
+		}
+	}
+	best, cores := core, f.self.berth().cpus
+	for ; cores.count() > 0; cores.remove(cores.first()) {
+		if c := cores.first(); on[c] < on[best] {
+			best = c
+		}
+	}
+	if on[core]-on[best] >= 2 && sys.MoveTo(best) == nil {
+		f.self.core.Store(best)
+	}
+}
+
+// PerCore is how many ranks a core has at most if those that share cores with this one, which is
+// one of them, are spread evenly.
+func (m *Member) PerCore() int { return (m.mates + m.cores - 1) / m.cores }
 
 // remove takes a core, as sys.Core numbers them, out of a set, and first is the first
 // there.

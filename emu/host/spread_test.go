@@ -63,3 +63,56 @@ func TestSpread(t *testing.T) {
 	fabs[1].self.thread.Store(1 << 30)
 	require.False(t, looks(), "there is no such thread")
 }
+
+// A rank that waits moves to a core that has fewer ranks by two, if it is the last on its own.
+func TestEven(t *testing.T) {
+	all := ownCPUs()
+	if all.count() < 2 {
+		t.Skip("this process may run on one core only, by its affinity mask")
+	}
+	here := all.first()
+	all.remove(here)
+	there := all.first()
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	for name, x := range map[string]struct {
+		me    int
+		ranks []uint32 // where they ran
+		moves bool
+	}{
+		"the last of three":       {3, []uint32{here, there, here, here}, true},
+		"the last of two":         {3, []uint32{here, there, there, here}, false},
+		"not the last":            {2, []uint32{here, there, here, here}, false},
+		"all":                     {3, []uint32{here, here, here, here}, true},
+		"there are more already":  {3, []uint32{there, there, there, here}, false},
+		"some have not told yet":  {3, []uint32{here, 0, here, here}, true},
+		"as even as it can be":    {4, []uint32{there, there, here, here, here}, false},
+		"the last of four of six": {5, []uint32{there, there, here, here, here, here}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j, err := NewJob(len(x.ranks))
+			require.NoError(t, err)
+			m, err := j.join(x.me, "")
+			require.NoError(t, err)
+			f := NewFabric(m, 0)
+			f.mates, f.cores = len(x.ranks), 2
+			require.Equal(t, (len(x.ranks)+1)/2, f.PerCore())
+			for i, core := range x.ranks {
+				f.job.control(i).core.Store(core)
+			}
+			moved := !x.moves
+			for try := 0; moved != x.moves && try < 1000; try++ { // the kernel may move the thread as well
+				require.NoError(t, sys.MoveTo(here))
+				f.spreadAt = time.Time{}
+				f.even()
+				moved = sys.Core() != here
+				require.Equal(t, sys.Core(), f.self.core.Load())
+			}
+			require.Equal(t, x.moves, moved)
+			f.spreadAt = time.Now().Add(time.Hour)
+			f.self.core.Store(0)
+			f.even()
+			require.Zero(t, f.self.core.Load(), "it has just looked")
+		})
+	}
+}

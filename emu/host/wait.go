@@ -123,6 +123,7 @@ func (f *Fabric) spin(mark uint32) bool {
 }
 
 func (f *Fabric) yield(mark uint32) bool {
+	f.even()
 	for i := range max(yields*f.cores/f.mates, fewest) {
 		sys.Yield()
 		if f.ready(mark) {
@@ -137,6 +138,7 @@ func (f *Fabric) yield(mark uint32) bool {
 
 // try spins as long as no other rank needs the core: it would have to sleep for that.
 func (f *Fabric) try(mark uint32) bool {
+	f.even()
 	for start := time.Now(); ; {
 		if f.look(mark, looks) {
 			return true

@@ -19,6 +19,9 @@ func (e *Endpoint) Crowded() bool { return false }
 // Core is 0: ranks do not share cores.
 func (e *Endpoint) Core() uint32 { return 0 }
 
+// PerCore is how many ranks a core has.
+func (e *Endpoint) PerCore() int { return 1 }
+
 // Yielding reports whether ranks that wait yield to others.
 func (e *Endpoint) Yielding() bool { return false }
 

@@ -1,162 +1,12 @@
 #define _GNU_SOURCE
 #include "board.h"
 #include "cache.h"
+#include "layout.h"
+#include "wait.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <string.h>
 #include <sys/uio.h>
-#include <time.h>
-
-enum { SLOTS = 8, AHEAD = 4, CELL = 128, LINE = 2 * CELL, IN_CELL = CELL - 16, LEAST_STEP = 64, CACHE_LINE = 64 };
-
-struct header {
-	uint32_t users, sleepers, broken;
-};
-
-struct line {
-	uint64_t turns, waiting, core, tends, world, known, posted, cut, gave, left, past, staged[2], spare[3];
-	uint64_t missed[2 * SLOTS];
-};
-
-struct cell {
-	uint64_t turn, call;
-	char data[IN_CELL];
-};
-
-#define AT(type, address) ((type *)(uintptr_t)(address))
-
-static inline struct cell *cell(const struct board *b, uint64_t turn, uint32_t rank)
-{
-	return AT(struct cell, b->cells + (turn % SLOTS * b->ranks + rank) * CELL);
-}
-
-static inline char *place(const struct board *b, uint64_t turn, uint32_t rank, size_t n)
-{
-	return n <= IN_CELL ? cell(b, turn, rank)->data : AT(char, b->pieces + (turn % SLOTS * b->ranks + rank) * b->piece);
-}
-
-static inline struct line *line(const struct board *b, uint64_t rank) { return AT(struct line, b->lines + rank * LINE); }
-
-static inline struct berth *berth(const struct board *b, uint64_t world) { return AT(struct berth, b->berths + world * b->step); }
-
-static inline uint64_t load(const uint64_t *word) { return __atomic_load_n(word, __ATOMIC_ACQUIRE); }
-
-/* What a line tells its rank to sleep for: a word, by its offset, or all cells of a turn
-   that others post, or that all have done with a turn. */
-static const uint64_t WHOLE_TURN = 1ull << 63, ALL_DONE = 1ull << 62;
-
-/* A rank that sleeps in the twin adds this bit. Nothing else is left when it has been woken by another. */
-static const uint64_t IN_TWIN = 1ull << 61, WOKEN = IN_TWIN;
-
-/* Whether the cells of a turn have been posted, of the ranks from first on but one. */
-static int posted(const struct board *b, uint64_t turn, uint32_t first, uint32_t but)
-{
-	for (uint32_t i = first; i < b->ranks; i++)
-		if (i != but && load(&cell(b, turn, i)->turn) != turn + 1)
-			return 0;
-	return 1;
-}
-
-/* Wakes a rank of the board. */
-static void ring(const struct board *b, uint32_t rank) { bell_wake(berth(b, line(b, rank)->world)); }
-
-/* Whether all others have done with a turn. */
-static int finished(const struct board *b, uint64_t turn, uint32_t but)
-{
-	for (uint32_t i = 0; i < b->ranks; i++)
-		if (i != but && load(&line(b, i)->turns) <= turn)
-			return 0;
-	return 1;
-}
-
-/* Whether what a rank sleeps for is there. */
-static int fulfilled(const struct board *b, uint32_t rank, uint64_t waiting)
-{
-	if ((waiting &= ~IN_TWIN) == 0)
-		return 0;
-	if (waiting & WHOLE_TURN)
-		return posted(b, (waiting & ~WHOLE_TURN) - 1, 0, rank);
-	if (waiting & ALL_DONE)
-		return finished(b, (waiting & ~ALL_DONE) - 1, rank);
-	return load(AT(uint64_t, b->head + waiting)) > load(&line(b, rank)->turns);
-}
-
-/* Wakes a rank, if it still sleeps for that. */
-static void rouse(const struct board *b, uint32_t rank, uint64_t waiting)
-{
-	if (__atomic_compare_exchange_n(&line(b, rank)->waiting, &waiting, waiting & IN_TWIN, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
-		ring(b, rank);
-}
-
-static inline uint32_t sleepers(const struct board *b) { return __atomic_load_n(&AT(struct header, b->head)->sleepers, __ATOMIC_SEQ_CST); }
-
-/* The core that a rank ran on when it told last, 0: none. A rank that sleeps stays there. */
-static inline uint32_t *core_of(const struct board *b, uint32_t rank) { return AT(uint32_t, b->cores) + rank; }
-
-/* Whether a rank that is awake, maybe this one, or has been woken, will wake one that sleeps on the same
-   core: to do so from another core takes an interrupt, and as long as that rank runs the other could not.
-   Who sleeps in Go is left to nobody: he sleeps for as long as it takes, and that rank may have been stopped. */
-static int tended(const struct board *b, uint32_t rank, uint64_t waiting)
-{
-	uint32_t core = waiting & IN_TWIN ? __atomic_load_n(core_of(b, rank), __ATOMIC_RELAXED) : 0;
-	for (uint32_t i = 0; core && i < b->ranks; i++)
-		if (i != rank && __atomic_load_n(core_of(b, i), __ATOMIC_RELAXED) == core && (load(&line(b, i)->tends) == core || load(&line(b, i)->waiting) == WOKEN))
-			return 1;
-	return 0;
-}
-
-/* Wakes who sleeps for a word that has been set to v. */
-static void wake(const struct board *b, const uint64_t *word, uint64_t v)
-{
-	uint64_t at = (uintptr_t)word - b->head;
-	int in_cell = (uintptr_t)word >= b->cells;
-	__atomic_thread_fence(__ATOMIC_SEQ_CST); /* of two who post the last cells at once, one sees both */
-	for (uint32_t i = 0; i < b->ranks; i++) {
-		uint64_t waiting = i == b->me ? 0 : load(&line(b, i)->waiting), what = waiting & ~IN_TWIN;
-		if (what == at && !in_cell)
-			rouse(b, i, waiting); /* it is in Go, and knows what value it needs before it can post */
-		else if (what && (what == at || what == ((in_cell ? WHOLE_TURN : ALL_DONE) | v)) && fulfilled(b, i, waiting) && !tended(b, i, waiting))
-			rouse(b, i, waiting);
-	}
-}
-
-/* Wakes the ranks that sleep on a core for what is there. */
-static void tend(const struct board *b, uint32_t core)
-{
-	if (!sleepers(b))
-		return;
-	for (uint32_t i = 0; i < b->ranks; i++) {
-		uint64_t waiting = i != b->me && __atomic_load_n(core_of(b, i), __ATOMIC_RELAXED) == core ? load(&line(b, i)->waiting) : 0;
-		if (waiting && fulfilled(b, i, waiting))
-			rouse(b, i, waiting);
-	}
-}
-
-/* Whether others of the board are on a core. */
-static int shares(const struct board *b, uint32_t core)
-{
-	for (uint32_t i = 0; i < b->ranks; i++)
-		if (i != b->me && __atomic_load_n(core_of(b, i), __ATOMIC_RELAXED) == core)
-			return 1;
-	return 0;
-}
-
-/* While a rank is awake in a call it tends those that sleep on its core: others leave them to it. It
-   wakes them before it sleeps or ends the call. */
-static void attend(const struct board *b, uint32_t core) { __atomic_store_n(&AT(struct line, b->own)->tends, core, __ATOMIC_RELEASE); }
-
-static void turn_away(const struct board *b)
-{
-	struct line *own = AT(struct line, b->own);
-	uint32_t core = own->tends;
-	if (!core)
-		return;
-	tend(b, core); /* while others leave that to this rank, so that they do not try at the same time */
-	__atomic_store_n(&own->tends, 0, __ATOMIC_RELAXED);
-	__atomic_thread_fence(__ATOMIC_SEQ_CST); /* who posts for one of them sees this, or this rank what it posts */
-	tend(b, core);
-}
 
 static inline void store(struct board *b, uint64_t *word, uint64_t v)
 {
@@ -195,118 +45,6 @@ static inline void post(struct board *b, uint64_t turn, uint32_t rank, uint64_t 
 	struct cell *c = cell(b, turn, rank);
 	c->call = call;
 	store(b, &c->turn, turn + 1);
-}
-
-/* How long a call waits: for some looks, then for some yields, unless others compute
-   meanwhile; or, where ranks nap, for as long as a nap takes at most. */
-struct patience {
-	const struct board *board;
-	uint32_t looks, yields;
-	enum { ONE_CELL, WHOLE, EVERYBODY } until; /* a cell, all cells of the turn from one on, or all ranks have done with it */
-	int64_t end; /* of yielding or napping; 0: not begun */
-	int64_t most; /* ns of yielding */
-};
-
-/* In ns, and looks between two of the clock. */
-enum { YIELD_TIME = 20000, COPY_TIME = 500000, MS = 1000000, SPIN_TIME = 30000, GLANCES = 50 };
-
-static int64_t now(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
-/* The core that this rank runs on, from 1, of which it tells the others. */
-static uint32_t here(const struct board *b)
-{
-	struct berth *r = AT(struct berth, b->berth);
-	uint32_t core = sched_getcpu() + 1;
-	if (*core_of(b, b->me) != core)
-		__atomic_store_n(core_of(b, b->me), core, __ATOMIC_RELAXED);
-	if (__atomic_load_n(&r->core, __ATOMIC_RELAXED) != core)
-		__atomic_store_n(&r->core, core, __ATOMIC_RELEASE);
-	return core;
-}
-
-/* Tends the sleepers of the core that this rank runs on, in place of those where it ran before. */
-static uint32_t settle_down(const struct board *b)
-{
-	uint32_t core = here(b);
-	if (core != AT(struct line, b->own)->tends) {
-		turn_away(b);
-		attend(b, core);
-	}
-	return core;
-}
-
-/* Whether another rank of the job is awake that ran on a core when it waited last. */
-static int wanted(const struct board *b, uint32_t core)
-{
-	for (uint32_t i = 0; i < b->job; i++) {
-		struct berth *r = berth(b, i);
-		if (r != AT(struct berth, b->berth) && __atomic_load_n(&r->core, __ATOMIC_ACQUIRE) == core && !__atomic_load_n(&r->napping, __ATOMIC_ACQUIRE) && !(__atomic_load_n(&r->flags, __ATOMIC_ACQUIRE) & BELL_FOREGROUND))
-			return 1;
-	}
-	return 0;
-}
-
-/* Spins for what p says as long as no other rank needs the core, and then sleeps for it. */
-static int nap(const struct board *b, uint64_t turn, uint32_t rank, struct patience *p)
-{
-	const uint64_t *word = p->until == EVERYBODY ? &line(b, rank)->turns : &cell(b, turn, rank)->turn;
-	int64_t begun = now();
-	if (!p->end)
-		p->end = begun + (int64_t)b->naps * MS;
-	if (begun > p->end || (b->outside && __atomic_load_n(AT(int64_t, b->outside), __ATOMIC_ACQUIRE)))
-		return 0;
-	struct line *own = AT(struct line, b->own);
-	uint32_t core = settle_down(b);
-	int there = 0, mates = shares(b, core);
-	do {
-		for (int i = 0; i < GLANCES && !there; i++)
-			there = load(word) >= turn + 1;
-		if (mates && !there)
-			tend(b, core);
-	} while (!there && !wanted(b, here(b)) && now() - begun < SPIN_TIME);
-	if (there)
-		return 1;
-	turn_away(b);
-
-	struct berth *r = AT(struct berth, b->berth);
-	struct header *head = AT(struct header, b->head);
-	uint32_t mark = __atomic_load_n(&r->foreground, __ATOMIC_ACQUIRE);
-	struct timespec most = {b->naps / 1000, b->naps % 1000 * MS};
-	uint64_t signal = IN_TWIN | (p->until == WHOLE ? WHOLE_TURN | (turn + 1) : p->until == EVERYBODY ? ALL_DONE | (turn + 1) : (uintptr_t)word - b->head);
-	__atomic_store_n(&r->napping, 1, __ATOMIC_RELEASE);
-	__atomic_store_n(&own->waiting, signal, __ATOMIC_RELEASE);
-	__atomic_add_fetch(&head->sleepers, 1, __ATOMIC_SEQ_CST); /* the others post with a fence */
-	if (!(p->until == WHOLE ? posted(b, turn, rank, b->me) : p->until == EVERYBODY ? finished(b, turn, b->me) : load(word) == turn + 1))
-		syscall(SYS_futex, &r->foreground, FUTEX_WAIT, mark, &most, 0, 0);
-	__atomic_sub_fetch(&head->sleepers, 1, __ATOMIC_SEQ_CST);
-	attend(b, *core_of(b, b->me)); /* as others rely on who have woken this rank */
-	__atomic_store_n(&own->waiting, 0, __ATOMIC_RELEASE);
-	__atomic_store_n(&r->napping, 0, __ATOMIC_RELEASE);
-	settle_down(b);
-	return 1;
-}
-
-static int again(const struct board *b, uint64_t turn, uint32_t rank, struct patience *p)
-{
-	if (b->naps)
-		return nap(b, turn, rank, p);
-	if (p->looks && --p->looks)
-		return 1;
-	if (!p->yields)
-		return 0;
-	p->yields--;
-	int64_t at = now();
-	if (!p->end)
-		p->end = at + p->most;
-	if (at > p->end)
-		return 0;
-	sched_yield();
-	return 1;
 }
 
 /* Brings into this rank's cache, as long as a word is not v, what a call like the last one that it gave
@@ -531,22 +269,6 @@ static inline int may(const struct board *b, const struct line *own, enum board_
 	return n < b->limit[op] && serves(b, op, n, elem) && whole(b, own);
 }
 
-static inline struct patience patience_of(const struct board *b) { return (struct patience){.board = b, .looks = b->spins, .yields = b->yields, .most = YIELD_TIME}; }
-
-/* A call goes from begin to the end of its function, which ends calls whether they are over or go on in Go. */
-#define CALL __attribute__((cleanup(end))) struct patience
-
-static inline struct patience begin(const struct board *b, struct line *own)
-{
-	if (own->core)
-		__atomic_store_n(&own->core, 0, __ATOMIC_RELEASE); /* ranks in Go leave nobody to this one */
-	if (b->naps)
-		attend(b, here(b));
-	return patience_of(b);
-}
-
-static inline void end(const struct patience *p) { turn_away(p->board); }
-
 /* The end of a call of one turn. */
 static inline int over(struct board *b, struct line *own, uint64_t turn, int gave)
 {
@@ -571,13 +293,6 @@ static int fetch(const struct board *b, uint32_t rank, char *to, uint64_t from, 
 		to += k, from += k, n -= k;
 	}
 	return 1;
-}
-
-/* The patience of calls that wait for copies. */
-static void lengthen(struct patience *p)
-{
-	p->yields *= 20;
-	p->most = COPY_TIME;
 }
 
 /* The end of a call of one turn in which this rank has lent what the others read: they have done

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/exanet-mpi/exanet/coll"
@@ -58,8 +59,15 @@ func (bs berths) finish(o *board.Op, rank int) {
 	}
 }
 
-// Ranks that nap in the twin, or spin there for a moment, and ranks that sleep in Go wake each
-// other: those in Go would sleep for ever, and those in the twin for longer than the test.
+// waiting is how ranks wait in the twin: they sleep for longer than the test, look for a moment, or yield.
+type waiting func(v *board.View)
+
+func naps(v *board.View)   { v.Naps, v.PerCore = 10*60*1000, most }
+func looks(v *board.View)  { v.Spins = 200 }
+func yields(v *board.View) { v.Yields = 50 }
+
+// Ranks that nap in the twin, or spin or yield there for a moment, and ranks that sleep in Go wake each
+// other: those in Go would sleep for ever.
 func TestSleepersAreWoken(t *testing.T) {
 	calls := 8000
 	if testing.Short() {
@@ -67,18 +75,19 @@ func TestSleepersAreWoken(t *testing.T) {
 	}
 	for ranks := 2; ranks <= most; ranks += 2 {
 		for _, central := range []uint32{0, 1<<coll.Barrier | 1<<coll.Allreduce} {
-			testSleepers(t, ranks, calls, central, false, -1)
+			testSleepers(t, ranks, calls, central, naps, -1)
+			testSleepers(t, ranks, calls, central, yields, -1)
 		}
 	}
 	for _, deaf := range []int{-1, 1} {
-		testSleepers(t, 2, calls, 0, true, deaf)
-		testSleepers(t, 3, calls, 0, true, deaf)
+		testSleepers(t, 2, calls, 0, looks, deaf)
+		testSleepers(t, 3, calls, 0, looks, deaf)
 	}
 }
 
-// testSleepers makes random calls with ranks that nap, or, if they are roomy, that have a core each;
-// one may be deaf: it cannot read from the others, which must learn of that.
-func testSleepers(t *testing.T, ranks, calls int, central uint32, roomy bool, deaf int) {
+// testSleepers makes random calls; a rank may be deaf: it cannot read from the others, which must
+// learn of that.
+func testSleepers(t *testing.T, ranks, calls int, central uint32, wait waiting, deaf int) {
 	memory := mem.Bytes(make([]uint64, (board.Fixed(most)+ranks*8*2048)/8))
 	pids := slices.Repeat([]int32{int32(os.Getpid())}, ranks)
 	defer runtime.KeepAlive(pids)
@@ -101,9 +110,7 @@ func testSleepers(t *testing.T, ranks, calls int, central uint32, roomy bool, de
 		if i != deaf {
 			v.Pids = mem.Ref(&pids[0])
 		}
-		if v.Naps = 10 * 60 * 1000; roomy {
-			v.Naps, v.Spins = 0, 200
-		}
+		wait(v)
 		for op := range v.Limit {
 			v.Limit[op] = math.MaxInt64
 		}
@@ -192,4 +199,63 @@ func TestWhoSleepsForAPlaceIsWoken(t *testing.T) {
 	case <-time.After(10 * time.Second):
 		t.Fatal("it sleeps for ever")
 	}
+}
+
+// A rank that waits where more ranks run than its core's share, and is the last of them, goes on in
+// Go, once in a while; any other waits in the twin.
+func TestWhoIsTooManyOnACoreGoesOnInGo(t *testing.T) {
+	for name, x := range map[string]struct {
+		rank, share int
+		there       []int // other ranks that run there
+		inGo        bool
+	}{
+		"the last of too many": {4, 2, []int{1, 2}, true},
+		"not the last":         {3, 2, []int{1, 2, 5}, false},
+		"as many as it holds":  {5, 3, []int{1, 2}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for stayed := false; !stayed; { // the kernel may move the thread
+				var core uint32
+				inGo := !waits(t, x.rank, func(v *board.View, bells berths) {
+					v.PerCore = uint32(x.share)
+					core = sys.Core()
+					for _, i := range x.there {
+						bells.word(i, 4).Store(core)
+					}
+				})
+				if stayed = sys.Core() == core; stayed {
+					require.Equal(t, x.inGo, inGo)
+				}
+			}
+		})
+	}
+}
+
+// waits lets a rank nap in the twin, until rank 0, in Go, broadcasts what it waits for, and reports
+// whether the call has ended there.
+func waits(t *testing.T, rank int, prepare func(v *board.View, bells berths)) bool {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	memory := mem.Bytes(make([]uint64, (board.Fixed(most)+most*8*2048)/8))
+	bells, v := make(berths, most*berthStep/8), new(board.View)
+	b, root := board.Open(memory, most, rank, most), board.Open(memory, most, 0, most)
+	b.Moor(rank)
+	b.View(v, board.Berths{First: mem.Ref(&bells[0]), Own: mem.Ref(&bells[rank*berthStep/8]), Step: berthStep, N: most})
+	v.Limit[coll.Bcast] = math.MaxInt64
+	naps(v)
+	root.Fenced, root.Ring = true, bells.ring
+	c := &call{op: coll.Bcast, n: 100}
+	twin, _ := c.part(rank, most)
+	var all sync.WaitGroup
+	all.Go(func() {
+		time.Sleep(10 * time.Millisecond)
+		x, _ := c.part(0, most)
+		o := &board.Op{Call: x}
+		o.Begin(root)
+		assert.True(t, o.Step())
+	})
+	prepare(v, bells)
+	done := boardc.Perform(v, twin, twin.Bytes())
+	all.Wait()
+	return done
 }
