@@ -64,14 +64,20 @@ func (c *Comm) OpenExpress(table *express.Table) (*Express, error) {
 	table.Cells, table.Shift, table.Bulk, table.Cell = fab.Geometry()
 	table.Berths, table.Step = fab.Berths()
 	table.Own = table.Berths + uint64(fab.Rank())*uint64(table.Step)
-	if k.level < ThreadMultiple && !fab.Crowded() {
+	switch {
+	case k.level == ThreadMultiple:
+	case !fab.Crowded():
 		table.Spins = expressSpins
+	case fab.Yielding():
+		table.Spins, table.Crowd = 1, express.Yielding
+	case fab.Fenced():
+		table.Spins, table.Crowd = 1, express.Napping
 	}
 	if fab.Fenced() {
 		table.Fenced = 1
 	}
 	table.Direct, table.Most = math.MaxUint32, table.Limit
-	if table.Spins > 0 {
+	if table.Spins > 0 && table.Crowd == express.Roomy {
 		table.Direct, table.Most = directLeast, max(table.Limit, directMost)
 		if fab.Dear() {
 			table.Direct = table.Limit + 1
@@ -82,11 +88,11 @@ func (c *Comm) OpenExpress(table *express.Table) (*Express, error) {
 	}
 	proto.Lend(table, func(p *express.Port) {
 		p.Out, p.In, p.Bell = fab.Wires(int(p.World))
-		if table.Spins > 0 {
+		if table.Direct < math.MaxUint32 {
 			p.Pid = fab.Attached(int(p.World))
 		}
 	})
-	table.Ranks = uint32(c.Size())
+	table.Ranks, table.PerCore = uint32(c.Size()), uint32(fab.PerCore())
 	table.Open(k.level == ThreadMultiple) // the lock, which we have, now includes it
 	k.mu.x = x
 	return x, nil

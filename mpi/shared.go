@@ -84,7 +84,7 @@ func (c *Comm) Board(v *board.View) bool {
 	}
 	fab := c.rank.fab
 	first, step := fab.Berths()
-	c.board.View(v, board.Berths{First: first, Own: first + uint64(fab.Rank())*uint64(step), Step: step, N: uint32(fab.Size())})
+	c.board.View(v, board.Berths{First: first, Own: first + uint64(fab.Rank())*uint64(step), Step: step, N: uint32(fab.Size()), PerCore: uint32(fab.PerCore())})
 	for op := range v.Limit {
 		if n := c.algorithms.SharedUpTo(coll.Collective(op), c.size); n >= 0 {
 			v.Limit[op] = uint64(n) + 1
@@ -107,7 +107,6 @@ func (c *Comm) Board(v *board.View) bool {
 	if c.board.Read != nil && c.size <= mostPlain {
 		v.Pids = c.readable()
 	}
-	v.PerCore = uint32(fab.PerCore())
 	switch {
 	case !fab.Crowded():
 		v.Spins = boardSpins

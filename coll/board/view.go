@@ -23,18 +23,18 @@ type View struct {
 	Limit   [coll.Collectives]uint64 // a call of fewer bytes is one of the board's
 	Pair    [coll.Collectives]uint64 // one of so many is a message between the two ranks, see coll.Selection.OneMessageFrom
 	Direct  [coll.Collectives]uint64 // one of so many is in the direct form, see coll.Selection.DirectFrom
-	PerCore uint32                   // ranks of the job that a core has at most if they are spread evenly: a rank of one that has more goes on in Go, once in a while
-	_       uint32
-	_       [2]uint32 // of the twin alone
-	stages  uint64    // address of the stages, and the bytes of one, or two, that each rank has; 0: none
+	_       [2]uint32                // of the twin alone
+	stages  uint64                   // address of the stages, and the bytes of one, or two, that each rank has; 0: none
 	stage   uint64
 }
 
 // Berths are where the ranks of a job have their bells, see emu/host: the addresses of the
-// first rank's and this rank's, the bytes from one to the next, and how many there are.
+// first rank's and this rank's, the bytes from one to the next, how many there are, and how many
+// of them a core has at most if they are spread evenly.
 type Berths struct {
-	First, Own uint64
-	Step, N    uint32
+	First, Own       uint64
+	Step, N, PerCore uint32
+	_                uint32
 }
 
 // View fills in what the twin needs of a board, but for the limits, how it waits, and the

@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "board.h"
 #include "cache.h"
 #include "layout.h"

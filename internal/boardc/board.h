@@ -24,8 +24,7 @@ struct board {
 	uint64_t id; /* 0: none */
 	uint64_t head, own, lines, cells, cores, pieces;
 	uint32_t piece, me, ranks, fenced, central, spins, yields, split;
-	uint64_t berths, berth; /* of all ranks of the job, and of this one */
-	uint32_t step, job;     /* bytes from one to the next, and their number */
+	struct berths berths;
 	uint32_t follows, naps; /* naps: the ms for which this rank sleeps at most where another needs its core, 0: it does not */
 	uint64_t pids;            /* the address of an int32_t for each rank: its process if its memory can be read, else 0; 0: none can */
 	uint32_t most, most_each; /* bytes of a block of Gatherv or Scatterv, and of Alltoallv */
@@ -33,7 +32,6 @@ struct board {
 	uint64_t limit[BOARD_OPS]; /* a call of fewer bytes is one of the board's */
 	uint64_t pair[BOARD_OPS];  /* one of so many is a message between the two ranks */
 	uint64_t direct[BOARD_OPS]; /* one of so many is made in the direct form */
-	uint32_t percore, spare; /* ranks of the job that a core has at most if they are spread evenly */
 	uint32_t recent, whose; /* bytes that this rank has written last, and in whose place, until the next such place has been prepared */
 	uint64_t stages, stage; /* of the ranks, one behind the other, and the bytes that each has, of more than two ranks for two; 0: there is none */
 };

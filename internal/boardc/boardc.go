@@ -1,6 +1,6 @@
 package boardc
 
-// #cgo CFLAGS: -O2
+// #cgo CFLAGS: -O2 -D_GNU_SOURCE
 // #include "board.h"
 import "C"
 

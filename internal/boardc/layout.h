@@ -38,8 +38,6 @@ static inline char *place(const struct board *b, uint64_t turn, uint32_t rank, s
 
 static inline struct line *line(const struct board *b, uint64_t rank) { return AT(struct line, b->lines + rank * LINE); }
 
-static inline struct berth *berth(const struct board *b, uint64_t world) { return AT(struct berth, b->berths + world * b->step); }
-
 static inline uint64_t load(const uint64_t *word) { return __atomic_load_n(word, __ATOMIC_ACQUIRE); }
 
 #endif

@@ -29,7 +29,7 @@ static int posted(const struct board *b, uint64_t turn, uint32_t first, uint32_t
 }
 
 /* Wakes a rank of the board. */
-static void ring(const struct board *b, uint32_t rank) { bell_wake(berth(b, line(b, rank)->world)); }
+static void ring(const struct board *b, uint32_t rank) { bell_wake(bell_of(&b->berths, line(b, rank)->world)); }
 
 /* Whether all others have done with a turn. */
 static int finished(const struct board *b, uint64_t turn, uint32_t but)
@@ -151,12 +151,9 @@ static int64_t now(void)
 /* The core that this rank runs on, from 1, of which it tells the others. */
 static uint32_t here(const struct board *b)
 {
-	struct berth *r = AT(struct berth, b->berth);
-	uint32_t core = sched_getcpu() + 1;
+	uint32_t core = bell_core(&b->berths);
 	if (*core_of(b, b->me) != core)
 		__atomic_store_n(core_of(b, b->me), core, __ATOMIC_RELAXED);
-	if (__atomic_load_n(&r->core, __ATOMIC_RELAXED) != core)
-		__atomic_store_n(&r->core, core, __ATOMIC_RELEASE);
 	return core;
 }
 
@@ -169,17 +166,6 @@ static uint32_t settle_down(const struct board *b)
 		attend(b, core);
 	}
 	return core;
-}
-
-/* Whether another rank of the job is awake that ran on a core when it waited last. */
-static int wanted(const struct board *b, uint32_t core)
-{
-	for (uint32_t i = 0; i < b->job; i++) {
-		struct berth *r = berth(b, i);
-		if (r != AT(struct berth, b->berth) && __atomic_load_n(&r->core, __ATOMIC_ACQUIRE) == core && !__atomic_load_n(&r->napping, __ATOMIC_ACQUIRE) && !(__atomic_load_n(&r->flags, __ATOMIC_ACQUIRE) & BELL_FOREGROUND))
-			return 1;
-	}
-	return 0;
 }
 
 static const uint64_t *word_of(const struct board *b, uint64_t turn, uint32_t rank, const struct patience *p)
@@ -213,15 +199,7 @@ static int moves(const struct board *b, int64_t at)
 	if (at < own->visit)
 		return 0;
 	own->visit = at + VISIT;
-	struct berth *self = AT(struct berth, b->berth);
-	uint32_t core = here(b), mates = 0;
-	for (uint32_t i = 0; i < b->job; i++) {
-		struct berth *r = berth(b, i);
-		if (__atomic_load_n(&r->core, __ATOMIC_RELAXED) == core && r > self)
-			return 0;
-		mates += __atomic_load_n(&r->core, __ATOMIC_RELAXED) == core;
-	}
-	return mates > b->percore;
+	return bell_moves(&b->berths, here(b));
 }
 
 /* Spins for what p says as long as no other rank needs the core, and then sleeps for it. */
@@ -241,12 +219,12 @@ static int nap(const struct board *b, uint64_t turn, uint32_t rank, struct patie
 			there = load(word) >= turn + 1;
 		if (mates && !there)
 			tend(b, core);
-	} while (!there && !wanted(b, here(b)) && now() - begun < SPIN_TIME);
+	} while (!there && !bell_wanted(&b->berths, here(b)) && now() - begun < SPIN_TIME);
 	if (there)
 		return 1;
 	turn_away(b);
 
-	struct berth *r = AT(struct berth, b->berth);
+	struct berth *r = bell_own(&b->berths);
 	struct header *head = AT(struct header, b->head);
 	uint32_t mark = __atomic_load_n(&r->foreground, __ATOMIC_ACQUIRE);
 	struct timespec most = {b->naps / 1000, b->naps % 1000 * MS};
@@ -268,7 +246,7 @@ static int nap(const struct board *b, uint64_t turn, uint32_t rank, struct patie
    does this one know of all that may need it. What it knows may be old: ranks move. */
 static int keeps(const struct board *b, uint64_t turn, uint32_t rank, struct patience *p)
 {
-	if (b->ranks != b->job || p->kept++ == KEEPS) {
+	if (b->ranks != b->berths.n || p->kept++ == KEEPS) {
 		p->kept = 0;
 		return 0;
 	}

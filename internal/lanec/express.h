@@ -56,6 +56,9 @@ struct express_kept {
 	uint32_t sends, away;
 };
 
+/* How who waits hands his core to other ranks: by yields, or only by sleeping; or each has one. */
+enum express_crowd { EXPRESS_ROOMY, EXPRESS_YIELDING, EXPRESS_NAPPING };
+
 /* Who may touch the rest, see type Gate. */
 struct express_gate {
 	uint32_t shut, inside, many, spare;
@@ -65,12 +68,13 @@ struct express_gate {
 struct express_table {
 	struct express_gate gate;
 	uint32_t armed, spins, limit;
-	uint32_t cells, shift, bulk, window, spare;
+	uint32_t cells, shift, bulk, window, crowd;
 	uint32_t first, last, free, fresh;
 	uint64_t outside, cell, berths, own;
 	uint32_t step, fenced;
 	uint32_t direct, most;
 	uint32_t sends, ins, turn, strays, ranks;
+	uint32_t percore;
 	uint16_t listed[EXPRESS_LANES];
 	uint64_t credit[2];
 	struct express_lane in[EXPRESS_LANES], out[EXPRESS_LANES];

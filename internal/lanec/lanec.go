@@ -4,6 +4,7 @@
 // work they do.
 package lanec
 
+// #cgo CFLAGS: -D_GNU_SOURCE
 // #include "express.h"
 // #include <sched.h>
 //

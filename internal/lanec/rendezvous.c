@@ -40,7 +40,6 @@
  * A process id may come round again when its process has died. So an advertisement
  * holds for a short time only, and who has just claimed one is there.
  */
-#define _GNU_SOURCE
 #include "express.h"
 
 #include <errno.h>

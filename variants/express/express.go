@@ -41,6 +41,13 @@ const (
 	Kepts = 256  // persistent requests that may be started here; number 0 is none
 )
 
+// How who waits hands his core to other ranks.
+const (
+	Roomy    = iota // it need not: each has one
+	Yielding        // by yields
+	Napping         // only by sleeping
+)
+
 // Table is what a rank shares with its express lane. But for the gate, its words are
 // read and written by who holds it.
 type Table struct {
@@ -54,7 +61,7 @@ type Table struct {
 	Cells, Shift, Bulk uint32
 
 	Window uint32 // bytes of eager messages that a peer may leave unmatched
-	_      uint32
+	Crowd  uint32 // whether ranks share cores: Roomy, Yielding or Napping
 
 	// Noted receives, by slot+1, oldest first; and free slots.
 	First, Last, Free uint32
@@ -73,6 +80,7 @@ type Table struct {
 	// first; and the ranks of the job.
 	Ins, Turn     uint32
 	Strays, Ranks uint32
+	PerCore       uint32 // ranks that a core has at most where they are spread evenly
 	Listed        [Lanes]uint16
 
 	Credit [2]uint64 // of the header of the messages that tell what has been consumed

@@ -4,7 +4,6 @@
  * loads the Go part. This library needs no libmpi, since LD_PRELOAD reaches
  * launchers and shells, and a program may load its MPI late.
  */
-#define _GNU_SOURCE
 #include "entry.h"
 
 #include <dlfcn.h>

@@ -1,5 +1,4 @@
 /* The helpers of the entry points of Fortran, and those that are not in the list. */
-#define _GNU_SOURCE
 #include "fortran.h"
 
 #include <dlfcn.h>

@@ -11,7 +11,6 @@
  *     the alternate stack, whatever its flags say, and that is large enough for any.
  *     sigaction and sigaltstack hide that.
  */
-#define _GNU_SOURCE
 #include "entry.h"
 
 #include <dlfcn.h>

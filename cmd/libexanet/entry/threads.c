@@ -14,7 +14,6 @@
  * if it cannot have one. And they never end: a program whose main thread does, by
  * pthread_exit, is over when only they are left.
  */
-#define _GNU_SOURCE
 #include "entry.h"
 
 #include <dirent.h>
