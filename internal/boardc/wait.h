@@ -179,13 +179,14 @@ static uint64_t signal_of(const struct board *b, uint64_t turn, uint32_t rank, c
 	return p->until == WHOLE ? WHOLE_TURN | (turn + 1) : p->until == EVERYBODY ? ALL_DONE | (turn + 1) : (uintptr_t)word_of(b, turn, rank, p) - b->head;
 }
 
-/* Whether another rank that ran on a core when it waited last needs it: unless it looks for what is not there yet. */
-static int needed(const struct board *b, uint32_t core)
+/* Whether another rank that ran on a core when it waited last needs it: unless it looks for what is not there yet,
+   as what this one looks for is not. */
+static int needed(const struct board *b, uint32_t core, uint64_t missing)
 {
 	for (uint32_t i = 0; i < b->ranks; i++)
 		if (i != b->me && __atomic_load_n(core_of(b, i), __ATOMIC_RELAXED) == core) {
 			uint64_t seeks = load(&line(b, i)->seeks);
-			if (!seeks || fulfilled(b, i, seeks))
+			if (!seeks || (seeks != missing && fulfilled(b, i, seeks)))
 				return 1;
 		}
 	return 0;
@@ -254,8 +255,7 @@ static int keeps(const struct board *b, uint64_t turn, uint32_t rank, struct pat
 	uint64_t seeks = signal_of(b, turn, rank, p);
 	if (own->seeks != seeks)
 		__atomic_store_n(&own->seeks, seeks, __ATOMIC_RELEASE);
-	/* What comes last is often what others look for too. */
-	return !needed(b, here(b)) || fulfilled(b, b->me, seeks);
+	return !needed(b, here(b), seeks) || fulfilled(b, b->me, seeks);
 }
 
 static int again(const struct board *b, uint64_t turn, uint32_t rank, struct patience *p)
