@@ -99,7 +99,7 @@ func (c *Comm) OpenExpress(table *express.Table) (*Express, error) {
 }
 
 // expressSpins is how often the express lane looks for a message, some microseconds,
-// before a call waits in Go, where it is able to yield and to sleep.
+// before it hands the core over, or sleeps. Where ranks share cores it looks once.
 const expressSpins = 4000
 
 // Messages of so many bytes have a rendezvous on the express lane, or where attach is dear those that the ring does not

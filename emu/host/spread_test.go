@@ -68,7 +68,7 @@ func TestSpread(t *testing.T) {
 func TestEven(t *testing.T) {
 	all := ownCPUs()
 	if all.count() < 2 {
-		t.Skip("this process may run on one core only, by its affinity mask")
+		t.Skip("sched_getaffinity (ownCPUs) lets this process run on one core only, and it takes two")
 	}
 	here := all.first()
 	all.remove(here)

@@ -1,7 +1,9 @@
 package boardc
 
 // #cgo CFLAGS: -O2 -D_GNU_SOURCE
-// #include "board.h"
+// #include "wait.h"
+//
+// static int rank_needs(const struct board *b, uint32_t core, uint64_t missing) { return needed(b, core, missing); }
 import "C"
 
 import (
@@ -34,6 +36,12 @@ func Perform(v *board.View, x *coll.Call, n int) bool {
 		return C.board_alltoallv(b, blocks(x, &x.SendBlocks, send), blocks(x, &x.RecvBlocks, recv)) != 0
 	}
 	return C.board_perform(b, op, C.int(x.Root), send, recv, C.size_t(n), 1, sum) != 0
+}
+
+// Needed reports whether a rank that yields leaves a core, from 1, to another one that may go on;
+// missing is what its line tells that it looks for.
+func Needed(v *board.View, core uint32, missing uint64) bool {
+	return C.rank_needs((*C.struct_board)(unsafe.Pointer(v)), C.uint32_t(core), C.uint64_t(missing)) != 0
 }
 
 // Direct is Perform of a call in the direct form.

@@ -259,3 +259,44 @@ func waits(t *testing.T, rank int, prepare func(v *board.View, bells berths)) bo
 	all.Wait()
 	return done
 }
+
+// A rank that yields leaves its core to those that ran there last, unless they look for what is not
+// there yet.
+func TestWhoMayGoOnNeedsTheCore(t *testing.T) {
+	const (
+		header, line, slots, cell = 128, 256, 8, 128 // bytes, but for slots: the layout of package board
+		seeks                     = 13 * 8           // in a line
+		cores                     = header + most*(line+slots*cell)
+		here, there               = 5, 6
+		whole                     = 1<<63 | 1 // all cells of turn 0
+		other                     = 1<<62 | 1 // all have done with it
+	)
+	posts := func(ranks ...int) []int { return ranks }
+	for name, x := range map[string]struct {
+		core  uint32 // of rank 1
+		seeks uint64 // of rank 1
+		posts []int
+		want  bool
+	}{
+		"it does not wait":                     {here, 0, nil, true},
+		"it ran elsewhere":                     {there, 0, nil, false},
+		"one has not posted":                   {here, whole, posts(0, 1, 2), false},
+		"all have posted, and it looks for it": {here, whole, posts(0, 1, 2, 3), true},
+		"all but itself":                       {here, whole, posts(0, 2, 3), true},
+		"one has not done with the turn":       {here, other, posts(0, 1, 2, 3), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			const ranks = 4
+			memory := mem.Bytes(make([]uint64, (board.Fixed(most)+ranks*8*2048)/8))
+			b, v := board.Open(memory, most, 0, ranks), new(board.View)
+			b.View(v, board.Berths{})
+			mem.U32(memory, cores+4).Store(x.core)
+			mem.U64(memory, header+line+seeks).Store(x.seeks)
+			for _, i := range x.posts {
+				mem.U64(memory, header+most*line+i*cell).Store(1)
+			}
+			require.Equal(t, x.want, boardc.Needed(v, here, 1<<62|1000))
+			require.Equal(t, x.want && x.seeks == 0, boardc.Needed(v, here, x.seeks), "what this rank misses the other does")
+		})
+	}
+}

@@ -247,10 +247,8 @@ static int nap(const struct board *b, uint64_t turn, uint32_t rank, struct patie
    does this one know of all that may need it. What it knows may be old: ranks move. */
 static int keeps(const struct board *b, uint64_t turn, uint32_t rank, struct patience *p)
 {
-	if (b->ranks != b->berths.n || p->kept++ == KEEPS) {
-		p->kept = 0;
+	if (b->ranks != b->berths.n || p->kept++ == KEEPS)
 		return 0;
-	}
 	struct line *own = AT(struct line, b->own);
 	uint64_t seeks = signal_of(b, turn, rank, p);
 	if (own->seeks != seeks)
@@ -268,6 +266,7 @@ static int again(const struct board *b, uint64_t turn, uint32_t rank, struct pat
 		return 0;
 	if (keeps(b, turn, rank, p))
 		return 1;
+	p->kept = 0;
 	p->yields--;
 	int64_t at = now();
 	if (!p->end)

@@ -141,7 +141,7 @@ int exanet_lane_pass(struct express_table *t, const void *buf, uint32_t n, const
 int exanet_lane_take(struct express_table *t, void *buf, uint32_t n, const struct express_combination *c, int source, int tag, exanet_handle comm)
 {
 	struct receive w = {buf, n, EXPRESS_EXACT, 0, 0, c};
-	return n <= t->most && take(t, &w, source, tag, (uint64_t)comm ^ EXPRESS_COLLECTIVE);
+	return t->crowd == EXPRESS_ROOMY && n <= t->most && take(t, &w, source, tag, (uint64_t)comm ^ EXPRESS_COLLECTIVE); /* else nobody would come to it */
 }
 
 /* Apart, and rare: what it needs does not burden the way of short messages. */
