@@ -1,3 +1,5 @@
+//go:build !hostfabric
+
 package mpi
 
 import (
@@ -9,7 +11,7 @@ import (
 	"github.com/exanet-mpi/exanet/emu/host"
 )
 
-// elsewhere is a fabric of another host.
+// elsewhere is a fabric of another host. With the build tag hostfabric there is but one type of them.
 type elsewhere struct {
 	fabric
 	dear, yielding bool
