@@ -11,6 +11,7 @@ import (
 	"github.com/exanet-mpi/exanet/emu/host"
 	"github.com/exanet-mpi/exanet/group"
 	"github.com/exanet-mpi/exanet/internal/mem"
+	"github.com/exanet-mpi/exanet/internal/sys"
 	"github.com/exanet-mpi/exanet/variants"
 )
 
@@ -37,7 +38,7 @@ func (k *rank) openBoard(d ident, members *group.Group, me int) *board.Board {
 	}
 	area := k.fab.Area(d.leader(), d.slot())
 	var stages []byte
-	if k.fab.Dear() {
+	if k.fab.Dear() || members.Size() == 2 {
 		area, stages = board.Stages(area, n, members.Size())
 	}
 	b := board.Open(area, n, me, members.Size())
@@ -50,6 +51,10 @@ func (k *rank) openBoard(d ident, members *group.Group, me int) *board.Board {
 	// Else the others would have to hand over their cores again.
 	b.Follows = b.Ranks > 2 && k.fab.Crowded()
 	b.Split = board.SplitFrom(b.Ranks, k.fab.Crowded())
+	b.Fill = sys.Populate
+	if n == 2 && d.leader() == 0 && d.slot() == 0 {
+		b.Prepare() // the world's
+	}
 	b.Core = k.fab.Core
 	b.Ring = func(rank int) { k.fab.Rouse(int(members.World(int32(rank)))) }
 	b.Read = func(rank int, addr uint64, to []byte) bool {

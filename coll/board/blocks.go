@@ -102,7 +102,7 @@ func (o *Op) postBlocks(at uint64) {
 	switch o.Op {
 	case coll.Gatherv:
 		if len(o.Send) <= most {
-			mem.Across(b.place(at, o.Rank, len(o.Send)), o.Send)
+			b.put(at, o.Rank, copies, b.place(at, o.Rank, len(o.Send)), o.Send)
 		}
 		b.post(at, o.Rank, word(len(o.Send)))
 	case coll.Scatterv:
@@ -115,7 +115,7 @@ func (o *Op) postBlocks(at uint64) {
 				continue
 			}
 			if len(block) <= most {
-				mem.Across(b.place(at, i, len(block)), block)
+				b.put(at, i, copies, b.place(at, i, len(block)), block)
 			}
 			b.post(at, i, word(len(block)))
 		}
@@ -140,7 +140,7 @@ func (o *Op) postBlocks(at uint64) {
 			size := uint64(len(block))
 			switch {
 			case len(block) <= most:
-				mem.Across(to[sizeWord:], block)
+				b.put(at, o.Rank, copies, to[sizeWord:], block)
 			case o.lent:
 				size |= lentBlock
 				binary.NativeEndian.PutUint64(to[sizeWord:], o.lends(at, mem.Addr(block)))
@@ -186,15 +186,15 @@ func (o *Op) takeBlock(at uint64, from, cell int) {
 	}
 	switch {
 	case lent:
-		if size == len(to) && !b.read(from, binary.NativeEndian.Uint64(block), 0, to) {
+		if size == len(to) && !b.read(at, from, binary.NativeEndian.Uint64(block), 0, to) {
 			o.Missed = append(o.Missed, from)
 		}
 	case long:
 		o.Late = append(o.Late, from)
 	case size != len(to):
 	case block == nil:
-		mem.Across(to, b.place(at, cell, size))
+		b.get(at, cell, to, b.place(at, cell, size))
 	default:
-		mem.Across(to, block)
+		b.get(at, cell, to, block)
 	}
 }

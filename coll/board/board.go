@@ -8,6 +8,7 @@
 //	blocks.go the same where each rank's block has a size of its own
 //	direct.go long data, which are read where they are
 //	stage.go  or where a copy of them is
+//	across.go how they are written for the other of two ranks
 //
 // A collective is a sequence of turns, one for each piece of the data that a
 // place has room for. A turn has one number at all ranks, which all count alike,
@@ -32,6 +33,7 @@ import (
 //	header
 //	lines    one a rank
 //	cells    slots times one a rank: what is posted in a turn
+//	gauges   of the first two ranks, see across.go
 //	pieces   slots times one a rank: what does not fit in a cell
 //
 // A cell, and its piece, has one writer in each turn: its rank, or the root of a
@@ -69,7 +71,7 @@ type line struct {
 	gave    uint64        // 1: in the call before rank 0 gave to all, see Follows
 	left    uint64        // 1 + the turn that the twin in C has left, but that another may still read in
 	past    uint64        // the turns of the call under way that the twin in C has done with
-	staged  [2]uint64     // 1 + the last turn in which this rank has lent what is on each of its stages
+	staged  [2]uint64     // 1 + the last turn in which this rank has lent what is on each of its stages; of two ranks, on its stage, and so that all was there or on the belt
 	seeks   uint64        // what it looks for in the twin while it yields, see wholeTurn
 	visit   int64         // when a call that waits goes on in Go next, by the twin's clock
 	_       [cellSize - 120]byte
@@ -99,6 +101,9 @@ type Board struct {
 	// is no such thing, and the board serves no calls in the direct form.
 	Read func(rank int, addr uint64, to []byte) bool
 
+	// Fill, unless nil, gives memory its pages at once.
+	Fill func(memory []byte)
+
 	// Core, unless nil or 0, is the core that this rank runs on, where those who sleep can
 	// do so only for others on the same: whoever of these is awake in Go wakes them, as it
 	// leaves the turn, which takes less than from another core.
@@ -110,6 +115,7 @@ type Board struct {
 	lines  unsafe.Pointer
 	cells  unsafe.Pointer
 	cores  unsafe.Pointer // an uint32 for each rank: where it runs, for the twin
+	gauges unsafe.Pointer
 	pieces unsafe.Pointer
 	piece  int    // bytes of one
 	stages []byte // see Stage
@@ -123,8 +129,13 @@ const (
 // Fixed is the memory in bytes that a board of so many ranks needs beside the
 // pieces.
 func Fixed(ranks int) int {
-	n := int(unsafe.Sizeof(header{})) + ranks*(lineSize+slots*cellSize+coreSize)
+	n := beforeGauges(ranks) + gaugesSize
 	return (n + pageSize - 1) &^ (pageSize - 1)
+}
+
+func beforeGauges(ranks int) int {
+	n := int(unsafe.Sizeof(header{})) + ranks*(lineSize+slots*cellSize+coreSize)
+	return (n + mem.CacheLine - 1) &^ (mem.CacheLine - 1)
 }
 
 // Open joins the board in memory, which suits most ranks, as rank me of fewer or as
@@ -134,6 +145,9 @@ func Open(memory []byte, most, me, ranks int) *Board {
 	b.lines = unsafe.Add(b.base, unsafe.Sizeof(header{}))
 	b.cells = unsafe.Add(b.lines, most*lineSize)
 	b.cores = unsafe.Add(b.cells, most*slots*cellSize)
+	if ranks == measuring {
+		b.gauges = unsafe.Add(b.base, beforeGauges(most))
+	}
 	b.pieces = unsafe.Add(b.base, Fixed(most))
 	b.piece = min((len(memory)-Fixed(most))/(slots*ranks)&^(leastStep-1), pieceMost)
 	b.own = b.line(me)

@@ -45,6 +45,9 @@ func (b *Board) servesDirect(c *coll.Call) bool {
 func (o *Op) lend(at uint64) {
 	b := o.b
 	post := func(rank int, addr uint64) {
+		if rooted := o.Op == coll.Bcast || o.Op == coll.Gather || o.Op == coll.Scatter; rooted {
+			*b.told(at, rank) = 0
+		}
 		binary.NativeEndian.PutUint64(b.cell(at, rank).data[:], addr)
 		b.post(at, rank, o.due(o.Rank))
 	}
@@ -103,7 +106,7 @@ func (o *Op) borrow(at uint64) {
 // fetch reads what a rank has for this one, off bytes behind the address in a cell.
 func (o *Op) fetch(at uint64, rank, cell, off int) {
 	addr := binary.NativeEndian.Uint64(o.b.cell(at, cell).data[:])
-	if to := o.Incoming(rank); len(to) > 0 && !o.b.read(rank, addr, off, to) {
+	if to := o.Incoming(rank); len(to) > 0 && !o.b.read(at, rank, addr, off, to) {
 		o.Missed = append(o.Missed, rank)
 	}
 }

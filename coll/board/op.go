@@ -158,8 +158,11 @@ func (o *Op) Begin(b *Board) {
 // each a switch, as long as the processor needs to combine tens of KiB.
 func SplitFrom(ranks int, crowded bool) int {
 	const least = 16 << 10
-	if crowded {
+	switch {
+	case crowded:
 		return max(least, 128<<10/ranks)
+	case ranks == 2:
+		return pieceMost + 1 // what is one turn the twin makes
 	}
 	return least
 }

@@ -2,6 +2,7 @@ package board
 
 import (
 	"github.com/exanet-mpi/exanet/coll"
+	"github.com/exanet-mpi/exanet/internal/across"
 	"github.com/exanet-mpi/exanet/internal/mem"
 )
 
@@ -85,7 +86,7 @@ func (o *Op) post(turn int) {
 		o.postBlocks(at)
 		return
 	case coll.Bcast:
-		mem.Across(b.place(at, o.Rank, n), o.Recv[lo:hi])
+		b.put(at, o.Rank, copies, b.place(at, o.Rank, n), o.Recv[lo:hi])
 	case coll.Scatter:
 		for i := range o.Ranks {
 			if i == o.Rank {
@@ -94,25 +95,25 @@ func (o *Op) post(turn int) {
 				}
 				continue
 			}
-			mem.Across(b.place(at, i, n), o.block(o.Send, i, lo, hi))
+			b.put(at, i, copies, b.place(at, i, n), o.block(o.Send, i, lo, hi))
 			b.post(at, i, o.what)
 		}
 		return
 	case coll.Gather:
-		mem.Across(b.place(at, o.Rank, n), o.Send[lo:hi])
+		b.put(at, o.Rank, copies, b.place(at, o.Rank, n), o.Send[lo:hi])
 	case coll.Allgather:
 		in := o.Send
 		if o.InPlace {
 			in = o.block(o.Recv, o.Rank, 0, o.size)
 		}
-		mem.Across(b.place(at, o.Rank, n), in[lo:hi])
+		b.put(at, o.Rank, copies, b.place(at, o.Rank, n), in[lo:hi])
 	case coll.Allgatherv:
 		in := o.Send
 		if o.InPlace {
 			in = o.RecvBlocks.Of(o.Recv, o.Rank)
 		}
 		in = o.cut(in, lo, hi)
-		mem.Across(b.place(at, o.Rank, len(in)), in)
+		b.put(at, o.Rank, copies, b.place(at, o.Rank, len(in)), in)
 	case coll.Alltoall:
 		in := o.Send
 		if o.InPlace {
@@ -121,11 +122,11 @@ func (o *Op) post(turn int) {
 		to := b.place(at, o.Rank, n*o.Ranks)
 		for i := range o.Ranks {
 			if i != o.Rank {
-				mem.Across(to[i*n:(i+1)*n], o.block(in, i, lo, hi))
+				b.put(at, o.Rank, copies, to[i*n:(i+1)*n], o.block(in, i, lo, hi))
 			}
 		}
 	case coll.Reduce, coll.Scan, coll.Exscan, coll.ReduceScatter, coll.ReduceScatterBlock:
-		mem.Across(b.place(at, o.Rank, n), o.input()[lo:hi])
+		b.put(at, o.Rank, folds, b.place(at, o.Rank, n), o.input()[lo:hi])
 	case coll.Allreduce:
 		to := b.place(at, o.Rank, n)
 		from, end := o.share(n, o.Rank)
@@ -133,14 +134,16 @@ func (o *Op) post(turn int) {
 		case o.form == central && o.isResult(turn):
 			o.fold(to, at-1, lo, n, 0, n)
 			copy(o.Recv[lo:hi], to)
-		case o.form != split || o.InPlace && !o.isResult(turn):
-			mem.Across(to, o.input()[lo:hi])
+		case o.form == split && o.InPlace && !o.isResult(turn):
+			b.keep(at, o.Rank, to, o.input()[lo:hi])
+		case o.form != split:
+			b.put(at, o.Rank, folds, to, o.input()[lo:hi])
 		case o.isResult(turn):
-			mem.Across(to[from:end], o.Recv[lo+from:lo+end])
+			b.put(at, o.Rank, copies, to[from:end], o.Recv[lo+from:lo+end])
 		default:
 			in := o.Send[lo:hi]
-			mem.Across(to[:from], in[:from])
-			mem.Across(to[end:], in[end:])
+			b.put(at, o.Rank, folds, to[:from], in[:from])
+			b.put(at, o.Rank, folds, to[end:], in[end:])
 		}
 	}
 	what := o.what
@@ -167,13 +170,13 @@ func (o *Op) take(turn int) {
 	case coll.Gatherv, coll.Scatterv, coll.Alltoallv, coll.Alltoallw:
 		o.takeBlocks(at)
 	case coll.Bcast:
-		mem.Across(o.Recv[lo:hi], b.place(at, o.Root, n))
+		b.get(at, o.Root, o.Recv[lo:hi], b.place(at, o.Root, n))
 	case coll.Scatter:
-		mem.Across(o.Recv[lo:hi], b.place(at, o.Rank, n))
+		b.get(at, o.Rank, o.Recv[lo:hi], b.place(at, o.Rank, n))
 	case coll.Gather, coll.Allgather:
 		for i := range o.Ranks {
 			if i != o.Rank {
-				mem.Across(o.block(o.Recv, i, lo, hi), b.place(at, i, n))
+				b.get(at, i, o.block(o.Recv, i, lo, hi), b.place(at, i, n))
 			} else if !o.InPlace {
 				copy(o.block(o.Recv, i, lo, hi), o.Send[lo:hi])
 			}
@@ -181,7 +184,7 @@ func (o *Op) take(turn int) {
 	case coll.Alltoall:
 		for i := range o.Ranks {
 			if i != o.Rank {
-				mem.Across(o.block(o.Recv, i, lo, hi), b.place(at, i, n*o.Ranks)[o.Rank*n:])
+				b.get(at, i, o.block(o.Recv, i, lo, hi), b.place(at, i, n*o.Ranks)[o.Rank*n:])
 			} else if !o.InPlace {
 				copy(o.block(o.Recv, i, lo, hi), o.block(o.Send, i, lo, hi))
 			}
@@ -190,7 +193,7 @@ func (o *Op) take(turn int) {
 		for i := range o.Ranks {
 			to := o.cut(o.RecvBlocks.Of(o.Recv, i), lo, hi)
 			if i != o.Rank {
-				mem.Across(to, b.place(at, i, len(to)))
+				b.get(at, i, to, b.place(at, i, len(to)))
 			} else if !o.InPlace {
 				copy(to, o.cut(o.Send, lo, hi))
 			}
@@ -222,7 +225,7 @@ func (o *Op) take(turn int) {
 			for i := range o.Ranks {
 				if i != o.Rank {
 					from, end := o.share(n, i)
-					mem.Across(o.Recv[lo+from:lo+end], b.place(at, i, n)[from:end])
+					b.get(at, i, o.Recv[lo+from:lo+end], b.place(at, i, n)[from:end])
 				}
 			}
 		}
@@ -241,6 +244,15 @@ func (o *Op) foldTo(last int, out []byte, at uint64, lo, n, from, end int) {
 	if from == end || o.err != nil {
 		return
 	}
+	b, posted := o.b, n
+	if o.form == split {
+		posted = end - from
+	}
+	var told across.Told
+	var began uint64
+	if last > 0 || o.Rank > 0 {
+		told, began = b.begin(at, 1-b.Me, posted)
+	}
 	if in := o.part(at, last, lo, n, from, end, last); &in[0] != &out[0] {
 		mem.Across(out, in)
 	}
@@ -254,6 +266,7 @@ func (o *Op) foldTo(last int, out []byte, at uint64, lo, n, from, end int) {
 		}
 		o.Combine(in, out)
 	}
+	b.end(folds, told, began)
 }
 
 // cut is the part of a block, which may be a short one, that belongs to [lo,hi).
@@ -264,10 +277,12 @@ func (o *Op) cut(block []byte, lo, hi int) []byte {
 // part is what a rank contributes to [from,end) of a turn, of which those up to last are
 // combined.
 func (o *Op) part(at uint64, rank, lo, n, from, end, last int) []byte {
-	switch {
-	case rank != o.Rank || o.InPlace && rank < last && o.form != central:
-		return o.b.place(at, rank, n)[from:end]
-	default:
+	if rank == o.Rank && !(o.InPlace && rank < last && o.form != central) {
 		return o.input()[lo+from : lo+end]
 	}
+	place := o.b.place(at, rank, n)
+	if o.form == split { // it has put no more than that, or keeps it
+		return o.b.written(rank, at, rank, place[from:end])
+	}
+	return o.b.written(rank, at, rank, place)[from:end]
 }

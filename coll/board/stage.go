@@ -2,14 +2,15 @@ package board
 
 import (
 	"github.com/exanet-mpi/exanet/coll"
+	"github.com/exanet-mpi/exanet/internal/across"
 	"github.com/exanet-mpi/exanet/internal/mem"
 )
 
-// Where it takes long to read the memory of another process, a rank that exchanges long blocks with others copies
-// what it has for them to a stage, and lends that: each copies twice at the speed of the caches, all at the same time. Nobody has to
-// wait then until the others have read; only what is to be staged next, which is lent as it is if they are late.
+// A rank that exchanges long blocks with others may copy what it has for them to a stage, and lend that: each copies twice, all at the same time, and nobody has to
+// wait then until the others have read; only what is to be staged next, which is lent as it is if they are late. Whether that is soonest two ranks find out (across.go);
+// more stage where it takes long to read the memory of another process.
 //
-// Of two ranks each has one stage, for the block that the other one gets of any exchange. What is longer has its front there, and the rest
+// Of two ranks each has one stage, and a belt, for the block that the other one gets of any exchange. What is longer has its front there, and the rest
 // is lent. Of more ranks each has two in turns, for what it sends in an Alltoall, if all of it fits: who has seen what
 // the others have for it in one call has also seen that they have done with the one before.
 
@@ -24,34 +25,36 @@ const (
 // stay in their caches: blocks of 1 MiB on Zen 5, with stages as long, did not if the two cores had none in common (174 us instead of 94).
 const (
 	mostStaging = 8
-	stageSize   = 512 << 10
+	stageSize   = across.Stage
 )
+
+// coldMost is how much of a block goes to the belt, where it is to have left the caches.
+func (b *Board) coldMost() int { return 2 * int(b.eighth()) }
 
 // Stages divides memory that suits most ranks into that of a board of fewer or as many, and what Stage should be given: nothing
 // if there are too many ranks, or if their pieces would have to be shorter.
 func Stages(memory []byte, most, ranks int) (rest, stages []byte) {
-	need := ranks * stageSize
+	need := ranks * (stageSize + across.Belt)
 	if ranks > 2 {
-		need *= 2
+		need = ranks * 2 * stageSize
 	}
-	n := len(memory) - need
+	n := (len(memory) - need) &^ (pageSize - 1)
 	if ranks > mostStaging || n < Fixed(most)+slots*ranks*pieceMost {
 		return memory, nil
 	}
-	return memory[:n:n], memory[n:]
+	return memory[:n:n], memory[n : n+need]
 }
 
-// Stage gives a board memory for the stages of its ranks, the same at all, where Read takes longer than two copies.
+// Stage gives a board memory for the stages of its ranks, the same at all: of two, or where Read takes longer than two copies.
 func (b *Board) Stage(memory []byte) { b.stages = memory }
 
 // stage is the stage of a rank on which it puts what it lends in turns that are odd, or even.
 func (b *Board) stage(rank int, set uint64) []byte {
 	each := len(b.stages) / b.Ranks
-	n := each
-	if b.Ranks > 2 {
-		n /= 2
+	if b.Ranks == 2 {
+		return b.stages[rank*each:][:b.eighth()]
 	}
-	return b.stages[rank*each+int(set)*n:][:n]
+	return b.stages[rank*each+int(set)*(each/2):][:each/2]
 }
 
 func (b *Board) set(turn uint64) uint64 {
@@ -64,51 +67,98 @@ func (b *Board) set(turn uint64) uint64 {
 // lends returns the address to be told in a turn for what this rank has for the others, which is at an address.
 func (o *Op) lends(turn uint64, at uint64) uint64 {
 	b := o.b
-	set := b.set(turn)
-	switch {
-	case b.stages == nil || !o.staging(turn):
-		return at
-	case b.Ranks == 2:
-		mem.Across(b.stage(b.Me, set), o.Outgoing(1-b.Me))
-	default:
-		own := b.Me * o.size
-		to := b.stage(b.Me, set)
-		mem.Across(to, o.Send[:own])
-		mem.Across(to[own+o.size:], o.Send[own+o.size:o.Ranks*o.size])
+	if b.Ranks == 2 {
+		return o.lendsBlock(turn, at)
 	}
+	set := b.set(turn)
+	if b.stages == nil || o.Op != coll.Alltoall || o.Ranks*o.size > len(b.stage(b.Me, 0)) || !b.cleared(set) {
+		return at
+	}
+	own := b.Me * o.size
+	to := b.stage(b.Me, set)
+	mem.Across(to, o.Send[:own])
+	mem.Across(to[own+o.size:], o.Send[own+o.size:o.Ranks*o.size])
 	b.own.staged[set] = turn + 1
 	return at | onStage | set<<62
 }
 
-// staging reports whether there is something to be staged, and others have read what was there before.
-func (o *Op) staging(turn uint64) bool {
+// lendsBlock is lends for the block that is for the other of two ranks.
+func (o *Op) lendsBlock(turn uint64, at uint64) uint64 {
 	b := o.b
-	if b.Ranks == 2 && len(o.Outgoing(1-b.Me)) == 0 || b.Ranks > 2 && (o.Op != coll.Alltoall || o.Ranks*o.size > len(b.stage(b.Me, 0))) {
-		return false
+	block := o.Outgoing(1 - b.Me)
+	var way across.Way
+	if b.stages != nil {
+		way = b.gauge(1-b.Me, loans).Way(len(block), across.OrLent)
 	}
+	told, where := b.told(turn, b.Me), b.where(turn, b.Me)
+	if *told, *where = 0, 0; way.Timed {
+		*told = across.Tell(across.Lent, len(block), 0)
+	}
+	if b.stages == nil || len(block) == 0 || way.Form == across.Lent {
+		return at
+	}
+	to := b.stage(b.Me, 0)
+	front := block[:min(len(block), len(to))]
+	if way.Form == across.Cold {
+		front = block[:min(len(block), b.coldMost())]
+		if *where = b.takeBelt(turn, len(front)); *where == 0 {
+			return at
+		}
+		to = b.onBelt(b.Me, *where-1, len(front))
+	} else {
+		if !b.cleared(0) {
+			return at
+		}
+		b.own.staged[0] = turn + 1
+	}
+	if t := way.Write(to, front); t != 0 {
+		*told = across.Tell(way.Form, len(block), t.Ticks())
+	} else {
+		*told = 0
+	}
+	b.own.staged[1] = 0
+	if len(front) == len(block) {
+		b.own.staged[1] = turn + 1
+	}
+	return at | onStage
+}
+
+// cleared reports whether others have read what was on a stage before.
+func (b *Board) cleared(set uint64) bool {
 	for i := range b.Ranks {
-		if i != b.Me && b.line(i).turns.Load() < b.own.staged[b.set(turn)] {
+		if i != b.Me && b.line(i).turns.Load() < b.own.staged[set] {
 			return false
 		}
 	}
 	return true
 }
 
-// staged reports whether all that this rank has lent in a turn is on the stage, so that it need not wait for who reads it.
+// staged reports whether all that this rank has lent in a turn is on the stage or the belt, so that it need not wait for who reads it.
 func (o *Op) staged(turn uint64) bool {
 	b := o.b
-	return b.stages != nil && b.own.staged[b.set(turn)] == turn+1 && (b.Ranks > 2 || len(o.Outgoing(1-b.Me)) <= len(b.stage(0, 0)))
+	if b.Ranks == 2 {
+		return b.own.staged[1] == turn+1
+	}
+	return b.own.staged[b.set(turn)] == turn+1
 }
 
-// read reads what a rank has lent, at an address or, of Alltoall, off bytes behind it, and reports whether it could.
-func (b *Board) read(rank int, addr uint64, off int, to []byte) bool {
+// read reads what a rank has lent in a turn, at an address or, of Alltoall, off bytes behind it, and reports whether it could.
+func (b *Board) read(turn uint64, rank int, addr uint64, off int, to []byte) bool {
 	n := 0
-	if addr&onStage != 0 {
-		from := b.stage(rank, addr&onSecond>>62)
-		if b.Ranks > 2 {
-			from = from[off:]
-		}
-		n = mem.Across(to, from)
+	told, began := b.begin(turn, rank, len(to))
+	switch {
+	case addr&onStage == 0:
+	case b.Ranks > 2:
+		n = mem.Across(to, b.stage(rank, addr&onSecond>>62)[off:])
+	case *b.where(turn, rank) > 0:
+		n = min(len(to), b.coldMost())
+		mem.Across(to, b.onBelt(rank, *b.where(turn, rank)-1, n))
+	default:
+		n = mem.Across(to, b.stage(rank, 0))
 	}
-	return n == len(to) || b.Read(rank, addr&^stageBits+uint64(off+n), to[n:])
+	if n < len(to) && !b.Read(rank, addr&^stageBits+uint64(off+n), to[n:]) {
+		return false
+	}
+	b.end(loans, told, began)
+	return true
 }

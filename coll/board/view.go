@@ -26,6 +26,7 @@ type View struct {
 	_       [2]uint32                // of the twin alone
 	stages  uint64                   // address of the stages, and the bytes of one, or two, that each rank has; 0: none
 	stage   uint64
+	gauges  uint64 // of two ranks, 0: of more
 }
 
 // Berths are where the ranks of a job have their bells, see emu/host: the addresses of the
@@ -45,6 +46,9 @@ func (b *Board) View(v *View, berths Berths) {
 		head:   mem.Ref(b.head), own: mem.Ref(b.own), lines: mem.AddrOf(b.lines), cells: mem.AddrOf(b.cells), cores: mem.AddrOf(b.cores), pieces: mem.AddrOf(b.pieces),
 		piece: uint32(b.piece), me: uint32(b.Me), ranks: uint32(b.Ranks), fenced: flag(b.Fenced), central: b.Central, split: uint32(b.Split), follows: flag(b.Follows),
 		most: [2]uint32{uint32(b.Most(coll.Gatherv)), uint32(max(0, b.Most(coll.Alltoallv)))},
+	}
+	if b.gauges != nil {
+		v.gauges = mem.AddrOf(b.gauges)
 	}
 	if b.stages != nil {
 		v.stages, v.stage = mem.Addr(b.stages), uint64(len(b.stages)/b.Ranks)

@@ -4,6 +4,7 @@ import (
 	"unsafe"
 
 	"github.com/exanet-mpi/exanet/datatype"
+	"github.com/exanet-mpi/exanet/internal/across"
 	"github.com/exanet-mpi/exanet/rdmaeng"
 )
 
@@ -32,9 +33,9 @@ func (f *Fabric) OfferView(v datatype.View) (int, rdmaeng.Window) {
 func (f *Fabric) Fetch(from int, src, dst rdmaeng.Window, size int, n rdmaeng.Notification) bool {
 	g := &f.job.geo
 	r := f.job.ringOf(f.me, from)
-	c, _, bulkTail := r.room(g, true, 0)
+	c, _, bulkTail := r.room(g, true, 0, across.Hot)
 	if c == nil {
-		if c, _, bulkTail = f.starve(r, from, true, 0); c == nil {
+		if c, _, bulkTail = f.starve(r, from, true, 0, across.Hot); c == nil {
 			return f.lost(from)
 		}
 	}

@@ -15,6 +15,7 @@ const (
 	areaOfMany   = 128 << 10 // in jobs of more ranks than so many, for the sake of address space
 	many         = 64
 	areaStages   = 1 << 20 // beside the pieces of communicators of few ranks there is room for so much more a rank
+	areaBelts    = 4 << 20 // of two
 	few          = 8
 	areaLocal    = 16 << 10 // in jobs of one process
 	areasMost    = 16       // a rank
@@ -26,13 +27,13 @@ func areaPieces(n int) int {
 	if n > many {
 		return n * areaOfMany
 	}
-	return max(n*areaShared, min(n, few)*(areaShared+areaStages))
+	return max(n*areaShared, min(n, few)*(areaShared+areaStages), min(n, 2)*(areaShared+areaBelts))
 }
 
 // areaSizes returns the size of an area in a job of n ranks, and how many there
 // are for a rank.
 func areaSizes(n, pieces int) (size, each int) {
-	return areaFixed + n*areaRank + pieces, max(1, min(areasMost, areasAltoget/n))
+	return (areaFixed + n*areaRank + pieces + pageSize - 1) &^ (pageSize - 1), max(1, min(areasMost, areasAltoget/n))
 }
 
 // Areas is how many areas a rank has.

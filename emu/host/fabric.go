@@ -22,6 +22,7 @@ import (
 
 	"math/bits"
 
+	"github.com/exanet-mpi/exanet/internal/across"
 	"github.com/exanet-mpi/exanet/internal/mem"
 	"github.com/exanet-mpi/exanet/packetizer"
 )
@@ -46,9 +47,11 @@ type Fabric struct {
 	fenced bool // publish with a full fence
 
 	// The polling side.
-	in         []inbox // rings that peers have opened
-	cursor     int     // where the next poll begins
-	current    inbox   // whose message is out, between Next and Release
+	in         []inbox     // rings that peers have opened
+	cursor     int         // where the next poll begins
+	current    inbox       // whose message is out, between Next and Release
+	timed      across.Told // how it was written, and when its reading began
+	began      uint64
 	openedSeen uint32
 	spreadAt   time.Time     // when spread has looked last
 	patience   time.Duration // for which it spins before it sleeps, with a core for each rank
@@ -83,9 +86,10 @@ func (f *Fabric) TrySend(to int, h packetizer.Header, payload []byte) bool {
 	g := &f.job.geo
 	r := f.job.ringOf(f.me, to)
 	inline := len(payload) <= cellInline
-	c, bulk, bulkTail := r.room(g, inline, len(payload))
+	way := r.head.gauge.Way(len(payload), g.forms())
+	c, bulk, bulkTail := r.room(g, inline, len(payload), way.Form)
 	if c == nil {
-		c, bulk, bulkTail = f.starve(r, to, inline, len(payload))
+		c, bulk, bulkTail = f.starve(r, to, inline, len(payload), way.Form)
 	}
 	if c == nil { // asked again, or the compiler has the cell read for this: which is in the peer's cache
 		return f.lost(to)
@@ -96,7 +100,7 @@ func (f *Fabric) TrySend(to int, h packetizer.Header, payload []byte) bool {
 	if inline {
 		copy(c.payload[:], payload)
 	} else {
-		mem.Across(bulk, payload)
+		*c.told() = way.Write(bulk, payload)
 	}
 	if tellsDone(len(payload)) {
 		*c.done() = r.head.done
@@ -114,9 +118,9 @@ func (f *Fabric) lost(to int) bool {
 }
 
 // starve asks the consumer to ring when it has made room, and looks again.
-func (f *Fabric) starve(r ring, to int, inline bool, n int) (*cell, []byte, uint64) {
+func (f *Fabric) starve(r ring, to int, inline bool, n int, form across.Form) (*cell, []byte, uint64) {
 	r.head.starved.Store(1)
-	return r.room(&f.job.geo, inline, n)
+	return r.room(&f.job.geo, inline, n, form)
 }
 
 // open tells the consumer of a ring that it has to look at it from now on.
@@ -223,6 +227,10 @@ func (f *Fabric) out(in *inbox, c *cell, w uint64, n int) (packetizer.Header, []
 	payload := c.payload[:min(n, cellInline)]
 	if n > cellInline {
 		payload = in.bulkNext(&f.job.geo, c, n)
+		if n >= across.Least {
+			f.timed = *c.told()
+			f.began = f.timed.Began()
+		}
 	}
 	if tellsDone(n) {
 		if done := *c.done(); done > 0 { // else nothing of the ring back need be touched
@@ -233,7 +241,11 @@ func (f *Fabric) out(in *inbox, c *cell, w uint64, n int) (packetizer.Header, []
 }
 
 // Release implements mbox.Box.
-func (f *Fabric) Release() { f.advance(&f.current) }
+func (f *Fabric) Release() {
+	f.current.head.gauge.Ended(f.timed, f.began, f.job.geo.forms())
+	f.timed = 0
+	f.advance(&f.current)
+}
 
 func (f *Fabric) advance(in *inbox) {
 	if in.advance(&f.job.geo) {

@@ -30,13 +30,12 @@ func (in *inbox) unprepared() bool { return mem.WorthFetching(int(in.back.recent
 func (in *inbox) prepare(g *geometry) uint64 {
 	out := g.ringAt(unsafe.Pointer(in.back))
 	h, n := in.back, int(in.back.recent)
-	at, end := g.bulkPlace(h.bulkTail, n)
+	at := g.bulkPlace(h.bulkTail, bulkSize(n), g.stage())
 	if n <= mostInFront && g.behindFront(h.bulkTail) {
 		at = g.lap(h.bulkTail)
-		end = at + bulkSize(n)
 	}
 	h.recent = 0
-	for end = min(end, h.bulkCredit+g.bulk); at < end; at += bulkAlign {
+	for end := min(at+bulkSize(n), h.bulkCredit+g.bulk); at < end; at += bulkAlign {
 		if _, _, come := in.peek(g); come {
 			break
 		}

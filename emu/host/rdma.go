@@ -4,7 +4,7 @@ import (
 	"sync/atomic"
 	"unsafe"
 
-	"github.com/exanet-mpi/exanet/internal/mem"
+	"github.com/exanet-mpi/exanet/internal/across"
 	"github.com/exanet-mpi/exanet/packetizer"
 	"github.com/exanet-mpi/exanet/rdmaeng"
 )
@@ -92,7 +92,10 @@ func (f *Fabric) carryOut(in *inbox, c *cell) {
 				f.stages.giveBack(s.staged)
 				s.staged = nil
 			}
+			told := across.Told(*c.done())
+			began := told.Began()
 			s.put(bulk, off)
+			in.head.gauge.Ended(told, began, f.job.geo.forms())
 		}
 	}
 	if s != nil && kind != depositRecord {
@@ -190,9 +193,13 @@ func (f *Fabric) copyPiece(t *rdmaeng.Transfer) {
 func (f *Fabric) record(r ring, t *rdmaeng.Transfer, kind uint64, n int) bool {
 	g := &f.job.geo
 	inline := n == 0
-	c, bulk, bulkTail := r.room(g, inline, n)
+	var way across.Way
+	if t.View.Type == nil {
+		way = r.head.gauge.Way(n, g.forms())
+	}
+	c, bulk, bulkTail := r.room(g, inline, n, way.Form)
 	if c == nil {
-		if c, bulk, bulkTail = f.starve(r, t.To, inline, n); c == nil {
+		if c, bulk, bulkTail = f.starve(r, t.To, inline, n, way.Form); c == nil {
 			return f.lost(t.To)
 		}
 	}
@@ -200,8 +207,9 @@ func (f *Fabric) record(r ring, t *rdmaeng.Transfer, kind uint64, n int) bool {
 		f.open(r, t.To)
 	}
 	if t.View.Type == nil {
-		mem.Across(bulk, t.Src[t.Done:])
+		*c.done() = uint64(way.Write(bulk, t.Src[t.Done:]))
 	} else {
+		*c.done() = 0
 		t.View.Pack(bulk, t.Done)
 	}
 	body := (*recordBody)(unsafe.Pointer(&c.payload))

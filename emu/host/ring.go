@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"unsafe"
 
+	"github.com/exanet-mpi/exanet/internal/across"
 	"github.com/exanet-mpi/exanet/internal/mem"
 	"github.com/exanet-mpi/exanet/packetizer"
 )
@@ -25,7 +26,7 @@ import (
 // cells; a cell tells from where on.
 //
 // The consumer gives cells and bulk space back in steps of an eighth of the
-// ring. Messages the other way tell besides how much bulk space has been consumed, where
+// cells, or of the stage. Messages the other way tell besides how much bulk space has been consumed, where
 // their first cache line has room for that. A producer that knows so that all of it is
 // free begins again at its front, which both processors still have in their caches, once it
 // is behind that: two ranks that answer each other use the same few lines, but not those
@@ -47,7 +48,7 @@ type ringHead struct {
 	opened     bool  // the consumer has been told of this ring
 	attach     uint8 // what the probe of cross-memory attach found
 	_          [2]byte
-	recent     uint32                  // bytes of the last message with bulk, until the place of the next one has been prepared
+	recent     uint32                  // bytes of the last message with bulk, if it was hot, until the place of the next one has been prepared
 	claimed    [shareSlots / 64]uint64 // bitmap of claims in use
 	done       uint64                  // bytes of bulk of the ring back that this side has consumed
 
@@ -65,6 +66,9 @@ type ringHead struct {
 	// Touched by the consumer only.
 	cursor cursor
 	_      [64 - 40]byte
+
+	// How the consumer wants bulk to be written.
+	gauge across.Gauge
 
 	// By both sides: where messages of the express lane have their rendezvous, see package lanec.
 	_ [64][64]byte
@@ -96,9 +100,12 @@ type cell struct {
 	payload [cellInline]byte
 }
 
-// The last words of a cell's first line: where the bulk bytes of the cell begin, counted
-// since the beginning, if it has such; and ringHead.done, in messages with such or with a
-// payload of up to shortPayload bytes.
+// The last words of a cell's first line: how its bulk bytes have been written, of messages from across.Least bytes on; where they begin, counted
+// since the beginning; and ringHead.done, in messages with such or with a
+// payload of up to shortPayload bytes. A record has the first in the place of the last.
+func (c *cell) told() *across.Told {
+	return (*across.Told)(unsafe.Pointer(&c.payload[shortPayload-16]))
+}
 func (c *cell) bulkAt() *uint64 { return (*uint64)(unsafe.Pointer(&c.payload[shortPayload-8])) }
 func (c *cell) done() *uint64   { return (*uint64)(unsafe.Pointer(&c.payload[shortPayload])) }
 
@@ -148,14 +155,67 @@ func (g *geometry) phase(i uint64) uint64 {
 	return (i>>g.shift + 1) & 0xffff
 }
 
-// bulkPlace returns from where on n bytes go when the bulk space up to tail is taken, and
-// the new tail. They never wrap around the end.
-func (g *geometry) bulkPlace(tail uint64, n int) (at, next uint64) {
-	size := bulkSize(n)
-	if tail&(g.bulk-1)+size > g.bulk {
-		tail = g.lap(tail)
+// forms are those in which bulk may be written.
+func (g *geometry) forms() across.Forms {
+	if g.bulk <= across.Stage {
+		return across.Copied
 	}
-	return tail, tail + size
+	return across.Roomy
+}
+
+// bulkPlace returns from where on so many bytes go when the bulk space up to tail is taken. They never wrap around the end.
+func (g *geometry) bulkPlace(tail, size, end uint64) (at uint64) {
+	if tail&(g.bulk-1)+size > end {
+		return g.lap(tail)
+	}
+	return tail
+}
+
+// stage is the front of the space. The rest, if there is any, is the belt, which is for cold copies.
+func (g *geometry) stage() uint64 { return min(g.bulk, across.Stage) }
+
+// beltPlace is the place on the belt.
+func (h *ringHead) beltPlace(g *geometry, size uint64) (at uint64) {
+	if h.gauge.Cold+size > across.Belt {
+		h.gauge.Cold = 0
+	}
+	if at = h.bulkTail&^(g.bulk-1) + across.Stage + h.gauge.Cold; at < h.bulkTail {
+		at += g.bulk
+	}
+	return at
+}
+
+// slack is what a jump in the bulk space leaves: more than the consumer consumes before it gives back.
+const slack = 256 << 10
+
+// leaves reports whether what is taken up to next leaves so much.
+func (h *ringHead) leaves(g *geometry, next, rest uint64) bool {
+	if next-h.bulkCredit+rest > g.bulk {
+		h.credited(h.bulkReleased.Load())
+	}
+	return next-h.bulkCredit+rest <= g.bulk
+}
+
+// takeBulk takes bulk space for n bytes, and returns the new tail. What is skipped on the way to the stage, or to the belt, the
+// consumer gives back with what follows: where it might not, for lack of room, the bytes go where the last ones end.
+func (h *ringHead) takeBulk(g *geometry, n int, form across.Form) (at, next uint64, ok bool) {
+	size := bulkSize(n)
+	if n <= mostInFront && form != across.Cold && h.bulkCredit == h.bulkTail && g.behindFront(h.bulkTail) {
+		h.bulkTail = g.lap(h.bulkTail)
+		h.bulkCredit = h.bulkTail
+	}
+	if form == across.Cold {
+		at = h.beltPlace(g, size)
+	} else {
+		at = g.bulkPlace(h.bulkTail, size, g.stage())
+	}
+	switch {
+	case at != h.bulkTail && g.stage() < g.bulk && !h.leaves(g, at+size, slack):
+		at = g.bulkPlace(h.bulkTail, size, g.bulk)
+	case form == across.Cold:
+		h.gauge.Cold += size
+	}
+	return at, at + size, h.leaves(g, at+size, 0)
 }
 
 // bulkSize is the bulk space that n bytes take.
@@ -180,8 +240,8 @@ func (r ring) bulkBytes(g *geometry, at uint64, n int) []byte {
 const deviceLength = 0xffff
 
 // room returns the next cell to write and, if n bytes do not fit into it, the
-// bulk space for them. It returns nil if either is taken.
-func (r ring) room(g *geometry, inline bool, n int) (c *cell, bulk []byte, bulkTail uint64) {
+// bulk space for them, which are to be written in a form. It returns nil if either is taken.
+func (r ring) room(g *geometry, inline bool, n int, form across.Form) (c *cell, bulk []byte, bulkTail uint64) {
 	h := r.head
 	if h.tail-h.credit >= g.cells {
 		h.credit = h.released.Load()
@@ -191,20 +251,15 @@ func (r ring) room(g *geometry, inline bool, n int) (c *cell, bulk []byte, bulkT
 	}
 	c, bulkTail = r.cell(g, h.tail), h.bulkTail
 	if !inline {
-		if n <= mostInFront && h.bulkCredit == h.bulkTail && g.behindFront(h.bulkTail) {
-			h.bulkTail = g.lap(h.bulkTail)
-			h.bulkCredit = h.bulkTail
+		at, next, ok := h.takeBulk(g, n, form)
+		if !ok {
+			return nil, nil, 0
 		}
-		var at uint64
-		at, bulkTail = g.bulkPlace(h.bulkTail, n)
-		if bulkTail-h.bulkCredit > g.bulk {
-			h.credited(h.bulkReleased.Load())
-			if bulkTail-h.bulkCredit > g.bulk {
-				return nil, nil, 0
-			}
-		}
+		bulkTail = next
 		*c.bulkAt(), bulk = at, r.bulkBytes(g, at, n)
-		h.recent = uint32(n)
+		if h.recent = 0; form == across.Hot {
+			h.recent = uint32(n)
+		}
 	}
 	return c, bulk, bulkTail
 }
@@ -260,7 +315,7 @@ func (in *inbox) advance(g *geometry) (ring bool) {
 		at.bulkDone = at.bulkHead
 		in.back.done = at.bulkDone
 	}
-	if at.head-at.returned < g.cells/8 && at.bulkHead-at.bulkRet < g.bulk/8 {
+	if at.head-at.returned < g.cells/8 && at.bulkHead-at.bulkRet < g.stage()/8 {
 		return false
 	}
 	at.returned, at.bulkRet = at.head, at.bulkHead

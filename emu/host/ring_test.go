@@ -2,7 +2,9 @@ package host
 
 import (
 	"encoding/binary"
+	"sync/atomic"
 	"testing"
+	"unsafe"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -37,8 +39,18 @@ func joined(t require.TestingT) (j *Job, fabs [2]*Fabric) {
 // Rings are bounded FIFOs of whole messages, whatever their sizes, and whatever has been
 // told of one in the other.
 func TestRingsAreBoundedFIFOs(t *testing.T) {
+	j, shared := joined(t) // with belts
+	defer j.Close()
 	rapid.Check(t, func(t *rapid.T) {
-		fabs := attachAll(t, 2)
+		fabs := shared[:]
+		if rapid.Bool().Draw(t, "within a process") {
+			fabs = attachAll(t, 2)
+		}
+		for me := range fabs { // what is left of the last
+			for _, _, ok := fabs[me].Next(); ok; _, _, ok = fabs[me].Next() {
+				fabs[me].Release()
+			}
+		}
 		type message struct {
 			number int
 			data   []byte
@@ -62,6 +74,15 @@ func TestRingsAreBoundedFIFOs(t *testing.T) {
 				} else if len(model[me]) == 0 {
 					t.Fatal("an empty ring refuses a message")
 				}
+			},
+			"ask": func(t *rapid.T) { // for another form of each length
+				me := rank.Draw(t, "of")
+				form := rapid.Uint32Range(0, 3)
+				asks := uint32(0)
+				for class := range 8 {
+					asks |= form.Draw(t, "form") << (3 * class)
+				}
+				atomic.StoreUint32((*uint32)(unsafe.Pointer(&fabs[me].job.ringOf(me, 1-me).head.gauge)), asks)
 			},
 			"take out": func(t *rapid.T) {
 				me := rank.Draw(t, "by")

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"unsafe"
 
+	"github.com/exanet-mpi/exanet/internal/across"
 	"github.com/exanet-mpi/exanet/internal/mem"
 	"github.com/exanet-mpi/exanet/internal/sys"
 )
@@ -20,7 +21,7 @@ import (
 // It is a memory file, so a ring that nobody uses costs no memory, and nothing
 // is left of it when the last process of the job is gone.
 const (
-	segmentMagic = 0x3854454e41584521 // "!EXANET8": change it with the layout
+	segmentMagic = 0x3954454e41584521 // "!EXANET9": change it with the layout
 	headerSize   = 4096
 	pageSize     = 4096
 	sharedCells  = 128
@@ -129,12 +130,15 @@ type Job struct {
 
 // sharedGeometry is that of the rings of a job of n processes. In a ring that is short of
 // room for a window of messages each way, both ranks wait for room most of the time; rings
-// of many ranks are used less, and there are ranks squared of them.
+// of many ranks are used less, and there are ranks squared of them. Those of two have room for cold copies.
 func sharedGeometry(n int) geometry {
-	if n > many {
+	switch {
+	case n > many:
 		return geometryOf(sharedCells, 128<<10)
+	case n > 2:
+		return geometryOf(sharedCells, across.Stage)
 	}
-	return geometryOf(sharedCells, 512<<10)
+	return geometryOf(sharedCells, across.Stage+across.Belt)
 }
 
 func layout(n int, g geometry) (controlStep, ring0, ringStep, area0 int) {
@@ -147,7 +151,7 @@ func layout(n int, g geometry) (controlStep, ring0, ringStep, area0 int) {
 // populate gives the rings between a rank and its peers their memory, if that is not much: else
 // the first messages meet a page fault for each page.
 func (j *Job) populate(rank int) {
-	const most = 8 << 20 // bytes for the job
+	const most = 12 << 20 // bytes for the job
 	if j.ranks*(j.ranks-1)*j.ringStep > most {
 		return
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"unsafe"
 
+	"github.com/exanet-mpi/exanet/internal/across"
 	"github.com/exanet-mpi/exanet/internal/mem"
 	"github.com/exanet-mpi/exanet/rdmaeng"
 )
@@ -112,7 +113,7 @@ func (f *Fabric) begin(t *rdmaeng.Transfer) {
 func (f *Fabric) offer(t *rdmaeng.Transfer) bool {
 	r := f.job.ringOf(f.me, t.To)
 	g := &f.job.geo
-	c, _, bulkTail := r.room(g, true, 0)
+	c, _, bulkTail := r.room(g, true, 0, across.Hot)
 	if c == nil || !f.claimFor(t) {
 		return false
 	}

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/uio.h>
 
 static inline void store(struct board *b, uint64_t *word, uint64_t v)
@@ -139,14 +140,76 @@ static int serves(const struct board *b, enum board_op op, size_t n, size_t elem
 	return n <= step;
 }
 
-/* Writes what this rank gives in a turn, in a rank's place. */
-static inline void write_place(struct board *b, uint64_t turn, uint32_t rank, const char *from, size_t n)
+/* Copies a block of a buffer, which may be anywhere if it is empty. */
+static inline void move(void *to, const void *from, size_t n)
 {
-	memcpy(place(b, turn, rank, n), from, n);
+	if (n > 0)
+		memcpy(to, from, n);
+}
+
+/* The forms in which what is copied may be written. */
+static inline uint32_t forms_of(const struct board *b) { return b->stage ? ACROSS_ROOMY : ACROSS_COPIED; }
+
+/* Takes room for n bytes on this rank's belt, where the other one has read what was there before; returns 1 + where it begins, or 0. */
+static __attribute__((noinline)) uint64_t take_belt(struct board *b, uint64_t turn, size_t n)
+{
+	struct belt *own = belt(b, b->me);
+	uint64_t one = eighth(b), length = one * (EIGHTHS - 1), size = (n + CACHE_LINE - 1) & ~(uint64_t)(CACHE_LINE - 1);
+	uint64_t at = own->at + size <= length ? own->at : 0, read = load(&line(b, 1 - b->me)->turns);
+	if (!size || size > length)
+		return 0;
+	if (at + size > own->filled) { /* to touch the pages one by one takes longer */
+		uint64_t more = length - own->filled < FILLED ? length - own->filled : FILLED;
+		madvise(on_belt(b, b->me, own->filled), more, MADV_POPULATE_WRITE);
+		own->filled += more;
+	}
+	for (uint64_t i = (at + one - 1) / one; i * one < at + size; i++)
+		if (read < own->last[i])
+			return 0;
+	for (uint64_t i = at / one; i * one < at + size; i++)
+		own->last[i] = turn + 1;
+	own->at = at + size;
+	return at + 1;
+}
+
+/* Writes what this rank gives to the other of two, or to others, in a rank's cell of a turn, and tells how and where. */
+static inline enum across_form put(struct board *b, uint64_t turn, uint32_t rank, enum kind k, char *to, const char *from, size_t n)
+{
+	if (!b->gauges || n < ACROSS_LEAST) {
+		move(to, from, n);
+		return ACROSS_HOT;
+	}
+	struct across_way way = across_way(gauge(b, 1 - b->me, k), n, forms_of(b));
+	uint64_t at = way.form == ACROSS_COLD ? take_belt(b, turn, n) : 0;
+	*where(b, turn, rank) = at;
+	*told(b, turn, rank) = across_write(way, at ? on_belt(b, b->me, at - 1) : to, from, n);
+	return way.form;
+}
+
+/* The same in a rank's place. */
+static inline void write_place(struct board *b, uint64_t turn, uint32_t rank, enum kind k, const char *from, size_t n)
+{
+	enum across_form form = put(b, turn, rank, k, place(b, turn, rank, n), from, n);
 	if (n > IN_CELL) {
-		b->recent = worth_fetching(n);
+		b->recent = form == ACROSS_HOT ? worth_fetching(n) : 0;
 		b->whose = rank;
 	}
+}
+
+/* What this rank has been told of n bytes in a cell of the other of two, and where they are. */
+static inline uint64_t told_of(const struct board *b, uint64_t turn, uint32_t rank, size_t n) { return b->gauges && n >= ACROSS_LEAST ? *told(b, turn, rank) : 0; }
+static inline const char *written(const struct board *b, uint64_t turn, uint32_t rank, const char *in_place, size_t n)
+{
+	uint64_t at = b->gauges && n >= ACROSS_LEAST ? *where(b, turn, rank) : 0;
+	return at ? on_belt(b, 1 - b->me, at - 1) : in_place;
+}
+
+/* Takes n bytes that are in a rank's cell of a turn. */
+static inline void get(struct board *b, uint64_t turn, uint32_t rank, char *to, const char *in_place, size_t n)
+{
+	uint64_t how = told_of(b, turn, rank, n), begun = across_begins(how);
+	move(to, written(b, turn, rank, in_place, n), n);
+	across_ends(gauge(b, b->me, COPIES), how, begun, forms_of(b));
 }
 
 static void give(struct board *b, uint64_t turn, enum board_op op, const char *send, char *recv, size_t n, uint64_t call)
@@ -156,14 +219,14 @@ static void give(struct board *b, uint64_t turn, enum board_op op, const char *s
 	case BOARD_BARRIER:
 		break;
 	case BOARD_BCAST:
-		write_place(b, turn, me, recv, n);
+		write_place(b, turn, me, COPIES, recv, n);
 		break;
 	case BOARD_SCATTER:
 		for (uint32_t i = 0; i < b->ranks; i++)
 			if (i == me) {
 				memcpy(recv, send + i * n, n);
 			} else {
-				write_place(b, turn, i, send + i * n, n);
+				write_place(b, turn, i, COPIES, send + i * n, n);
 				post(b, turn, i, call);
 			}
 		return;
@@ -171,14 +234,14 @@ static void give(struct board *b, uint64_t turn, enum board_op op, const char *s
 		char *to = place(b, turn, me, n * b->ranks);
 		for (uint32_t i = 0; i < b->ranks; i++)
 			if (i != me)
-				memcpy(to + i * n, send + i * n, n);
+				put(b, turn, me, COPIES, to + i * n, send + i * n, n);
 		break;
 	}
 	case BOARD_GATHER: case BOARD_REDUCE:
-		write_place(b, turn, me, send, n);
+		write_place(b, turn, me, op == BOARD_GATHER ? COPIES : FOLDS, send, n);
 		break;
 	default:
-		memcpy(place(b, turn, me, n), send, n);
+		put(b, turn, me, op == BOARD_ALLGATHER || op == BOARD_ALLGATHERV ? COPIES : FOLDS, place(b, turn, me, n), send, n);
 	}
 	post(b, turn, me, call);
 }
@@ -188,9 +251,11 @@ static void give(struct board *b, uint64_t turn, enum board_op op, const char *s
 static void combine(struct board *b, uint64_t turn, uint32_t last, const char *send, char *to, size_t n, size_t lo, size_t hi, board_fold fold)
 {
 	uint32_t me = b->me;
-	memcpy(to, (last == me ? send : place(b, turn, last, n)) + lo, hi - lo);
+	uint64_t how = last > 0 || me > 0 ? told_of(b, turn, 1 - me, n) : 0, begun = across_begins(how);
+	memcpy(to, (last == me ? send : written(b, turn, last, place(b, turn, last, n), n)) + lo, hi - lo);
 	for (uint32_t i = last; i-- > 0;)
-		fold((i == me ? send : place(b, turn, i, n)) + lo, to, hi - lo);
+		fold((i == me ? send : written(b, turn, i, place(b, turn, i, n), n)) + lo, to, hi - lo);
+	across_ends(gauge(b, me, FOLDS), how, begun, forms_of(b));
 }
 
 static void take(struct board *b, uint64_t turn, enum board_op op, uint32_t root, const char *send, char *recv, size_t n, board_fold fold)
@@ -200,14 +265,17 @@ static void take(struct board *b, uint64_t turn, enum board_op op, uint32_t root
 	case BOARD_BARRIER:
 		return;
 	case BOARD_BCAST:
-		memcpy(recv, place(b, turn, root, n), n);
+		get(b, turn, root, recv, place(b, turn, root, n), n);
 		return;
 	case BOARD_SCATTER:
-		memcpy(recv, place(b, turn, me, n), n);
+		get(b, turn, me, recv, place(b, turn, me, n), n);
 		return;
 	case BOARD_ALLTOALL:
 		for (uint32_t i = 0; i <= last; i++)
-			memcpy(recv + i * n, (i == me ? send : place(b, turn, i, n * b->ranks)) + me * n, n);
+			if (i == me)
+				memcpy(recv + i * n, send + me * n, n);
+			else
+				get(b, turn, i, recv + i * n, place(b, turn, i, n * b->ranks) + me * n, n);
 		return;
 	case BOARD_REDUCE: case BOARD_ALLREDUCE:
 		combine(b, turn, last, send, recv, n, 0, n, fold);
@@ -221,7 +289,10 @@ static void take(struct board *b, uint64_t turn, enum board_op op, uint32_t root
 		return;
 	default:
 		for (uint32_t i = 0; i <= last; i++)
-			memcpy(recv + i * n, i == me ? send : place(b, turn, i, n), n);
+			if (i == me)
+				memcpy(recv + i * n, send, n);
+			else
+				get(b, turn, i, recv + i * n, place(b, turn, i, n), n);
 	}
 }
 
@@ -324,11 +395,17 @@ static const uint64_t DIRECTLY = 1ull << 63;
 /* In an address that is told: what is lent is on the stage, as much as that holds; and on the second one. */
 static const uint64_t ON_STAGE = 1ull << 63, ON_SECOND = 1ull << 62;
 
-/* Which stage a rank uses in a turn; of two ranks each has but one. */
+/* Which stage a rank uses in a turn; of two ranks each has but one, and the belt. */
 static inline uint64_t set_of(const struct board *b, uint64_t turn) { return b->ranks == 2 ? 0 : turn % 2; }
-static inline size_t stage_size(const struct board *b) { return b->ranks == 2 ? b->stage : b->stage / 2; }
+static inline size_t stage_size(const struct board *b) { return b->ranks == 2 ? eighth(b) : b->stage / 2; }
 static inline char *stage_of(const struct board *b, uint32_t rank, uint64_t set) { return AT(char, b->stages + rank * b->stage + set * stage_size(b)); }
-static inline size_t front(const struct board *b, size_t n) { return n < b->stage ? n : b->stage; }
+
+/* How much of a block of n bytes of two ranks is there, cold or not. */
+static inline size_t front(const struct board *b, size_t n, uint64_t cold)
+{
+	size_t most = eighth(b) << !!cold;
+	return n < most ? n : most;
+}
 
 /* Whether others have read what was on the stage. Of two ranks, one that exchanges with the other waits for that. */
 static int cleared(struct board *b, const struct line *own, uint64_t set)
@@ -352,10 +429,26 @@ static int cleared(struct board *b, const struct line *own, uint64_t set)
 /* The address to be told for a block that is lent to the other of two ranks, or for data that it is a part of. */
 static uint64_t lends_block(struct board *b, struct line *own, uint64_t turn, const char *block, size_t n, const char *data)
 {
-	if (!b->stage || !n || !cleared(b, own, 0))
+	struct across_way way = across_way(gauge(b, 1 - b->me, LOANS), n, b->stage ? ACROSS_OR_LENT : 1 << ACROSS_HOT);
+	uint64_t *how = told(b, turn, b->me), *at = where(b, turn, b->me);
+	*how = way.timed ? across_told(ACROSS_LENT, n, 0) : 0;
+	*at = 0;
+	if (!b->stage || !n || way.form == ACROSS_LENT)
 		return (uintptr_t)data;
-	memcpy(stage_of(b, b->me, 0), block, front(b, n));
-	own->staged[0] = turn + 1;
+	char *to = stage_of(b, b->me, 0);
+	size_t there = front(b, n, way.form == ACROSS_COLD);
+	if (way.form == ACROSS_COLD) {
+		if (!(*at = take_belt(b, turn, there)))
+			return (uintptr_t)data;
+		to = on_belt(b, b->me, *at - 1);
+	} else {
+		if (!cleared(b, own, 0))
+			return (uintptr_t)data;
+		own->staged[0] = turn + 1;
+	}
+	uint64_t written = across_write(way, to, block, there);
+	*how = written ? across_told(way.form, n, written >> ACROSS_TICKS) : 0;
+	own->staged[1] = there == n ? turn + 1 : 0;
 	return (uintptr_t)data | ON_STAGE;
 }
 
@@ -373,24 +466,29 @@ static uint64_t lends_blocks(struct board *b, struct line *own, uint64_t turn, c
 	return (uintptr_t)data | ON_STAGE | set << 62;
 }
 
-/* Whether all that this rank has lent in a turn, of two ranks n bytes, is on the stage: then it need not wait for who reads it. */
-static inline int staged(const struct board *b, const struct line *own, uint64_t turn, size_t n)
-{
-	return own->staged[set_of(b, turn)] == turn + 1 && (b->ranks > 2 || n <= b->stage);
-}
+/* Whether all that this rank has lent in a turn is on the stage or the belt: then it need not wait for who reads it. */
+static inline int staged(const struct board *b, const struct line *own, uint64_t turn) { return own->staged[b->ranks == 2 ? 1 : set_of(b, turn)] == turn + 1; }
 
-/* Reads n bytes that a rank has lent, at an address or, of Alltoall, off bytes behind it. */
-static int borrow(const struct board *b, uint32_t rank, char *to, uint64_t at, size_t off, size_t n)
+/* Reads n bytes that a rank has lent in a turn, at an address or, of Alltoall, off bytes behind it. */
+static int borrow(struct board *b, uint64_t turn, uint32_t rank, char *to, uint64_t at, size_t off, size_t n)
 {
 	size_t there = 0;
-	if (at & ON_STAGE) {
-		there = front(b, n);
-		memcpy(to, stage_of(b, rank, at >> 62 & 1) + (b->ranks > 2 ? off : 0), there);
+	uint64_t how = told_of(b, turn, rank, n), begun = across_begins(how);
+	if ((at & ON_STAGE) && b->ranks == 2) {
+		uint64_t cold = *where(b, turn, rank);
+		there = front(b, n, cold);
+		memcpy(to, cold ? on_belt(b, rank, cold - 1) : stage_of(b, rank, 0), there);
+	} else if (at & ON_STAGE) {
+		there = n;
+		memcpy(to, stage_of(b, rank, at >> 62 & 1) + off, n);
 	}
-	return there == n || fetch(b, rank, to + there, (at & ~(ON_STAGE | ON_SECOND)) + off + there, n - there);
+	if (there < n && !fetch(b, rank, to + there, (at & ~(ON_STAGE | ON_SECOND)) + off + there, n - there))
+		return 0;
+	across_ends(gauge(b, b->me, LOANS), how, begun, ACROSS_OR_LENT);
+	return 1;
 }
 
-static void lend(struct board *b, uint64_t turn, uint32_t rank, uint64_t at, uint64_t call)
+static inline void lend(struct board *b, uint64_t turn, uint32_t rank, uint64_t at, uint64_t call)
 {
 	memcpy(cell(b, turn, rank)->data, &at, sizeof at);
 	post(b, turn, rank, call);
@@ -415,9 +513,12 @@ int board_direct(struct board *b, enum board_op op, int root, const void *send, 
 	if (lends) {
 		if (op == BOARD_SCATTER) {
 			for (uint32_t i = 0; i < ranks; i++)
-				if (i != me)
+				if (i != me) {
+					*told(b, turn, i) = 0;
 					lend(b, turn, i, (uintptr_t)out + i * n, call | (uint64_t)n << 24);
+				}
 		} else if (op == BOARD_BCAST) {
+			*told(b, turn, me) = 0; /* a loan to all is none of a gauge's */
 			lend(b, turn, me, (uintptr_t)in, call | (uint64_t)n << 24);
 		} else {
 			mine = blocks ? board_size(blocks, me) : n;
@@ -446,13 +547,13 @@ int board_direct(struct board *b, enum board_op op, int root, const void *send, 
 		if (!seen(b, turn, at, call | (uint64_t)size << 24, &p))
 			return 0;
 		memcpy(&lent, cell(b, turn, at)->data, sizeof lent);
-		if (!borrow(b, from, blocks ? board_block(blocks, from) : rooted ? in : in + from * n, lent, op == BOARD_ALLTOALL ? me * n : 0, size))
+		if (!borrow(b, turn, from, blocks ? board_block(blocks, from) : rooted ? in : in + from * n, lent, op == BOARD_ALLTOALL ? me * n : 0, size))
 			return 0;
 	}
 	if (!rooted)
 		learn(own, turn);
 	int gave = rooted && root == 0;
-	return lends && !staged(b, own, turn, mine) ? returned(b, own, turn, gave) : over(b, own, turn, gave);
+	return lends && !staged(b, own, turn) ? returned(b, own, turn, gave) : over(b, own, turn, gave);
 }
 
 int board_reduce_scatter(struct board *b, enum board_op op, const void *send, void *recv, size_t n, size_t lo, size_t hi, size_t elem, board_fold fold)
@@ -471,13 +572,6 @@ int board_reduce_scatter(struct board *b, enum board_op op, const void *send, vo
 	return over(b, own, turn, 0);
 }
 
-/* Copies a block of a buffer, which may be anywhere if it is empty. */
-static inline void move(void *to, const void *from, size_t n)
-{
-	if (n > 0)
-		memcpy(to, from, n);
-}
-
 /* Takes the blocks of all ranks, the caller's from its own data. */
 static int collect(struct board *b, struct line *own, uint64_t turn, uint64_t call, const void *send, const struct board_blocks *recv, struct patience *p)
 {
@@ -488,7 +582,10 @@ static int collect(struct board *b, struct line *own, uint64_t turn, uint64_t ca
 	learn(own, turn);
 	for (uint32_t i = 0; i < b->ranks; i++) {
 		size_t n = board_size(recv, i);
-		move(board_block(recv, i), i == b->me ? send : place(b, turn, i, n), n);
+		if (i == b->me)
+			move(board_block(recv, i), send, n);
+		else
+			get(b, turn, i, board_block(recv, i), place(b, turn, i, n), n);
 	}
 	return over(b, own, turn, 0);
 }
@@ -531,7 +628,7 @@ int board_gatherv(struct board *b, int root, const void *send, size_t n, struct 
 	if (me != (uint32_t)root) {
 		if (n > b->most || !unused(b, own, turn))
 			return 0;
-		move(place(b, turn, me, n), send, n);
+		put(b, turn, me, COPIES, place(b, turn, me, n), send, n);
 		post(b, turn, me, call | (uint64_t)n << 24);
 		return over(b, own, turn, 0);
 	}
@@ -551,14 +648,17 @@ int board_scatterv(struct board *b, int root, struct board_blocks send, void *re
 			return 0;
 		for (uint32_t i = 0; i < b->ranks; i++) {
 			size_t n = board_size(&send, i);
-			move(i == me ? recv : place(b, turn, i, n), board_block(&send, i), n);
-			if (i != me)
+			if (i == me) {
+				move(recv, board_block(&send, i), n);
+			} else {
+				put(b, turn, i, COPIES, place(b, turn, i, n), board_block(&send, i), n);
 				post(b, turn, i, call | (uint64_t)n << 24);
+			}
 		}
 	} else {
 		if (n > b->most || !seen(b, turn, me, call | (uint64_t)n << 24, &p))
 			return 0;
-		move(recv, place(b, turn, me, n), n);
+		get(b, turn, me, recv, place(b, turn, me, n), n);
 	}
 	return over(b, own, turn, root == 0);
 }
@@ -601,7 +701,7 @@ static inline struct part *part(const struct board *b, uint64_t turn, uint32_t f
 static const uint64_t LENT = 1ull << 63;
 
 static inline int stays(const struct board *b, const struct board_blocks *x, uint32_t i) { return board_size(x, i) <= b->most_each; }
-static inline uint64_t told(const struct board *b, const struct board_blocks *x, uint32_t i)
+static inline uint64_t size_told(const struct board *b, const struct board_blocks *x, uint32_t i)
 {
 	return board_size(x, i) | (stays(b, x, i) ? 0 : LENT);
 }
@@ -626,9 +726,9 @@ int board_alltoallv(struct board *b, struct board_blocks send, struct board_bloc
 		if (i != me) {
 			struct part *to = part(b, turn, me, i, length);
 			char *block = board_block(&send, i);
-			to->size = told(b, &send, i);
+			to->size = size_told(b, &send, i);
 			if (stays(b, &send, i)) {
-				move(to->block, block, to->size);
+				put(b, turn, me, COPIES, to->block, block, to->size);
 			} else {
 				uint64_t at = lends_block(b, own, turn, block, board_size(&send, i), block);
 				memcpy(to->block, &at, sizeof at);
@@ -639,22 +739,24 @@ int board_alltoallv(struct board *b, struct board_blocks send, struct board_bloc
 	p.until = WHOLE;
 	for (uint32_t i = 0; i < b->ranks; i++) {
 		const struct cell *c = i == me ? 0 : seen_any(b, turn, i, &p);
-		if (i != me && (!c || c->call << 40 >> 40 != BOARD_ALLTOALLV || part(b, turn, i, me, c->call >> 24)->size != told(b, &recv, i)))
+		if (i != me && (!c || c->call << 40 >> 40 != BOARD_ALLTOALLV || part(b, turn, i, me, c->call >> 24)->size != size_told(b, &recv, i)))
 			return 0;
 	}
 	for (uint32_t i = 0; i < b->ranks; i++) {
 		char *block = i == me ? board_block(&send, me) : part(b, turn, i, me, cell(b, turn, i)->call >> 24)->block;
 		uint64_t at;
-		if (i == me || stays(b, &recv, i)) {
+		if (i == me) {
 			move(board_block(&recv, i), block, board_size(&recv, i));
+		} else if (stays(b, &recv, i)) {
+			get(b, turn, i, board_block(&recv, i), block, board_size(&recv, i));
 		} else {
 			memcpy(&at, block, sizeof at);
-			if (!borrow(b, i, board_block(&recv, i), at, 0, board_size(&recv, i)))
+			if (!borrow(b, turn, i, board_block(&recv, i), at, 0, board_size(&recv, i)))
 				return 0;
 		}
 	}
 	learn(own, turn);
-	return b->ranks == 2 && !stays(b, &send, 1 - me) && !staged(b, own, turn, board_size(&send, 1 - me)) ? returned(b, own, turn, 0) : over(b, own, turn, 0);
+	return b->ranks == 2 && !stays(b, &send, 1 - me) && !staged(b, own, turn) ? returned(b, own, turn, 0) : over(b, own, turn, 0);
 }
 
 /* A Bcast of more than fits in a place, in as many turns as it needs. */
@@ -667,12 +769,12 @@ static int bcast_in_turns(struct board *b, struct line *own, uint32_t root, char
 		if (b->me == root) {
 			if (!unused(b, own, turn))
 				return 0;
-			write_place(b, turn, root, data + at, size);
+			write_place(b, turn, root, COPIES, data + at, size);
 			post(b, turn, root, call);
 		} else {
 			if (!seen(b, turn, root, call, p))
 				return 0;
-			memcpy(data + at, place(b, turn, root, size), size);
+			get(b, turn, root, data + at, place(b, turn, root, size), size);
 		}
 		own->past++;
 		leave(b, own, turn);

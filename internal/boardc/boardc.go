@@ -3,6 +3,8 @@ package boardc
 // #cgo CFLAGS: -O2 -D_GNU_SOURCE
 // #include "wait.h"
 //
+// static uint32_t gauge_way(struct across *g, size_t n, uint32_t forms) { struct across_way w = across_way(g, n, forms); return w.form << 1 | w.timed; }
+// static void gauge_note(struct across *g, uint64_t told, uint64_t ticks, uint32_t forms) { across_note(g, told, ticks, forms); }
 // static int rank_needs(const struct board *b, uint32_t core, uint64_t missing) { return needed(b, core, missing); }
 import "C"
 
@@ -12,6 +14,7 @@ import (
 
 	"github.com/exanet-mpi/exanet/coll"
 	"github.com/exanet-mpi/exanet/coll/board"
+	"github.com/exanet-mpi/exanet/internal/across"
 )
 
 // Perform makes a call of n bytes on a board, with sums of bytes as its reductions, and
@@ -42,6 +45,16 @@ func Perform(v *board.View, x *coll.Call, n int) bool {
 // missing is what its line tells that it looks for.
 func Needed(v *board.View, core uint32, missing uint64) bool {
 	return C.rank_needs((*C.struct_board)(unsafe.Pointer(v)), C.uint32_t(core), C.uint64_t(missing)) != 0
+}
+
+// Way is the Way of a gauge, and Note its Note.
+func Way(g *across.Gauge, n int, f across.Forms) across.Way {
+	w := C.gauge_way((*C.struct_across)(unsafe.Pointer(g)), C.size_t(n), C.uint32_t(f))
+	return across.Way{Form: across.Form(w >> 1), Timed: w&1 != 0}
+}
+
+func Note(g *across.Gauge, t across.Told, ticks uint64, f across.Forms) {
+	C.gauge_note((*C.struct_across)(unsafe.Pointer(g)), C.uint64_t(t), C.uint64_t(ticks), C.uint32_t(f))
 }
 
 // Direct is Perform of a call in the direct form.

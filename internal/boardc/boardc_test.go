@@ -10,12 +10,14 @@ import (
 	"runtime"
 	"slices"
 	"testing"
+	"unsafe"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	"github.com/exanet-mpi/exanet/coll"
 	"github.com/exanet-mpi/exanet/coll/board"
+	"github.com/exanet-mpi/exanet/internal/across"
 	"github.com/exanet-mpi/exanet/internal/boardc"
 	"github.com/exanet-mpi/exanet/internal/mem"
 )
@@ -190,12 +192,27 @@ func (c *call) cut(from int, b *coll.Blocks, rank, ranks int) []byte {
 
 var everything = []coll.Collective{coll.Barrier, coll.Bcast, coll.Gather, coll.Gatherv, coll.Scatter, coll.Scatterv, coll.Allgather, coll.Allgatherv, coll.Alltoall, coll.Alltoallv, coll.Reduce, coll.Allreduce, coll.ReduceScatter, coll.ReduceScatterBlock, coll.Scan, coll.Exscan}
 
+// ask has one of the gauges of a board of two ask for other forms: its first word has 3 bits for each of 8 classes of lengths.
+func ask(v *board.View, random *rand.Rand) {
+	const gauges = 2 * 3 // behind each other, at an address that is the last word of a view
+	at := *mem.Deref[uint64](mem.Ref(v) + uint64(unsafe.Sizeof(*v)) - 8)
+	asks := uint32(0)
+	for class := range 8 {
+		asks |= uint32(1+random.Intn(4)) << (3 * class)
+	}
+	*mem.Deref[uint32](at + uint64(random.Intn(gauges)*across.Size)) = asks
+}
+
 // Ranks that try the twin and ranks that do not make the same calls, in any order: a
 // twin that has to wait leaves the call to Go, with its part posted.
 func TestTheTwinAndThePackageAreOne(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ranks := rapid.OneOf(rapid.Just(2), rapid.IntRange(2, most)).Draw(t, "ranks")
-		memory := mem.Bytes(make([]uint64, (board.Fixed(most)+ranks*8*2048)/8))
+		piece := 2048
+		if ranks == 2 {
+			piece = rapid.SampledFrom([]int{2048, 9000}).Draw(t, "piece")
+		}
+		memory := mem.Bytes(make([]uint64, (board.Fixed(most)+ranks*8*piece)/8))
 		central, split := rapid.SampledFrom([]uint32{0, 1 << coll.Barrier, 1<<coll.Barrier | 1<<coll.Allreduce}).Draw(t, "central"), rapid.SampledFrom([]int{1024, 1 << 20}).Draw(t, "split")
 		exchanges := rapid.Bool().Draw(t, "exchanges") // long ones, with stages, else anything
 		follows, reads := rapid.Bool().Draw(t, "follows"), exchanges || rapid.Bool().Draw(t, "reads")
@@ -245,6 +262,9 @@ func TestTheTwinAndThePackageAreOne(t *testing.T) {
 			i := random.Intn(ranks)
 			if at[i] == len(calls) {
 				continue
+			}
+			if ranks == 2 && random.Intn(3) == 0 {
+				ask(views[i], random)
 			}
 			c := calls[at[i]]
 			done := false
@@ -351,7 +371,7 @@ func TestBcastGoesOnWhereTheTwinHasLeftIt(t *testing.T) {
 func TestTheTwinStages(t *testing.T) {
 	const ranks, stage = 2, 8000
 	for op, sizes := range map[coll.Collective][2]int{coll.Allgather: {3000, 9000}, coll.Alltoall: {3000, 9000}, coll.Alltoallv: {10_000, 40_000}} {
-		memory, stages, reads := mem.Bytes(make([]uint64, (board.Fixed(most)+ranks*8*2048)/8)), make([]byte, 3*stage), 0
+		memory, stages, reads := mem.Bytes(make([]uint64, (board.Fixed(most)+ranks*8*2048)/8)), make([]byte, 17*stage), 0
 		var boards [ranks]*board.Board
 		var views [ranks]*board.View
 		pids := []int32{int32(os.Getpid()), int32(os.Getpid())}
@@ -362,7 +382,7 @@ func TestTheTwinStages(t *testing.T) {
 				reads++
 				return copy(to, mem.At(addr, len(to))) == len(to)
 			}
-			b.Stage(stages[:2*stage])
+			b.Stage(stages[:16*stage]) // of each an eighth, the rest is for the belt
 			boards[i], views[i] = b, new(board.View)
 			b.View(views[i], board.Berths{})
 			views[i].Pids = mem.Ref(&pids[0])
@@ -398,7 +418,7 @@ func TestTheTwinStages(t *testing.T) {
 				inGo(0, first, zero)
 				inGo(1, first, one)
 				require.Equal(t, 1, reads)
-				require.Zero(t, slices.Max(stages[2*stage:]))
+				require.Zero(t, slices.Max(stages[16*stage:]))
 				continue
 			}
 			_, ended = twin(1, first)

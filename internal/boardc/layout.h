@@ -4,6 +4,7 @@
 #ifndef EXANET_BOARD_LAYOUT_H
 #define EXANET_BOARD_LAYOUT_H
 
+#include "across.h"
 #include "board.h"
 
 enum { SLOTS = 8, AHEAD = 4, CELL = 128, LINE = 2 * CELL, IN_CELL = CELL - 16, LEAST_STEP = 64, CACHE_LINE = 64 };
@@ -24,6 +25,9 @@ struct cell {
 	char data[IN_CELL];
 };
 
+/* What the gauges of a rank are for: what is copied, what is combined as it is read, and what is lent. */
+enum kind { COPIES, FOLDS, LOANS, KINDS };
+
 #define AT(type, address) ((type *)(uintptr_t)(address))
 
 static inline struct cell *cell(const struct board *b, uint64_t turn, uint32_t rank)
@@ -35,6 +39,27 @@ static inline char *place(const struct board *b, uint64_t turn, uint32_t rank, s
 {
 	return n <= IN_CELL ? cell(b, turn, rank)->data : AT(char, b->pieces + (turn % SLOTS * b->ranks + rank) * b->piece);
 }
+
+/* What is told of what is in a place, of ACROSS_LEAST bytes or more, or of what is lent. */
+static inline uint64_t *told(const struct board *b, uint64_t turn, uint32_t rank) { return AT(uint64_t, cell(b, turn, rank)->data + IN_CELL - sizeof(uint64_t)); }
+
+/* And where that is: 0: in its place, or on the stage; else 1 + where it begins on the belt. */
+static inline uint64_t *where(const struct board *b, uint64_t turn, uint32_t rank) { return told(b, turn, rank) - 1; }
+
+/* The belt of a rank, which only that writes to: where the next cold copy goes, the turns, + 1, in which its parts have been used last, and up to where it has its memory, of which it gets so much at a time. */
+enum { FILLED = 128 << 10, EIGHTHS = 1 + ACROSS_BELT / ACROSS_STAGE /* that a rank of two has of the stages: the stage and those of the belt */ };
+struct belt {
+	uint64_t at, last[EIGHTHS - 1], filled;
+	uint64_t spare[7];
+};
+
+/* The gauge of what a rank reads; behind those of both the belts. */
+static inline struct across *gauge(const struct board *b, uint32_t reader, enum kind k) { return AT(struct across, b->gauges) + reader * KINDS + k; }
+static inline struct belt *belt(const struct board *b, uint32_t rank) { return (struct belt *)gauge(b, 2, 0) + rank; }
+
+/* What is there from an offset on. */
+static inline uint64_t eighth(const struct board *b) { return b->stage / EIGHTHS & ~(uint64_t)(CACHE_LINE - 1); }
+static inline char *on_belt(const struct board *b, uint32_t rank, uint64_t at) { return AT(char, b->stages + rank * b->stage + eighth(b) + at); }
 
 static inline struct line *line(const struct board *b, uint64_t rank) { return AT(struct line, b->lines + rank * LINE); }
 

@@ -2,6 +2,8 @@
 #ifndef EXANET_EXPRESS_H
 #define EXANET_EXPRESS_H
 
+#include "../boardc/across.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -99,7 +101,7 @@ enum { EXPRESS_MEETINGS = 64 };
 
 /* A ring of package host: what the producer touches; what the consumer has released, and
    whether it waits in a call; whether the producer waits for what is released; what the
-   consumer touches; where the two meet; cells; bulk. */
+   consumer touches; how it wants bulk to be written; where the two meet; cells; bulk. */
 struct express_ring {
 	uint64_t tail, credit, bulk_tail, bulk_credit;
 	uint8_t opened, attach;
@@ -113,18 +115,21 @@ struct express_ring {
 	uint32_t spare3[15];
 	uint64_t head, returned, bulk_head, bulk_returned, bulk_done;
 	uint64_t spare4[3];
+	struct across gauge;
 	struct express_rendezvous meetings[EXPRESS_MEETINGS];
 };
 
 enum { EXPRESS_CELL = 256, EXPRESS_HEADER = 24, EXPRESS_INLINE = EXPRESS_CELL - EXPRESS_HEADER, EXPRESS_LINE = 64,
-	EXPRESS_SHORT = EXPRESS_LINE - EXPRESS_HEADER - 8 /* payload beside which done has room */, EXPRESS_FRONT = 8192 /* for which the bulk space begins again, and behind which */, EXPRESS_WINDOW = 32768 /* and up to which */ };
+	EXPRESS_SHORT = EXPRESS_LINE - EXPRESS_HEADER - 8 /* payload beside which done has room */, EXPRESS_FRONT = 8192 /* for which the bulk space begins again, and behind which */, EXPRESS_WINDOW = 32768 /* and up to which */,
+	EXPRESS_SLACK = 256 << 10 /* what a jump in the bulk space leaves: more than the consumer consumes before it gives back */ };
 
 struct express_cell {
 	uint64_t header[3];
 	union {
 		unsigned char payload[EXPRESS_INLINE];
 		struct {
-			unsigned char start[EXPRESS_SHORT - 8];
+			unsigned char start[EXPRESS_SHORT - 16];
+			uint64_t told; /* of how bulk of ACROSS_LEAST bytes or more has been written */
 			uint64_t bulk_at, done;
 		};
 	};

@@ -67,24 +67,48 @@ static inline void credited(struct express_ring *r, uint64_t bulk)
 }
 
 /* Where so many bytes of bulk space begin when it is taken up to tail: they never wrap around its end. */
-static inline uint64_t place(const struct express_table *t, uint64_t tail, uint64_t size)
+static inline uint64_t place(const struct express_table *t, uint64_t tail, uint64_t size, uint64_t end)
 {
-	return (tail & (t->bulk - 1)) + size > t->bulk ? lap(t, tail) : tail;
+	return (tail & (t->bulk - 1)) + size > end ? lap(t, tail) : tail;
 }
 
-/* Takes bulk space for n bytes; 0 if there is none. */
-static inline int take_bulk(const struct express_table *t, struct express_ring *r, uint32_t n, uint64_t *at)
+/* The front of the space is the stage, the rest, if there is any, the belt, which is for cold copies. */
+static inline uint64_t stage(const struct express_table *t) { return t->bulk < ACROSS_STAGE ? t->bulk : ACROSS_STAGE; }
+
+static inline uint64_t place_on_belt(const struct express_table *t, struct express_ring *r, uint64_t size)
 {
-	if (n <= EXPRESS_FRONT && r->bulk_credit == r->bulk_tail && behind_front(t, r->bulk_tail))
-		r->bulk_credit = r->bulk_tail = lap(t, r->bulk_tail);
-	*at = place(t, r->bulk_tail, bulk_size(n));
-	uint64_t next = *at + bulk_size(n);
-	if (next - r->bulk_credit > t->bulk) {
+	if (r->gauge.cold + size > ACROSS_BELT)
+		r->gauge.cold = 0;
+	uint64_t tail = r->bulk_tail, at = (tail & ~((uint64_t)t->bulk - 1)) + ACROSS_STAGE + r->gauge.cold;
+	return at < tail ? at + t->bulk : at;
+}
+
+/* Whether what is taken up to there leaves so much. */
+static inline int leaves(const struct express_table *t, struct express_ring *r, uint64_t next, uint64_t rest)
+{
+	if (next - r->bulk_credit + rest > t->bulk)
 		credited(r, __atomic_load_n(&r->bulk_released, __ATOMIC_ACQUIRE));
-		if (next - r->bulk_credit > t->bulk)
-			return 0;
-	}
-	r->bulk_tail = next;
+	return next - r->bulk_credit + rest <= t->bulk;
+}
+
+/* The forms in which bulk may be written. */
+static inline uint32_t forms_of(const struct express_table *t) { return t->bulk > ACROSS_STAGE ? ACROSS_ROOMY : ACROSS_COPIED; }
+
+/* Takes bulk space for n bytes; 0 if there is none. What is skipped on the way to the stage, or to the belt, the consumer gives back with
+   what follows: where it might not, for lack of room, the bytes go where the last ones end. */
+static inline int take_bulk(const struct express_table *t, struct express_ring *r, uint32_t n, enum across_form form, uint64_t *at)
+{
+	uint64_t size = bulk_size(n);
+	if (n <= EXPRESS_FRONT && form != ACROSS_COLD && r->bulk_credit == r->bulk_tail && behind_front(t, r->bulk_tail))
+		r->bulk_credit = r->bulk_tail = lap(t, r->bulk_tail);
+	*at = form == ACROSS_COLD ? place_on_belt(t, r, size) : place(t, r->bulk_tail, size, stage(t));
+	if (*at != r->bulk_tail && stage(t) < t->bulk && !leaves(t, r, *at + size, EXPRESS_SLACK))
+		*at = place(t, r->bulk_tail, size, t->bulk);
+	else if (form == ACROSS_COLD)
+		r->gauge.cold += size;
+	if (!leaves(t, r, *at + size, 0))
+		return 0;
+	r->bulk_tail = *at + size;
 	return 1;
 }
 
@@ -151,11 +175,12 @@ enum express_result express_send(struct express_table *t, uint64_t comm, const v
 		copy(c->payload, buf, n);
 	} else {
 		uint64_t at;
-		if (!take_bulk(t, r, n, &at))
+		struct across_way way = across_way(&r->gauge, n, forms_of(t));
+		if (!take_bulk(t, r, n, way.form, &at))
 			return EXPRESS_REFUSED;
-		memcpy(bulk(t, p->out, at), buf, n);
+		c->told = across_write(way, bulk(t, p->out, at), buf, n);
 		c->bulk_at = at;
-		r->recent = n;
+		r->recent = way.form == ACROSS_HOT ? n : 0;
 	}
 	if (n <= EXPRESS_SHORT || n > EXPRESS_INLINE)
 		c->done = r->done;
@@ -174,7 +199,7 @@ __attribute__((noinline, cold)) uint64_t express_prepare(const struct express_ta
 {
 	struct express_ring *r = (struct express_ring *)p->out;
 	uint64_t tail = r->bulk_tail, size = bulk_size(r->recent), most = r->bulk_credit + t->bulk;
-	uint64_t at = r->recent <= EXPRESS_FRONT && behind_front(t, tail) ? lap(t, tail) : place(t, tail, size);
+	uint64_t at = r->recent <= EXPRESS_FRONT && behind_front(t, tail) ? lap(t, tail) : place(t, tail, size, stage(t));
 	uint64_t end = at + size < most ? at + size : most;
 	r->recent = 0;
 	for (; at < end && !express_here(t, p); at += EXPRESS_LINE)
@@ -199,7 +224,7 @@ static inline int belongs(const struct express_lane *l, const struct express_cel
 /* Gives back what has been consumed of a ring, if it is worth it. */
 static inline enum express_result give_back(const struct express_table *t, struct express_ring *r)
 {
-	if (r->head - r->returned < t->cells / 8 && r->bulk_head - r->bulk_returned < t->bulk / 8)
+	if (r->head - r->returned < t->cells / 8 && r->bulk_head - r->bulk_returned < stage(t) / 8)
 		return EXPRESS_RECEIVED;
 	r->returned = r->head;
 	r->bulk_returned = r->bulk_head;
@@ -254,7 +279,9 @@ static inline enum express_result take(struct express_table *t, struct express_l
 		copy(buf, c->payload, n);
 	} else {
 		r->bulk_returned += c->bulk_at - r->bulk_head; /* what the producer has skipped */
+		uint64_t told = n < ACROSS_LEAST ? 0 : c->told, begun = across_begins(told);
 		memcpy(buf, bulk(t, p->in, c->bulk_at), n);
+		across_ends(&r->gauge, told, begun, forms_of(t));
 		back->done = r->bulk_done = r->bulk_head = c->bulk_at + bulk_size(n);
 	}
 	if ((n <= EXPRESS_SHORT || n > EXPRESS_INLINE) && c->done > 0)

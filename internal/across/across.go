@@ -1,0 +1,235 @@
+// Package across chooses how data are written that another core is to read.
+//
+// What a core has written lies in its cache, and to read it there takes between a nanosecond and thirty for a line: two processors of
+// a virtual machine may be threads of one core, neighbours, or far apart, and the host moves them about every few seconds. Where
+// it takes long, both are faster if what is written to is in the cache of neither, or if the writer goes around the caches, to memory; for whole blocks it can be faster still
+// that they are not copied at all, and the reader fetches them by cross-memory attach. Nobody can tell beforehand. So who reads
+// keeps a Gauge for who writes: some blocks of each length are timed at both ends, and the reader asks for the form in which they
+// took least. Now and then a block takes another form, to see whether that would be better by now. Data are the same in all forms, so a
+// choice that is wrong, or late, costs time only.
+//
+// The same is done in C (internal/boardc/across.h), on the same words.
+package across
+
+import (
+	"math"
+	"math/bits"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/exanet-mpi/exanet/internal/mem"
+)
+
+// Form is how a block is written.
+type Form uint32
+
+const (
+	// Hot: to where the last one was, whose lines are in the caches.
+	Hot Form = iota
+	// Cold: to where none has been for long, whose lines are in the caches of no core any more: to write to those of another takes
+	// longer than to read them, if the two are not threads of one.
+	Cold
+	// Around the caches.
+	Around
+	// Lent: the writer tells where its data are.
+	Lent
+	forms
+)
+
+// Forms is a set of those that are possible.
+type Forms uint32
+
+// Copied are those of what is copied to shared memory; Roomy those where there is a Belt; and OrLent those of what may be lent as well.
+const (
+	Copied = Forms(1<<Hot | mem.GoesAround<<Around)
+	Roomy  = Copied | 1<<Cold
+	OrLent = Roomy | 1<<Lent
+)
+
+// Stage and Belt are what a writer has for Hot copies, and for Cold ones, in bytes: this is more than a core has of cache for itself, on the processors that we
+// know.
+const (
+	Stage = 512 << 10
+	Belt  = 3584 << 10
+)
+
+// Least is the length in bytes from which there is a choice. Lengths of the same power of two are a class.
+const (
+	Least   = 2048
+	classes = 8
+	first   = 8   // of a class, before other forms are tried than that of the nearest class; then every other one
+	timed   = 64  // one block of so many is
+	tried   = 256 // one of so many takes another form
+	samples = 2   // of each form, before there is a choice; the least of them counts
+)
+
+// Gauge is what a reader keeps for a writer, in memory that both share. A fresh one is zero.
+type Gauge struct {
+	asks   atomic.Uint32 // 3 bits a class: 1 + the form, or 0: all have to be tried
+	_      [60]byte
+	blocks [classes]uint16 // that have been written
+	Cold   uint64          // where the next Cold copy goes, on the belt; the writer's
+	_      [40]byte
+	cost   [classes][forms]uint32 // ticks for 16 KiB
+	seen   [classes][forms]uint8  // blocks of the form, up to samples
+	_      [32]byte
+}
+
+// Size is that of a Gauge in bytes.
+const Size = int(unsafe.Sizeof(Gauge{}))
+
+// Way is how a block is to be written, and whether that is to be timed.
+type Way struct {
+	Form  Form
+	Timed bool
+}
+
+func class(n int) int { return min(bits.Len(uint(n))-bits.Len(Least), classes-1) }
+
+// behind is the step-th form behind one, round.
+func (f Forms) behind(form Form, step int) Form {
+	for step > 0 {
+		if form = (form + 1) % forms; f>>form&1 != 0 {
+			step--
+		}
+	}
+	return form
+}
+
+func (f Forms) number() int { return bits.OnesCount32(uint32(f)) }
+
+// nearest is what is asked for the class that is nearest to one; else Hot.
+func nearest(all uint32, c int) Form {
+	for d := 1; d < classes; d++ {
+		for _, i := range [2]int{c - d, c + d} {
+			if i < 0 || i >= classes {
+				continue
+			}
+			if asked := Form(all >> (3 * i) & 7); asked != 0 {
+				return asked - 1
+			}
+		}
+	}
+	return Hot
+}
+
+// Way is for who writes n bytes next.
+func (g *Gauge) Way(n int, f Forms) Way {
+	if n < Least || f.number() == 1 {
+		return Way{}
+	}
+	c := class(n)
+	g.blocks[c]++
+	count := int(g.blocks[c])
+	all := g.asks.Load()
+	asked := Form(all >> (3 * c) & 7)
+	form := asked - 1
+	if asked == 0 {
+		form = nearest(all, c)
+	}
+	if f>>form&1 == 0 {
+		form = Hot // that is no word of a reader's
+	}
+	switch {
+	case asked == 0 && (count < first || count%2 != 0):
+		return Way{form, false}
+	case asked == 0:
+		return Way{f.behind(Hot, count/2%f.number()), true}
+	case count%tried == 0:
+		return Way{f.behind(form, 1+count/tried%(f.number()-1)), true}
+	}
+	return Way{form, count%timed == 0}
+}
+
+// Told is what the reader is told of a block that is timed: the ticks that it took to write it, its bytes, and the form; 0 of
+// others.
+type Told uint64
+
+const (
+	formBits  = 2
+	byteBits  = 24
+	tickShift = formBits + byteBits
+)
+
+// Tell is what is told of n bytes that took so many ticks to write, 0 if they are Lent.
+func Tell(form Form, n int, ticks uint64) Told {
+	return Told(ticks<<tickShift | min(uint64(n), 1<<byteBits-1)<<formBits | uint64(form))
+}
+
+// Ticks are those that it took to write the block.
+func (t Told) Ticks() uint64 { return uint64(t >> tickShift) }
+
+// Began is the time at which the reading of a block begins, if it is to be timed.
+func (t Told) Began() uint64 {
+	if t == 0 {
+		return 0
+	}
+	return mem.Ticks()
+}
+
+// Ended is for who has read a block.
+func (g *Gauge) Ended(t Told, began uint64, f Forms) {
+	if t != 0 {
+		g.Note(t, mem.Ticks()-began, f)
+	}
+}
+
+// Note notes that a block has been read in so many ticks.
+func (g *Gauge) Note(t Told, ticks uint64, f Forms) {
+	n := uint64(t>>formBits) & (1<<byteBits - 1)
+	form := t & 3
+	if n < Least || f>>form&1 == 0 {
+		return // that is no word of a writer's
+	}
+	c := class(int(n))
+	sample := (t.Ticks() + ticks) << 14 / n
+	cost, seen := &g.cost[c], &g.seen[c]
+	switch was := uint64(cost[form]); {
+	case seen[form] < samples:
+		if sample = min(sample, math.MaxUint32/8); seen[form] == 0 || sample < was {
+			cost[form] = uint32(sample)
+		}
+		seen[form]++
+	case sample < was: // it can be so fast, what took longer may have been interrupted
+		cost[form] -= uint32((was - sample) / 2)
+	default:
+		cost[form] += uint32((min(sample, 2*was) - was) / 8)
+	}
+	all := g.asks.Load()
+	asked, best := all>>(3*c)&7, uint32(0)
+	for i := range uint32(forms) {
+		if f>>i&1 == 0 {
+			continue
+		}
+		if seen[i] < samples {
+			return
+		}
+		if best == 0 || cost[i] < cost[best-1] {
+			best = i + 1
+		}
+	}
+	if asked != 0 && cost[best-1] > cost[asked-1]/8*7 {
+		return
+	}
+	g.asks.Store(all&^(7<<(3*c)) | best<<(3*c))
+}
+
+// Write writes data as the reader asks, and returns what it is to be told of that.
+func (w Way) Write(dst, src []byte) Told {
+	if !w.Timed {
+		w.copy(dst, src)
+		return 0
+	}
+	begun := mem.Ticks()
+	w.copy(dst, src)
+	mem.Fence() // what is stored takes part of the time at it
+	return Tell(w.Form, min(len(dst), len(src)), mem.Ticks()-begun)
+}
+
+func (w Way) copy(dst, src []byte) {
+	if w.Form == Around {
+		mem.Around(dst, src)
+	} else {
+		mem.Across(dst, src)
+	}
+}

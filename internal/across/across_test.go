@@ -1,0 +1,125 @@
+package across
+
+import (
+	"math/rand"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// play passes blocks of n bytes, of which each form takes so many ticks at both ends, and counts the forms of the last half.
+func play(g *Gauge, blocks, n int, f Forms, ticks func(Form) uint64) (used [forms]int) {
+	for i := range blocks {
+		w := g.Way(n, f)
+		if w.Timed {
+			took := ticks(w.Form)
+			g.Note(Tell(w.Form, n, took/3), took-took/3, f)
+		}
+		if i >= blocks/2 {
+			used[w.Form]++
+		}
+	}
+	return used
+}
+
+func constant(of [forms]uint64) func(Form) uint64 { return func(f Form) uint64 { return of[f] } }
+
+// The form that takes least is taken, whichever that is, but for a try now and then; and when another takes least by now, that is.
+func TestTheSoonestForm(t *testing.T) {
+	const n, blocks = 8 << 10, 8000
+	for best := range forms {
+		var g Gauge
+		for _, soonest := range []Form{best, (best + 1) % forms, (best + 2) % forms} {
+			all := [forms]uint64{5000, 5000, 5000, 5000}
+			all[soonest] = 3000
+			used := play(&g, blocks, n, OrLent|1<<Around, constant(all))
+			require.Greater(t, used[soonest], blocks/2*98/100, "%d", soonest)
+			require.Less(t, used[soonest], blocks/2, "others are tried")
+		}
+	}
+}
+
+// Interruptions, which make one block in ten take a hundred times as long, change nothing.
+func TestInterruptions(t *testing.T) {
+	random := rand.New(rand.NewSource(1))
+	for range 20 {
+		var g Gauge
+		used := play(&g, 20_000, 4000, Roomy|1<<Around, func(f Form) uint64 {
+			took := [forms]uint64{Hot: 3000, Cold: 2000, Around: 4000}[f]
+			if random.Intn(10) == 0 {
+				took *= 100
+			}
+			return took
+		})
+		require.Greater(t, used[Cold], 9000)
+	}
+}
+
+// What is nearly as soon is not worth a change.
+func TestNearlyAsSoon(t *testing.T) {
+	var g Gauge
+	play(&g, 2000, 4000, Roomy, constant([forms]uint64{Hot: 1000, Cold: 2000, Around: 2000}))
+	used := play(&g, 8000, 4000, Roomy, constant([forms]uint64{Hot: 1000, Cold: 900, Around: 2000}))
+	require.Greater(t, used[Hot], 3900)
+}
+
+// Lengths of another class have a form of their own, and as long as that is not known the one of the nearest class.
+func TestClasses(t *testing.T) {
+	var g Gauge
+	f := Roomy | 1<<Around
+	play(&g, 1000, 16<<10, f, constant([forms]uint64{Hot: 9000, Cold: 2000, Around: 3000}))
+	require.Equal(t, Way{Form: Cold}, g.Way(2048, f))
+	play(&g, 1000, 2048, f, constant([forms]uint64{Hot: 100, Cold: 2000, Around: 3000}))
+	require.Equal(t, Hot, g.Way(2048, f).Form)
+	require.Equal(t, Hot, g.Way(4096, f).Form)
+	require.Equal(t, Cold, g.Way(8192, f).Form)
+	require.Equal(t, Cold, g.Way(16<<10, f).Form)
+	require.Equal(t, Way{}, g.Way(2047, f), "too short for a choice")
+}
+
+// Where only one form is possible nothing is measured, and the first blocks of a class are hot.
+func TestNothingToChoose(t *testing.T) {
+	var g Gauge
+	for range 1000 {
+		require.Equal(t, Way{}, g.Way(4096, 1<<Hot))
+	}
+	for range first - 1 {
+		require.Equal(t, Way{}, g.Way(4096, Roomy))
+	}
+}
+
+// What no writer tells is no sample.
+func TestToldNonsense(t *testing.T) {
+	var g Gauge
+	for _, told := range []Told{Tell(Hot, Least-1, 5), Tell(Lent, 4096, 5), Tell(Hot, 0, 5)} {
+		g.Note(told, 10, Copied)
+	}
+	require.Zero(t, g.cost)
+	require.Zero(t, g.seen)
+}
+
+// What is told says how many bytes there were, up to 16 MiB, and in how many ticks.
+func TestTold(t *testing.T) {
+	require.Equal(t, uint64(12345), Tell(Around, 1<<30, 12345).Ticks())
+	require.NotZero(t, Tell(Hot, Least, 0))
+	require.Zero(t, Told(0).Began())
+	require.NotZero(t, Tell(Hot, Least, 1).Began())
+}
+
+// Data arrive, whatever the way, and what is timed is told.
+func TestWrite(t *testing.T) {
+	for form := range Lent {
+		for _, timed := range []bool{false, true} {
+			src, dst := make([]byte, 5001), make([]byte, 5001)
+			for i := range src {
+				src[i] = byte(i * 7)
+			}
+			told := Way{form, timed}.Write(dst, src)
+			require.Equal(t, src, dst)
+			require.Equal(t, timed, told != 0)
+			if timed {
+				require.Equal(t, form, Form(told&3))
+			}
+		}
+	}
+}
