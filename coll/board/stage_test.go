@@ -61,6 +61,26 @@ func TestStage(t *testing.T) {
 	}
 }
 
+// Who lends a block that is longer than a stage waits until the part that is not there has been read.
+func TestABlockLongerThanAStage(t *testing.T) {
+	bs := open(t, memory(2, 1024), 2)
+	reads := stage(bs, 2*eighths*8192)
+	var ops [2]*Op
+	var wants [2][]byte
+	for i := range ops {
+		ops[i], wants[i] = (&plan{op: coll.Allgather, n: 9000, direct: true, seed: 1}).part(i, 2)
+		ops[i].Begin(bs[i])
+	}
+	require.False(t, ops[0].Step())
+	require.False(t, ops[1].Step(), "rank 0 has not read")
+	require.True(t, ops[0].Step())
+	require.True(t, ops[1].Step())
+	for i, o := range ops {
+		require.Equal(t, wants[i], o.Recv)
+	}
+	require.Equal(t, 2, *reads)
+}
+
 // Of three ranks each has two stages in turns: in a row of calls none is lent as it is, and none waits for who reads, even if
 // one rank is always the last.
 func TestTwoStagesInTurns(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/exanet-mpi/exanet/internal/across"
 	"github.com/exanet-mpi/exanet/packetizer"
 	"github.com/exanet-mpi/exanet/rdmaeng"
 )
@@ -117,6 +118,35 @@ func TestRingsAreBoundedFIFOs(t *testing.T) {
 			},
 		})
 	})
+}
+
+// Cold copies go around the belt, which is all but the front of the bulk space, and never beyond its end.
+func TestRingGoesAroundItsBelt(t *testing.T) {
+	j, fabs := joined(t)
+	defer j.Close()
+	const size = 2500
+	head, geo := j.ringOf(0, 1).head, &j.geo
+	var most uint64
+	onStage := 0
+	for range 4000 {
+		asks := uint32(0)
+		for class := range 8 {
+			asks |= (1 + uint32(across.Cold)) << (3 * class)
+		}
+		(*atomic.Uint32)(unsafe.Pointer(&head.gauge)).Store(asks)
+		require.True(t, fabs[0].TrySend(1, packetizer.Header{}, make([]byte, size)))
+		end := head.bulkTail & (geo.bulk - 1)
+		most = max(most, end)
+		if end < across.Stage {
+			onStage++
+			require.Zero(t, end%bulkSize(size), "a message lies beyond the end of the bulk space")
+		}
+		_, _, ok := fabs[1].Next()
+		require.True(t, ok)
+		fabs[1].Release()
+	}
+	require.Greater(t, most, geo.bulk-2*size)
+	require.Less(t, onStage, 4000/20, "other forms are tried now and then, and there is no room for a moment")
 }
 
 // Ranks that answer each other use the front of their rings; who gets no answer goes on

@@ -3,14 +3,19 @@
 package boardc_test
 
 import (
+	"math"
+	"slices"
 	"testing"
 	"unsafe"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/exanet-mpi/exanet/coll"
+	"github.com/exanet-mpi/exanet/coll/board"
 	"github.com/exanet-mpi/exanet/internal/across"
 	"github.com/exanet-mpi/exanet/internal/boardc"
+	"github.com/exanet-mpi/exanet/internal/mem"
 )
 
 // A gauge in C is one in Go, word by word, whatever is written and read, and whoever does.
@@ -36,4 +41,43 @@ func TestGaugesInCAndInGoAreOne(t *testing.T) {
 			require.Equal(t, *(*[across.Size]byte)(unsafe.Pointer(&inGo)), *(*[across.Size]byte)(unsafe.Pointer(&inC)))
 		}
 	})
+}
+
+// What is on a rank's belt stays there until the other one has read it, though it is full: more goes to its place.
+func TestWhatIsOnTheBeltStays(t *testing.T) {
+	const n, calls = 4096, 6 // of which the belt holds two
+	for _, inC := range []bool{true, false} {
+		memory, stages := mem.Bytes(make([]uint64, (board.Fixed(most)+2*8*n)/8)), make([]byte, 2*8*1280)
+		var boards [2]*board.Board
+		var views [2]*board.View
+		for i := range boards {
+			b := board.Open(memory, most, i, 2)
+			b.Fenced, b.Ring = true, func(int) {}
+			b.Stage(stages)
+			boards[i], views[i] = b, new(board.View)
+			b.View(views[i], board.Berths{})
+			views[i].Limit[coll.Bcast] = math.MaxInt64
+		}
+		for g := range gauges {
+			ask(views[0], g, func() across.Form { return across.Cold })
+		}
+		perform := func(rank int, seed int64) {
+			x, want := (&call{op: coll.Bcast, n: n, seed: seed}).part(rank, 2)
+			if inC {
+				require.True(t, boardc.Perform(views[rank], x, n))
+			} else {
+				o := &board.Op{Call: x}
+				o.Begin(boards[rank])
+				require.True(t, o.Step())
+			}
+			require.Equal(t, want, x.Recv)
+		}
+		for seed := range int64(calls) {
+			perform(0, seed)
+		}
+		require.NotZero(t, slices.Max(stages[1280:]))
+		for seed := range int64(calls) {
+			perform(1, seed)
+		}
+	}
 }

@@ -192,15 +192,17 @@ func (c *call) cut(from int, b *coll.Blocks, rank, ranks int) []byte {
 
 var everything = []coll.Collective{coll.Barrier, coll.Bcast, coll.Gather, coll.Gatherv, coll.Scatter, coll.Scatterv, coll.Allgather, coll.Allgatherv, coll.Alltoall, coll.Alltoallv, coll.Reduce, coll.Allreduce, coll.ReduceScatter, coll.ReduceScatterBlock, coll.Scan, coll.Exscan}
 
-// ask has one of the gauges of a board of two ask for other forms: its first word has 3 bits for each of 8 classes of lengths.
-func ask(v *board.View, random *rand.Rand) {
-	const gauges = 2 * 3 // behind each other, at an address that is the last word of a view
+const gauges = 2 * 3 // of a board of two
+
+// ask has a gauge ask for a form of each of 8 classes of lengths, for which its first word has 3 bits. They lie behind each other, at an address that is the
+// last word of a view.
+func ask(v *board.View, gauge int, form func() across.Form) {
 	at := *mem.Deref[uint64](mem.Ref(v) + uint64(unsafe.Sizeof(*v)) - 8)
 	asks := uint32(0)
 	for class := range 8 {
-		asks |= uint32(1+random.Intn(4)) << (3 * class)
+		asks |= uint32(1+form()) << (3 * class)
 	}
-	*mem.Deref[uint32](at + uint64(random.Intn(gauges)*across.Size)) = asks
+	*mem.Deref[uint32](at + uint64(gauge*across.Size)) = asks
 }
 
 // Ranks that try the twin and ranks that do not make the same calls, in any order: a
@@ -218,7 +220,7 @@ func TestTheTwinAndThePackageAreOne(t *testing.T) {
 		follows, reads := rapid.Bool().Draw(t, "follows"), exchanges || rapid.Bool().Draw(t, "reads")
 		deaf := rapid.SliceOfN(rapid.SampledFrom([]bool{false, false, false, true}), ranks, ranks).Draw(t, "cannot read")
 		var kept [][]int32
-		stages := make([]byte, rapid.SampledFrom([]int{0, 16, 4000, 20_000}).Draw(t, "stages"))
+		stages := make([]byte, rapid.SampledFrom([]int{0, 16, 4000, 20_000, 160_000}).Draw(t, "stages"))
 		ops, sizes := everything, []int{1, 8, 56, 112, 113, 300, 2048, 3000, 9000}
 		if exchanges {
 			stages = make([]byte, rapid.SampledFrom([]int{50_000, 200_000}).Draw(t, "stages"))
@@ -264,7 +266,7 @@ func TestTheTwinAndThePackageAreOne(t *testing.T) {
 				continue
 			}
 			if ranks == 2 && random.Intn(3) == 0 {
-				ask(views[i], random)
+				ask(views[i], random.Intn(gauges), func() across.Form { return across.Form(random.Intn(4)) })
 			}
 			c := calls[at[i]]
 			done := false

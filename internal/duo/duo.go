@@ -18,10 +18,22 @@ type Pair[P variants.Protocol] struct {
 
 // New makes a pair whose eager messages have at most limit bytes.
 func New[P variants.Protocol](limit int, protocol func(me int, f *host.Fabric) P) (*Pair[P], error) {
+	return join(limit, host.NewLocalJob(2).JoinLocal, protocol)
+}
+
+// NewShared is New over the rings of a job of two processes, which are both this one; it keeps their memory.
+func NewShared[P variants.Protocol](limit int, protocol func(me int, f *host.Fabric) P) (*Pair[P], error) {
+	job, err := host.NewJob(2)
+	if err != nil {
+		return nil, err
+	}
+	return join(limit, func(rank int) (*host.Member, error) { return host.Join(job.File(), rank, "") }, protocol)
+}
+
+func join[P variants.Protocol](limit int, member func(rank int) (*host.Member, error), protocol func(me int, f *host.Fabric) P) (*Pair[P], error) {
 	p := new(Pair[P])
-	job := host.NewLocalJob(2)
 	for i := range 2 {
-		m, err := job.JoinLocal(i)
+		m, err := member(i)
 		if err != nil {
 			return nil, err
 		}

@@ -57,8 +57,14 @@ type receive struct {
 }
 
 func players(t require.TestingT) [2]*player {
-	pair, err := duo.New(limit, func(me int, f *host.Fabric) *ticket.Protocol { return ticket.New(me, f) })
+	pair, err := duo.New(limit, protocol)
 	require.NoError(t, err)
+	return playersOf(pair)
+}
+
+func protocol(me int, f *host.Fabric) *ticket.Protocol { return ticket.New(me, f) }
+
+func playersOf(pair *duo.Pair[*ticket.Protocol]) [2]*player {
 	var ps [2]*player
 	for i := range ps {
 		p := &player{Pair: pair, me: i, table: new(express.Table), slots: make(map[int]*receive), later: make(map[int]*later)}
@@ -393,6 +399,11 @@ func (v *receive) check(t *rapid.T, table *express.Table, m message, id int) {
 // lent are players whose lanes are lent.
 func lent(t require.TestingT) [2]*player {
 	ps := players(t)
+	lend(ps)
+	return ps
+}
+
+func lend(ps [2]*player) {
 	for i, p := range ps {
 		for tag := range int32(tags) {
 			p.send(tag, 8)
@@ -400,7 +411,6 @@ func lent(t require.TestingT) [2]*player {
 		}
 	}
 	settle(ps)
-	return ps
 }
 
 // settle lets both take what has arrived, and answer.

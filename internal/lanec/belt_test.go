@@ -1,0 +1,90 @@
+//go:build cgo
+
+package lanec_test
+
+import (
+	"math/rand"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/exanet-mpi/exanet/internal/duo"
+	"github.com/exanet-mpi/exanet/internal/mem"
+)
+
+// Rings with belts, and what is asked of who writes to them: package across.
+
+const cold = 1
+
+// belted are players of a job whose rings have belts.
+func belted(t *testing.T) [2]*player {
+	pair, err := duo.NewShared(limit, protocol)
+	require.NoError(t, err)
+	ps := playersOf(pair)
+	lend(ps)
+	require.Greater(t, ps[0].table.Bulk, uint32(1<<20))
+	return ps
+}
+
+// ask has the peer ask for a form of each class of lengths, which is the first word behind the three lines of its ring's ends, and the
+// consumer's.
+func (p *player) ask(form func() int) {
+	asks := 0
+	for class := range 8 {
+		asks |= (1 + form()) << (3 * class)
+	}
+	*mem.Deref[uint32](p.port.Out + 4*mem.CacheLine) = uint32(asks)
+}
+
+// Whatever is asked for, messages come out of the ring as they went in, and an empty ring takes one.
+func TestAnEmptyRingTakesAMessage(t *testing.T) {
+	ps := belted(t)
+	random := rand.New(rand.NewSource(1))
+	a, b := ps[0], ps[1]
+	var under [][]byte
+	in := make([]byte, limit)
+	refused := 0
+	for i := range 300_000 {
+		if i%50 == 0 {
+			a.ask(func() int { return random.Intn(3) })
+		}
+		a.credits()
+		if len(under) > 0 && random.Intn(9) < i/1000%9 { // now the one is behind, now the other
+			n, ok, _ := b.lane.Receive(handle, in, int32(a.me), 0)
+			require.True(t, ok)
+			require.Equal(t, under[0], in[:n])
+			under = under[1:]
+			continue
+		}
+		out := make([]byte, 2000+random.Intn(limit-2000))
+		fill(out, i)
+		if sent, _ := a.lane.Send(handle, out, int32(b.me), 0); sent {
+			under = append(under, out)
+		} else {
+			require.NotEmpty(t, under)
+			refused++
+		}
+	}
+	require.Positive(t, refused)
+}
+
+// Cold copies go around the belt, which is all but the front of the bulk space.
+func TestAroundTheBelt(t *testing.T) {
+	ps := belted(t)
+	const stage = 512 << 10
+	var most uint64
+	onStage := 0
+	for range 4000 {
+		ps[0].ask(func() int { return cold }) // the peer would find out that another form is sooner
+		ps[0].credits()
+		pass(t, ps, 0, limit)
+		end := ps[0].taken()
+		most = max(most, end)
+		if end < stage {
+			onStage++
+			require.Zero(t, end%((limit+mem.CacheLine-1)/mem.CacheLine*mem.CacheLine), "a message lies beyond the end of the bulk space")
+		}
+	}
+	require.Greater(t, most, uint64(ps[0].table.Bulk)-2*limit)
+	require.Less(t, onStage, 4000/20, "other forms are tried now and then, and there is no room for a moment")
+}
