@@ -146,7 +146,7 @@ func TestRingGoesAroundItsBelt(t *testing.T) {
 		fabs[1].Release()
 	}
 	require.Greater(t, most, geo.bulk-2*size)
-	require.Less(t, onStage, 4000/20, "other forms are tried now and then, and there is no room for a moment")
+	require.Less(t, onStage, 4000/10, "other forms are tried now and then, and there is no room for a moment")
 }
 
 // Ranks that answer each other use the front of their rings; who gets no answer goes on

@@ -86,5 +86,5 @@ func TestAroundTheBelt(t *testing.T) {
 		}
 	}
 	require.Greater(t, most, uint64(ps[0].table.Bulk)-2*limit)
-	require.Less(t, onStage, 4000/20, "other forms are tried now and then, and there is no room for a moment")
+	require.Less(t, onStage, 4000/10, "other forms are tried now and then, and there is no room for a moment")
 }
