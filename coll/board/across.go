@@ -30,19 +30,21 @@ func (b *Board) gauge(reader int, k kind) *across.Gauge {
 
 // belt is how far a rank has come with its belt, which lies behind its stage. Only that rank writes to either.
 type belt struct {
-	at     uint64              // where the next cold copy goes
-	last   [eighths - 1]uint64 // 1 + the turn in which each part has been used last
-	filled uint64              // up to where it has its memory
+	at     uint64               // where the next cold copy goes
+	last   [portions - 1]uint64 // 1 + the turn in which each part has been used last
+	filled uint64               // up to where it has its memory
 	_      [7]uint64
 }
 
 // What a rank of two has of the stages has so many parts: the stage and those of the belt, which gets so much memory at a time.
 const (
-	eighths = 1 + across.Belt/across.Stage
-	filled  = 128 << 10
+	portions = 1 + across.Belt/across.Stage
+	filled   = 128 << 10
 )
 
-func (b *Board) eighth() uint64 { return uint64(len(b.stages)/b.Ranks/eighths) &^ (mem.CacheLine - 1) }
+func (b *Board) portion() uint64 {
+	return uint64(len(b.stages)/b.Ranks/portions) &^ (mem.CacheLine - 1)
+}
 
 func (b *Board) belt() *belt {
 	return (*belt)(unsafe.Add(b.gauges, measuring*int(kinds)*across.Size+b.Me*int(unsafe.Sizeof(belt{}))))
@@ -50,13 +52,13 @@ func (b *Board) belt() *belt {
 
 // onBelt is what a rank has on its belt from an offset on.
 func (b *Board) onBelt(rank int, at uint64, n int) []byte {
-	return b.stages[uint64(rank*(len(b.stages)/b.Ranks))+b.eighth()+at:][:n]
+	return b.stages[uint64(rank*(len(b.stages)/b.Ranks))+b.portion()+at:][:n]
 }
 
 // Prepare gives this rank's belt its memory, which it else gets as it is used.
 func (b *Board) Prepare() {
 	if b.gauges != nil && b.stages != nil {
-		b.fill(b.eighth() * (eighths - 1))
+		b.fill(b.portion() * (portions - 1))
 	}
 }
 
@@ -73,8 +75,8 @@ func (b *Board) fill(more uint64) {
 func (b *Board) takeBelt(turn uint64, n int) uint64 {
 	own := b.belt()
 	size := uint64(n+mem.CacheLine-1) &^ (mem.CacheLine - 1)
-	part := b.eighth()
-	length := part * (eighths - 1)
+	part := b.portion()
+	length := part * (portions - 1)
 	at := own.at
 	if at+size > length {
 		at = 0

@@ -29,7 +29,7 @@ const (
 )
 
 // coldMost is how much of a block goes to the belt, where it is to have left the caches.
-func (b *Board) coldMost() int { return 2 * int(b.eighth()) }
+func (b *Board) coldMost() int { return 2 * int(b.portion()) }
 
 // Stages divides memory that suits most ranks into that of a board of fewer or as many, and what Stage should be given: nothing
 // if there are too many ranks, or if their pieces would have to be shorter.
@@ -52,7 +52,7 @@ func (b *Board) Stage(memory []byte) { b.stages = memory }
 func (b *Board) stage(rank int, set uint64) []byte {
 	each := len(b.stages) / b.Ranks
 	if b.Ranks == 2 {
-		return b.stages[rank*each:][:b.eighth()]
+		return b.stages[rank*each:][:b.portion()]
 	}
 	return b.stages[rank*each+int(set)*(each/2):][:each/2]
 }

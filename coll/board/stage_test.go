@@ -30,7 +30,7 @@ func TestStage(t *testing.T) {
 	for _, op := range []coll.Collective{coll.Allgather, coll.Allgatherv, coll.Alltoall, coll.Alltoallv} {
 		t.Run(op.String(), func(t *testing.T) {
 			bs := open(t, memory(2, 1024), 2)
-			reads := stage(bs, 2*eighths*20_000)
+			reads := stage(bs, 2*portions*20_000)
 			begin := func(rank int, seed int64) (o *Op, right func()) {
 				p := &plan{op: op, n: 9000, direct: op != coll.Alltoallv, seed: seed}
 				o, want := p.part(rank, 2)
@@ -64,7 +64,7 @@ func TestStage(t *testing.T) {
 // Who lends a block that is longer than a stage waits until the part that is not there has been read.
 func TestABlockLongerThanAStage(t *testing.T) {
 	bs := open(t, memory(2, 1024), 2)
-	reads := stage(bs, 2*eighths*8192)
+	reads := stage(bs, 2*portions*8192)
 	var ops [2]*Op
 	var wants [2][]byte
 	for i := range ops {
@@ -124,7 +124,7 @@ func TestRoomForStages(t *testing.T) {
 	const most = 20
 	need := func(ranks, stages int) int { return Fixed(most) + slots*ranks*pieceMost + stages*stageSize }
 	for _, c := range []struct{ ranks, size, stages int }{
-		{2, need(2, 16), 16}, {2, need(2, 16) - 1, 0}, {2, need(8, 16), 16},
+		{2, need(2, 10), 10}, {2, need(2, 10) - 1, 0}, {2, need(8, 16), 10},
 		{3, need(3, 6), 6}, {3, need(3, 6) - 1, 0},
 		{8, need(8, 16), 16}, {9, need(9, 18), 0},
 	} {

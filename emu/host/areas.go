@@ -15,7 +15,7 @@ const (
 	areaOfMany   = 128 << 10 // in jobs of more ranks than so many, for the sake of address space
 	many         = 64
 	areaStages   = 1 << 20 // beside the pieces of communicators of few ranks there is room for so much more a rank
-	areaBelts    = 4 << 20 // of two
+	areaBelts    = 3 << 20 // of two
 	few          = 8
 	areaLocal    = 16 << 10 // in jobs of one process
 	areasMost    = 16       // a rank

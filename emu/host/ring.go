@@ -176,7 +176,7 @@ func (g *geometry) stage() uint64 { return min(g.bulk, across.Stage) }
 
 // beltPlace is the place on the belt.
 func (h *ringHead) beltPlace(g *geometry, size uint64) (at uint64) {
-	if h.gauge.Cold+size > across.Belt {
+	if h.gauge.Cold+size > g.bulk-across.Stage {
 		h.gauge.Cold = 0
 	}
 	if at = h.bulkTail&^(g.bulk-1) + across.Stage + h.gauge.Cold; at < h.bulkTail {

@@ -138,7 +138,7 @@ func sharedGeometry(n int) geometry {
 	case n > 2:
 		return geometryOf(sharedCells, across.Stage)
 	}
-	return geometryOf(sharedCells, across.Stage+across.Belt)
+	return geometryOf(sharedCells, 2*across.Belt)
 }
 
 func layout(n int, g geometry) (controlStep, ring0, ringStep, area0 int) {

@@ -50,17 +50,19 @@ const (
 // know.
 const (
 	Stage = 512 << 10
-	Belt  = 3584 << 10
+	Belt  = 2 << 20
 )
 
 // Least is the length in bytes from which there is a choice. Lengths of the same power of two are a class.
 const (
 	Least   = 2048
 	classes = 8
-	first   = 8   // of a class, before other forms are tried than that of the nearest class; then every other one
-	timed   = 64  // one block of so many is
-	tried   = 256 // one of so many takes another form
-	samples = 2   // of each form, before there is a choice; the least of them counts
+	first   = 8    // of a class, before other forms are tried than that of the nearest class; then every other one
+	timed   = 64   // one block of so many is
+	tried   = 256  // one of so many takes another form
+	long    = 5    // the class from which on a single cold block does not show what many are worth: the lines of a belt may be in no cache at all by then
+	seldom  = 4096 // of so many blocks of such a class the first are cold, for once around the belt
+	samples = 2    // of each form, before there is a choice; the least of them counts
 )
 
 // Gauge is what a reader keeps for a writer, in memory that both share. A fresh one is zero.
@@ -113,14 +115,22 @@ func nearest(all uint32, c int) Form {
 	return Hot
 }
 
+// burst is how many blocks of a class have to be cold in a row until it shows what that is worth, 0: any shows it.
+func burst(c int, f Forms) int {
+	if c < long || f>>Cold&1 == 0 {
+		return 0
+	}
+	return Belt / Least >> c
+}
+
 // Way is for who writes n bytes next.
 func (g *Gauge) Way(n int, f Forms) Way {
-	if n < Least || f.number() == 1 {
+	if n < Least || f == 1<<Hot {
 		return Way{}
 	}
 	c := class(n)
-	g.blocks[c]++
 	count := int(g.blocks[c])
+	g.blocks[c]++
 	all := g.asks.Load()
 	asked := Form(all >> (3 * c) & 7)
 	form := asked - 1
@@ -130,13 +140,21 @@ func (g *Gauge) Way(n int, f Forms) Way {
 	if f>>form&1 == 0 {
 		form = Hot // that is no word of a reader's
 	}
+	row := burst(c, f)
+	if at := count % seldom; at < row && (asked == 0 || form != Cold) {
+		return Way{Cold, at+samples >= row}
+	}
+	if row > 0 {
+		f &^= 1 << Cold
+	}
+	others := f &^ (1 << form)
 	switch {
-	case asked == 0 && (count < first || count%2 != 0):
+	case asked == 0 && (count < row+first || count%2 != 0):
 		return Way{form, false}
 	case asked == 0:
 		return Way{f.behind(Hot, count/2%f.number()), true}
-	case count%tried == 0:
-		return Way{f.behind(form, 1+count/tried%(f.number()-1)), true}
+	case count%tried == 0 && others != 0:
+		return Way{others.behind(form, 1+count/tried%others.number()), true}
 	}
 	return Way{form, count%timed == 0}
 }

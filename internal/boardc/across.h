@@ -24,10 +24,11 @@ enum { ACROSS_COPIED = 1 << ACROSS_HOT };
 #endif
 enum { ACROSS_ROOMY = ACROSS_COPIED | 1 << ACROSS_COLD, ACROSS_OR_LENT = ACROSS_ROOMY | 1 << ACROSS_LENT };
 
-enum { ACROSS_LEAST = 2048, ACROSS_CLASSES = 8, ACROSS_FIRST = 8, ACROSS_TIMED = 64, ACROSS_TRIED = 256, ACROSS_SAMPLES = 2 };
+enum { ACROSS_LEAST = 2048, ACROSS_CLASSES = 8, ACROSS_FIRST = 8, ACROSS_TIMED = 64, ACROSS_TRIED = 256, ACROSS_SAMPLES = 2,
+	ACROSS_LONG = 5, ACROSS_SELDOM = 4096 };
 
 /* What a rank has for hot copies, and for cold ones: more than a core has of cache for itself, on the processors that we know. */
-enum { ACROSS_STAGE = 512 << 10, ACROSS_BELT = 3584 << 10 };
+enum { ACROSS_STAGE = 512 << 10, ACROSS_BELT = 2 << 20 };
 
 /* A gauge; the lines are the reader's, which the writer reads, the writer's, and the reader's. */
 struct across {
@@ -61,7 +62,7 @@ static inline uint32_t across_class(size_t n)
 	return class < ACROSS_CLASSES ? class : ACROSS_CLASSES - 1;
 }
 
-/* The step-th form, from one on and round, of those that there are. */
+/* The step-th form behind one, round, of those that there are. */
 static inline uint32_t across_behind(uint32_t form, uint32_t step, uint32_t forms)
 {
 	while (step)
@@ -82,24 +83,31 @@ static inline uint32_t across_nearest(uint32_t all, uint32_t class)
 	return 1 + ACROSS_HOT;
 }
 
+/* How many blocks of a class have to be cold in a row until it shows what that is worth, 0: any shows it. */
+static inline uint32_t across_burst(uint32_t class, uint32_t forms)
+{
+	return class >= ACROSS_LONG && (forms >> ACROSS_COLD & 1) ? ACROSS_BELT >> (class + 11) : 0;
+}
+
 static inline struct across_way across_way(struct across *g, size_t n, uint32_t forms)
 {
 	if (n < ACROSS_LEAST || forms == 1 << ACROSS_HOT)
 		return (struct across_way){ACROSS_HOT, 0};
-	uint32_t class = across_class(n), all = __atomic_load_n(&g->asks, __ATOMIC_RELAXED), asked = all >> 3 * class & 7, count = ++g->blocks[class];
-	int unknown = !asked;
-	if (__builtin_expect(unknown, 0))
-		asked = across_nearest(all, class);
-	if (!(forms >> (asked - 1) & 1))
-		asked = 1 + ACROSS_HOT; /* that is no word of a reader's */
-	if (__builtin_expect(unknown, 0)) {
-		if (count < ACROSS_FIRST || count % 2)
-			return (struct across_way){asked - 1, 0};
-		return (struct across_way){across_behind(ACROSS_HOT, count / 2 % __builtin_popcount(forms), forms), 1};
-	}
-	if (count % ACROSS_TRIED == 0)
-		return (struct across_way){across_behind(asked - 1, 1 + count / ACROSS_TRIED % (__builtin_popcount(forms) - 1), forms), 1};
-	return (struct across_way){asked - 1, count % ACROSS_TIMED == 0};
+	uint32_t class = across_class(n), all = __atomic_load_n(&g->asks, __ATOMIC_RELAXED), asked = all >> 3 * class & 7, count = g->blocks[class]++;
+	uint32_t form = (asked ? asked : across_nearest(all, class)) - 1, burst = across_burst(class, forms), at = count % ACROSS_SELDOM;
+	if (!(forms >> form & 1))
+		form = ACROSS_HOT; /* that is no word of a reader's */
+	if (at < burst && (!asked || form != ACROSS_COLD))
+		return (struct across_way){ACROSS_COLD, at + ACROSS_SAMPLES >= burst};
+	if (burst)
+		forms &= ~(1u << ACROSS_COLD);
+	if (!asked)
+		return count < burst + ACROSS_FIRST || count % 2 ? (struct across_way){form, 0}
+								 : (struct across_way){across_behind(ACROSS_HOT, count / 2 % __builtin_popcount(forms), forms), 1};
+	uint32_t others = forms & ~(1u << form);
+	if (count % ACROSS_TRIED == 0 && others)
+		return (struct across_way){across_behind(form, 1 + count / ACROSS_TRIED % __builtin_popcount(others), others), 1};
+	return (struct across_way){form, count % ACROSS_TIMED == 0};
 }
 
 /* The reader has read a block in so many ticks, of which it has been told. */

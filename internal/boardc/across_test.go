@@ -47,7 +47,7 @@ func TestGaugesInCAndInGoAreOne(t *testing.T) {
 func TestWhatIsOnTheBeltStays(t *testing.T) {
 	const n, calls = 4096, 6 // of which the belt holds two
 	for _, inC := range []bool{true, false} {
-		memory, stages := mem.Bytes(make([]uint64, (board.Fixed(most)+2*8*n)/8)), make([]byte, 2*8*1280)
+		memory, stages := mem.Bytes(make([]uint64, (board.Fixed(most)+2*8*n)/8)), make([]byte, 2*5*2560)
 		var boards [2]*board.Board
 		var views [2]*board.View
 		for i := range boards {

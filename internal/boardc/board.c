@@ -154,7 +154,7 @@ static inline uint32_t forms_of(const struct board *b) { return b->stage ? ACROS
 static __attribute__((noinline)) uint64_t take_belt(struct board *b, uint64_t turn, size_t n)
 {
 	struct belt *own = belt(b, b->me);
-	uint64_t one = eighth(b), length = one * (EIGHTHS - 1), size = (n + CACHE_LINE - 1) & ~(uint64_t)(CACHE_LINE - 1);
+	uint64_t one = portion(b), length = one * (PORTIONS - 1), size = (n + CACHE_LINE - 1) & ~(uint64_t)(CACHE_LINE - 1);
 	uint64_t at = own->at + size <= length ? own->at : 0, read = load(&line(b, 1 - b->me)->turns);
 	if (!size || size > length)
 		return 0;
@@ -397,13 +397,13 @@ static const uint64_t ON_STAGE = 1ull << 63, ON_SECOND = 1ull << 62;
 
 /* Which stage a rank uses in a turn; of two ranks each has but one, and the belt. */
 static inline uint64_t set_of(const struct board *b, uint64_t turn) { return b->ranks == 2 ? 0 : turn % 2; }
-static inline size_t stage_size(const struct board *b) { return b->ranks == 2 ? eighth(b) : b->stage / 2; }
+static inline size_t stage_size(const struct board *b) { return b->ranks == 2 ? portion(b) : b->stage / 2; }
 static inline char *stage_of(const struct board *b, uint32_t rank, uint64_t set) { return AT(char, b->stages + rank * b->stage + set * stage_size(b)); }
 
 /* How much of a block of n bytes of two ranks is there, cold or not. */
 static inline size_t front(const struct board *b, size_t n, uint64_t cold)
 {
-	size_t most = eighth(b) << !!cold;
+	size_t most = portion(b) << !!cold;
 	return n < most ? n : most;
 }
 

@@ -373,7 +373,7 @@ func TestBcastGoesOnWhereTheTwinHasLeftIt(t *testing.T) {
 func TestTheTwinStages(t *testing.T) {
 	const ranks, stage = 2, 8000
 	for op, sizes := range map[coll.Collective][2]int{coll.Allgather: {3000, 9000}, coll.Alltoall: {3000, 9000}, coll.Alltoallv: {10_000, 40_000}} {
-		memory, stages, reads := mem.Bytes(make([]uint64, (board.Fixed(most)+ranks*8*2048)/8)), make([]byte, 17*stage), 0
+		memory, stages, reads := mem.Bytes(make([]uint64, (board.Fixed(most)+ranks*8*2048)/8)), make([]byte, 11*stage), 0
 		var boards [ranks]*board.Board
 		var views [ranks]*board.View
 		pids := []int32{int32(os.Getpid()), int32(os.Getpid())}
@@ -384,7 +384,7 @@ func TestTheTwinStages(t *testing.T) {
 				reads++
 				return copy(to, mem.At(addr, len(to))) == len(to)
 			}
-			b.Stage(stages[:16*stage]) // of each an eighth, the rest is for the belt
+			b.Stage(stages[:10*stage]) // of each a fifth, the rest is for the belt
 			boards[i], views[i] = b, new(board.View)
 			b.View(views[i], board.Berths{})
 			views[i].Pids = mem.Ref(&pids[0])
@@ -420,7 +420,7 @@ func TestTheTwinStages(t *testing.T) {
 				inGo(0, first, zero)
 				inGo(1, first, one)
 				require.Equal(t, 1, reads)
-				require.Zero(t, slices.Max(stages[16*stage:]))
+				require.Zero(t, slices.Max(stages[10*stage:]))
 				continue
 			}
 			_, ended = twin(1, first)

@@ -47,9 +47,9 @@ static inline uint64_t *told(const struct board *b, uint64_t turn, uint32_t rank
 static inline uint64_t *where(const struct board *b, uint64_t turn, uint32_t rank) { return told(b, turn, rank) - 1; }
 
 /* The belt of a rank, which only that writes to: where the next cold copy goes, the turns, + 1, in which its parts have been used last, and up to where it has its memory, of which it gets so much at a time. */
-enum { FILLED = 128 << 10, EIGHTHS = 1 + ACROSS_BELT / ACROSS_STAGE /* that a rank of two has of the stages: the stage and those of the belt */ };
+enum { FILLED = 128 << 10, PORTIONS = 1 + ACROSS_BELT / ACROSS_STAGE /* that a rank of two has of the stages: the stage and those of the belt */ };
 struct belt {
-	uint64_t at, last[EIGHTHS - 1], filled;
+	uint64_t at, last[PORTIONS - 1], filled;
 	uint64_t spare[7];
 };
 
@@ -58,8 +58,8 @@ static inline struct across *gauge(const struct board *b, uint32_t reader, enum 
 static inline struct belt *belt(const struct board *b, uint32_t rank) { return (struct belt *)gauge(b, 2, 0) + rank; }
 
 /* What is there from an offset on. */
-static inline uint64_t eighth(const struct board *b) { return b->stage / EIGHTHS & ~(uint64_t)(CACHE_LINE - 1); }
-static inline char *on_belt(const struct board *b, uint32_t rank, uint64_t at) { return AT(char, b->stages + rank * b->stage + eighth(b) + at); }
+static inline uint64_t portion(const struct board *b) { return b->stage / PORTIONS & ~(uint64_t)(CACHE_LINE - 1); }
+static inline char *on_belt(const struct board *b, uint32_t rank, uint64_t at) { return AT(char, b->stages + rank * b->stage + portion(b) + at); }
 
 static inline struct line *line(const struct board *b, uint64_t rank) { return AT(struct line, b->lines + rank * LINE); }
 

@@ -77,7 +77,7 @@ static inline uint64_t stage(const struct express_table *t) { return t->bulk < A
 
 static inline uint64_t place_on_belt(const struct express_table *t, struct express_ring *r, uint64_t size)
 {
-	if (r->gauge.cold + size > ACROSS_BELT)
+	if (r->gauge.cold + size > t->bulk - ACROSS_STAGE)
 		r->gauge.cold = 0;
 	uint64_t tail = r->bulk_tail, at = (tail & ~((uint64_t)t->bulk - 1)) + ACROSS_STAGE + r->gauge.cold;
 	return at < tail ? at + t->bulk : at;
