@@ -58,6 +58,7 @@ const (
 	Least   = 2048
 	classes = 8
 	first   = 8    // of a class, before other forms are tried than that of the nearest class; then every other one
+	givenUp = 64   // blocks of a class after which the others are tried as seldom as if it were known, though nobody has noted them
 	timed   = 64   // one block of so many is
 	tried   = 256  // one of so many takes another form
 	long    = 5    // the class from which on a single cold block does not show what many are worth: the lines of a belt may be in no cache at all by then
@@ -149,9 +150,9 @@ func (g *Gauge) Way(n int, f Forms) Way {
 	}
 	others := f &^ (1 << form)
 	switch {
-	case asked == 0 && (count < row+first || count%2 != 0):
+	case asked == 0 && count < row+givenUp && (count < row+first || count%2 != 0):
 		return Way{form, false}
-	case asked == 0:
+	case asked == 0 && count < row+givenUp:
 		return Way{f.behind(Hot, count/2%f.number()), true}
 	case count%tried == 0 && others != 0:
 		return Way{others.behind(form, 1+count/tried%others.number()), true}
@@ -226,7 +227,7 @@ func (g *Gauge) Note(t Told, ticks uint64, f Forms) {
 			best = i + 1
 		}
 	}
-	if asked != 0 && cost[best-1] > cost[asked-1]/8*7 {
+	if asked != 0 && f>>(asked-1)&1 != 0 && cost[best-1] > cost[asked-1]/8*7 {
 		return
 	}
 	g.asks.Store(all&^(7<<(3*c)) | best<<(3*c))

@@ -25,7 +25,7 @@ enum { ACROSS_COPIED = 1 << ACROSS_HOT };
 enum { ACROSS_ROOMY = ACROSS_COPIED | 1 << ACROSS_COLD, ACROSS_OR_LENT = ACROSS_ROOMY | 1 << ACROSS_LENT };
 
 enum { ACROSS_LEAST = 2048, ACROSS_CLASSES = 8, ACROSS_FIRST = 8, ACROSS_TIMED = 64, ACROSS_TRIED = 256, ACROSS_SAMPLES = 2,
-	ACROSS_LONG = 5, ACROSS_SELDOM = 4096 };
+	ACROSS_GIVEN_UP = 64, ACROSS_LONG = 5, ACROSS_SELDOM = 4096 };
 
 /* What a rank has for hot copies, and for cold ones: more than a core has of cache for itself, on the processors that we know. */
 enum { ACROSS_STAGE = 512 << 10, ACROSS_BELT = 2 << 20 };
@@ -101,7 +101,7 @@ static inline struct across_way across_way(struct across *g, size_t n, uint32_t 
 		return (struct across_way){ACROSS_COLD, at + ACROSS_SAMPLES >= burst};
 	if (burst)
 		forms &= ~(1u << ACROSS_COLD);
-	if (!asked)
+	if (!asked && count < burst + ACROSS_GIVEN_UP)
 		return count < burst + ACROSS_FIRST || count % 2 ? (struct across_way){form, 0}
 								 : (struct across_way){across_behind(ACROSS_HOT, count / 2 % __builtin_popcount(forms), forms), 1};
 	uint32_t others = forms & ~(1u << form);
@@ -141,7 +141,7 @@ static __attribute__((noinline, cold, unused)) void across_note(struct across *g
 		if (!best || cost[i] < cost[best - 1])
 			best = i + 1;
 	}
-	if (asked && cost[best - 1] > cost[asked - 1] / 8 * 7)
+	if (asked && (forms >> (asked - 1) & 1) && cost[best - 1] > cost[asked - 1] / 8 * 7)
 		return;
 	__atomic_store_n(&g->asks, (g->asks & ~(7u << 3 * class)) | best << 3 * class, __ATOMIC_RELAXED);
 }
