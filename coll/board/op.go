@@ -143,8 +143,8 @@ func (o *Op) Begin(b *Board) {
 	case b.own.left != 0 && b.own.left == o.first:
 		o.first-- // the twin has taken this rank's part
 		o.put, o.got = 1, 1
-	case b.own.posted == o.first+1:
-		o.put = 1 // others may rely on the core that the line tells already
+	case b.own.posted == o.first+uint64(past)+1:
+		o.put = past + 1 // others may rely on the core that the line tells already
 	case o.form == central:
 		b.own.core.Store(0) // ranks wait for 0 in the turn where it sleeps for them
 	case b.Core != nil:

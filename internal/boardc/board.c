@@ -759,28 +759,103 @@ int board_alltoallv(struct board *b, struct board_blocks send, struct board_bloc
 	return b->ranks == 2 && !stays(b, &send, 1 - me) && !staged(b, own, turn) ? returned(b, own, turn, 0) : over(b, own, turn, 0);
 }
 
-/* A Bcast of more than fits in a place, in as many turns as it needs. */
-static int bcast_in_turns(struct board *b, struct line *own, uint32_t root, char *data, size_t n, uint64_t call, struct patience *p)
+/* Waits until the cells of a turn may be written, of two ranks. */
+static int may_write(struct board *b, struct line *own, uint64_t turn, const struct patience *p)
 {
+	struct patience q = *p;
+	q.until = EVERYBODY;
+	while (!unused(b, own, turn))
+		if (b->ranks > 2 || !again(b, turn - SLOTS, 1 - b->me, &q))
+			return 0;
+	return 1;
+}
+
+/* Calls of more than fits in a place, in as many turns as they need: a Bcast, and, of two ranks, what either gives. */
+static int goes_in_turns(const struct board *b, enum board_op op, size_t n, size_t elem)
+{
+	if (goes_central(b, op))
+		return 0;
+	switch (op) {
+	case BOARD_BCAST:
+		return n > b->piece;
+	case BOARD_ALLREDUCE:
+		if (n >= b->split)
+			return 0;
+		/* fallthrough */
+	case BOARD_SCATTER: case BOARD_GATHER: case BOARD_REDUCE: case BOARD_SCAN: case BOARD_EXSCAN:
+		return b->ranks == 2 && !serves(b, op, n, elem);
+	default:
+		return 0;
+	}
+}
+
+static void give_piece(struct board *b, uint64_t turn, enum board_op op, const char *send, char *recv, size_t at, size_t n, size_t all, uint64_t call)
+{
+	uint32_t me = b->me, other = 1 - me;
+	if (op == BOARD_SCATTER) {
+		write_place(b, turn, other, COPIES, send + other * all + at, n);
+		post(b, turn, other, call);
+		memcpy(recv + at, send + me * all + at, n);
+		return;
+	}
+	write_place(b, turn, me, op == BOARD_BCAST || op == BOARD_GATHER ? COPIES : FOLDS, op == BOARD_BCAST ? recv + at : send + at, n);
+	post(b, turn, me, call);
+}
+
+static int take_piece(struct board *b, struct line *own, uint64_t turn, enum board_op op, uint32_t root, const char *send, char *recv, size_t at, size_t n, size_t all, uint64_t call, board_fold fold, struct patience *p)
+{
+	uint32_t me = b->me, other = 1 - me;
+	p->until = ONE_CELL;
+	switch (op) {
+	case BOARD_BCAST:
+		if (!seen(b, turn, root, call, p))
+			return 0;
+		get(b, turn, root, recv + at, place(b, turn, root, n), n);
+		return 1;
+	case BOARD_SCATTER:
+		if (!seen(b, turn, me, call, p))
+			return 0;
+		get(b, turn, me, recv + at, place(b, turn, me, n), n);
+		return 1;
+	case BOARD_SCAN: case BOARD_EXSCAN:
+		if (me > 0 && !seen(b, turn, other, call, p))
+			return 0;
+		break;
+	default:
+		if (!all_seen(b, own, turn, call, p))
+			return 0;
+	}
+	if (op == BOARD_GATHER) {
+		memcpy(recv + me * all + at, send + at, n);
+		get(b, turn, other, recv + other * all + at, place(b, turn, other, n), n);
+	} else if (op != BOARD_EXSCAN || me > 0) {
+		combine(b, turn, op == BOARD_SCAN ? me : op == BOARD_EXSCAN ? me - 1 : 1, send + at, recv + at, n, 0, n, fold);
+	}
+	return 1;
+}
+
+static int in_turns(struct board *b, struct line *own, enum board_op op, uint32_t root, const char *send, char *recv, size_t n, size_t elem, uint64_t call, board_fold fold, struct patience *p)
+{
+	size_t step = b->piece - b->piece % elem;
+	int giver = posts(b, op, root), taker = takes(b, op, root);
 	lengthen(p);
-	for (size_t at = 0; at < n; at += b->piece) {
+	for (size_t at = 0; at < n; at += step) {
 		uint64_t turn = own->turns;
-		size_t size = n - at < b->piece ? n - at : b->piece;
-		if (b->me == root) {
-			if (!unused(b, own, turn))
+		size_t size = n - at < step ? n - at : step;
+		if (giver) {
+			if (!may_write(b, own, turn, p))
 				return 0;
-			write_place(b, turn, root, COPIES, data + at, size);
-			post(b, turn, root, call);
-		} else {
-			if (!seen(b, turn, root, call, p))
-				return 0;
-			get(b, turn, root, data + at, place(b, turn, root, size), size);
+			give_piece(b, turn, op, send, recv, at, size, n, call);
+			own->posted = taker ? turn + 1 : 0;
 		}
+		if (taker && !take_piece(b, own, turn, op, root, send, recv, at, size, n, call, fold, p))
+			return 0;
+		own->posted = 0;
 		own->past++;
 		leave(b, own, turn);
 	}
 	own->past = 0;
-	own->gave = root == 0;
+	own->gave = (op == BOARD_BCAST || op == BOARD_SCATTER) && root == 0;
 	return 1;
 }
 
@@ -790,14 +865,14 @@ int board_perform(struct board *b, enum board_op op, int root, const void *send,
 	uint64_t turn = own->turns, call = (uint64_t)op | (uint64_t)root << 8 | (uint64_t)n << 24;
 	int giver = posts(b, op, root), taker = takes(b, op, root);
 	CALL p = begin(b, own);
-	if (!may(b, own, op, n, elem))
+	if (!may(b, own, op, n, elem) && !(goes_in_turns(b, op, n, elem) && n < b->limit[op] && whole(b, own)))
 		return 0;
 	int behind = follows(b, own, op);
 	if (behind || goes_central(b, op)) {
 		return perform_central(b, own, op, send, recv, n, call | (uint64_t)behind << 8, fold, &p);
 	}
-	if (op == BOARD_BCAST && n > b->piece)
-		return bcast_in_turns(b, own, root, recv, n, call, &p);
+	if (goes_in_turns(b, op, n, elem))
+		return in_turns(b, own, op, root, send, recv, n, elem, call, fold, &p);
 	if (giver) {
 		if (!unused(b, own, turn))
 			return 0;

@@ -1,6 +1,6 @@
 /*
  * The twin of package coll/board for calls of one turn in the plain form or the direct one, of two in the
- * central one, and for a plain Bcast of any number: what it leaves out goes on in Go, where the layout of the memory
+ * central one, and, of two ranks, plain ones of any number, as is a Bcast of more: what it leaves out goes on in Go, where the layout of the memory
  * and the order of things are explained. The same words are in the same places, and a
  * call that has to wait for long is handed over with its part posted, or with the turn left if
  * others may still read what it has lent. Where ranks must
