@@ -2,6 +2,7 @@ package board
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/exanet-mpi/exanet/coll"
 )
@@ -162,7 +163,7 @@ func SplitFrom(ranks int, crowded bool) int {
 	case crowded:
 		return max(least, 128<<10/ranks)
 	case ranks == 2:
-		return pieceMost + 1 // what is one turn the twin makes
+		return math.MaxInt // the twin makes it, if it is plain
 	}
 	return least
 }

@@ -69,6 +69,7 @@ type ringHead struct {
 
 	// How the consumer wants bulk to be written.
 	gauge across.Gauge
+	_     [192]byte // cells begin with four lines, of which the processor may fetch two at a time
 
 	// By both sides: where messages of the express lane have their rendezvous, see package lanec.
 	_ [64][64]byte

@@ -116,6 +116,7 @@ struct express_ring {
 	uint64_t head, returned, bulk_head, bulk_returned, bulk_done;
 	uint64_t spare4[3];
 	struct across gauge;
+	uint32_t spare5[48]; /* cells begin with four lines */
 	struct express_rendezvous meetings[EXPRESS_MEETINGS];
 };
 
