@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -85,7 +86,7 @@ func TestATableIsObeyed(t *testing.T) {
 	require.Equal(t, 0, code, errs)
 	require.Contains(t, out, "Rows with a line number come from "+name)
 	next := "12288 +any"
-	if thisHost()&coll.Dear != 0 {
+	if strings.Contains(out, "attach takes long") { // which another process may find otherwise, where it is a near thing
 		next = "524288 +2"
 	}
 	require.Regexp(t, `(?m)^bcast +8 +2  binomial +# line 2; others: scatter_ring\nbcast +`+next+`  shared\n`, out)
