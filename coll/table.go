@@ -64,7 +64,7 @@ func Algorithms(c Collective) []Algorithm { return algorithms[c] }
 type Where uint8
 
 const (
-	Dear     Where = 1 << iota // to read another process's memory takes much longer than to copy as much in the caches (sys.AttachIsDear)
+	Dear     Where = 1 << iota // to read another process's memory takes much longer than to copy as much in the caches (sys.AttachCost)
 	Yielding                   // ranks share cores, and hand them over by yielding
 )
 

@@ -76,7 +76,7 @@ func printInfo(w io.Writer, root fs.FS) error {
 
 // thisHost is what the table of algorithms asks about this host, and the host tells without a job.
 func thisHost() (at coll.Where) {
-	if sys.AttachIsDear() {
+	if sys.AttachCost() > sys.Dear {
 		at |= coll.Dear
 	}
 	return at

@@ -137,8 +137,8 @@ func (b *Board) put(at uint64, rank int, k kind, place, data []byte) {
 	*b.told(at, rank) = way.Write(place, data)
 }
 
-// keep is put for data that are more than what others take of them.
-func (b *Board) keep(at uint64, rank int, place, data []byte) {
+// putAll is put for data that are more than what others take of them.
+func (b *Board) putAll(at uint64, rank int, place, data []byte) {
 	if mem.Across(place, data); b.measures(len(data)) {
 		*b.where(at, rank), *b.told(at, rank) = 0, 0
 	}

@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"math/rand"
 	"testing"
-	"unsafe"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	"github.com/exanet-mpi/exanet/coll"
+	"github.com/exanet-mpi/exanet/internal/across"
 	"github.com/exanet-mpi/exanet/internal/mem"
 )
 
@@ -253,14 +253,10 @@ func TestBoardAgainstSerial(t *testing.T) {
 		stages := make([]byte, rapid.SampledFrom([]int{0, 16, 1024, 40_000, 300_000}).Draw(t, "stages"))
 		central, split := rapid.SampledFrom([]uint32{0, 1 << coll.Barrier, 1<<coll.Barrier | 1<<coll.Allreduce}).Draw(t, "central"), rapid.SampledFrom([]int{1024, SplitFrom(ranks, true)}).Draw(t, "split")
 		follows, reads := rapid.Bool().Draw(t, "follows"), rapid.IntRange(0, 3).Draw(t, "reads") > 0
-		if ranks == 2 {
-			for reader := range 2 {
-				for k := range kinds { // a form for each class of lengths: its first word
-					asks := uint32(0)
-					for class := range 8 {
-						asks |= uint32(1+random.Intn(4)) << (3 * class)
-					}
-					*(*uint32)(unsafe.Pointer(bs[0].gauge(reader, k))) = asks
+		if ranks == measuring {
+			for i := range measuring * int(kinds) {
+				for class := range across.Classes {
+					bs[0].gauge(i/int(kinds), kind(i)%kinds).Ask(class, across.Form(random.Intn(4)))
 				}
 			}
 		}

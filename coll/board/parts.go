@@ -135,7 +135,7 @@ func (o *Op) post(turn int) {
 			o.fold(to, at-1, lo, n, 0, n)
 			copy(o.Recv[lo:hi], to)
 		case o.form == split && o.InPlace && !o.isResult(turn):
-			b.keep(at, o.Rank, to, o.input()[lo:hi])
+			b.putAll(at, o.Rank, to, o.input()[lo:hi])
 		case o.form != split:
 			b.put(at, o.Rank, folds, to, o.input()[lo:hi])
 		case o.isResult(turn):
@@ -281,7 +281,7 @@ func (o *Op) part(at uint64, rank, lo, n, from, end, last int) []byte {
 		return o.input()[lo+from : lo+end]
 	}
 	place := o.b.place(at, rank, n)
-	if o.form == split { // it has put no more than that, or keeps it
+	if o.form == split { // it has put no more than that, or all in its place
 		return o.b.written(rank, at, rank, place[from:end])
 	}
 	return o.b.written(rank, at, rank, place)[from:end]

@@ -62,8 +62,8 @@ func (f *Fabric) Reaches(to int) bool {
 }
 
 // Dear reports whether to Read another process's memory takes much longer than to copy as much within the
-// caches (sys.AttachIsDear): all ranks say the same.
-func (f *Fabric) Dear() bool { return f.job.head.dear.Load() != 0 }
+// caches (sys.AttachCost): all ranks say the same.
+func (f *Fabric) Dear() bool { return f.job.head.attach.Load() > sys.Dear }
 
 // Read reads the memory of a rank that this one reaches, and reports whether it could read
 // all. It may be called at any time.

@@ -79,9 +79,7 @@ func (j *Job) join(rank int, profile string) (*Member, error) {
 	if int(j.head.joined.Add(1)) == j.ranks {
 		if j.localRings == nil {
 			j.assess()
-			if sys.AttachIsDear() {
-				j.head.dear.Store(1)
-			}
+			j.head.attach.Store(sys.AttachCost())
 		}
 		j.openGate()
 	}

@@ -69,7 +69,10 @@ type ringHead struct {
 
 	// How the consumer wants bulk to be written.
 	gauge across.Gauge
-	_     [192]byte // cells begin with four lines, of which the processor may fetch two at a time
+
+	// Touched by the producer only: where the next cold copy goes, on the belt.
+	cold uint64
+	_    [192 - 8]byte // cells begin with four lines, of which the processor may fetch two at a time
 
 	// By both sides: where messages of the express lane have their rendezvous, see package lanec.
 	_ [64][64]byte
@@ -177,10 +180,10 @@ func (g *geometry) stage() uint64 { return min(g.bulk, across.Stage) }
 
 // beltPlace is the place on the belt.
 func (h *ringHead) beltPlace(g *geometry, size uint64) (at uint64) {
-	if h.gauge.Cold+size > g.bulk-across.Stage {
-		h.gauge.Cold = 0
+	if h.cold+size > g.bulk-across.Stage {
+		h.cold = 0
 	}
-	if at = h.bulkTail&^(g.bulk-1) + across.Stage + h.gauge.Cold; at < h.bulkTail {
+	if at = h.bulkTail&^(g.bulk-1) + across.Stage + h.cold; at < h.bulkTail {
 		at += g.bulk
 	}
 	return at
@@ -214,7 +217,7 @@ func (h *ringHead) takeBulk(g *geometry, n int, form across.Form) (at, next uint
 	case at != h.bulkTail && g.stage() < g.bulk && !h.leaves(g, at+size, slack):
 		at = g.bulkPlace(h.bulkTail, size, g.bulk)
 	case form == across.Cold:
-		h.gauge.Cold += size
+		h.cold += size
 	}
 	return at, at + size, h.leaves(g, at+size, 0)
 }

@@ -2,9 +2,7 @@ package host
 
 import (
 	"encoding/binary"
-	"sync/atomic"
 	"testing"
-	"unsafe"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -78,12 +76,9 @@ func TestRingsAreBoundedFIFOs(t *testing.T) {
 			},
 			"ask": func(t *rapid.T) { // for another form of each length
 				me := rank.Draw(t, "of")
-				form := rapid.Uint32Range(0, 3)
-				asks := uint32(0)
-				for class := range 8 {
-					asks |= form.Draw(t, "form") << (3 * class)
+				for class := range across.Classes {
+					fabs[me].job.ringOf(me, 1-me).head.gauge.Ask(class, across.Form(rapid.Uint32Range(0, 3).Draw(t, "form")))
 				}
-				atomic.StoreUint32((*uint32)(unsafe.Pointer(&fabs[me].job.ringOf(me, 1-me).head.gauge)), asks)
 			},
 			"take out": func(t *rapid.T) {
 				me := rank.Draw(t, "by")
@@ -129,11 +124,9 @@ func TestRingGoesAroundItsBelt(t *testing.T) {
 	var most uint64
 	onStage := 0
 	for range 4000 {
-		asks := uint32(0)
-		for class := range 8 {
-			asks |= (1 + uint32(across.Cold)) << (3 * class)
+		for class := range across.Classes {
+			head.gauge.Ask(class, across.Cold) // the peer would find out that another form is sooner
 		}
-		(*atomic.Uint32)(unsafe.Pointer(&head.gauge)).Store(asks)
 		require.True(t, fabs[0].TrySend(1, packetizer.Header{}, make([]byte, size)))
 		end := head.bulkTail & (geo.bulk - 1)
 		most = max(most, end)

@@ -49,8 +49,8 @@ type header struct {
 	// How the ranks stand to each other that do so worst, see crowding.
 	crowded atomic.Uint32
 
-	// 1: sys.AttachIsDear, as the rank has found that joined last.
-	dear atomic.Uint32
+	// sys.AttachCost, as the rank has found that joined last.
+	attach atomic.Uint32
 }
 
 // The states of a rank.

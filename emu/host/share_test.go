@@ -136,7 +136,7 @@ func TestSharedCopies(t *testing.T) {
 
 const (
 	sharerRole = "EXANET_TEST_SHARER" // a signal, and which end rank 1 is
-	sharedSize = 8 << 20 // more than a ring takes
+	sharedSize = 8 << 20              // more than a ring takes
 )
 
 func (f *Fabric) tell(to int, w rdmaeng.Window) {

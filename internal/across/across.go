@@ -56,7 +56,7 @@ const (
 // Least is the length in bytes from which there is a choice. Lengths of the same power of two are a class.
 const (
 	Least   = 2048
-	classes = 8
+	Classes = 8
 	first   = 8    // of a class, before other forms are tried than that of the nearest class; then every other one
 	givenUp = 64   // blocks of a class after which the others are tried as seldom as if it were known, though nobody has noted them
 	timed   = 64   // one block of so many is
@@ -70,11 +70,10 @@ const (
 type Gauge struct {
 	asks   atomic.Uint32 // 3 bits a class: 1 + the form, or 0: all have to be tried
 	_      [60]byte
-	blocks [classes]uint16 // that have been written
-	Cold   uint64          // where the next Cold copy goes, on the belt; the writer's
-	_      [40]byte
-	cost   [classes][forms]uint32 // ticks for 16 KiB
-	seen   [classes][forms]uint8  // blocks of the form, up to samples
+	blocks [Classes]uint16 // that have been written
+	_      [48]byte
+	cost   [Classes][forms]uint32 // ticks for 16 KiB
+	seen   [Classes][forms]uint8  // blocks of the form, up to samples
 	_      [32]byte
 }
 
@@ -87,7 +86,7 @@ type Way struct {
 	Timed bool
 }
 
-func class(n int) int { return min(bits.Len(uint(n))-bits.Len(Least), classes-1) }
+func class(n int) int { return min(bits.Len(uint(n))-bits.Len(Least), Classes-1) }
 
 // behind is the step-th form behind one, round.
 func (f Forms) behind(form Form, step int) Form {
@@ -103,9 +102,9 @@ func (f Forms) number() int { return bits.OnesCount32(uint32(f)) }
 
 // nearest is what is asked for the class that is nearest to one; else Hot.
 func nearest(all uint32, c int) Form {
-	for d := 1; d < classes; d++ {
+	for d := 1; d < Classes; d++ {
 		for _, i := range [2]int{c - d, c + d} {
-			if i < 0 || i >= classes {
+			if i < 0 || i >= Classes {
 				continue
 			}
 			if asked := Form(all >> (3 * i) & 7); asked != 0 {
@@ -230,7 +229,12 @@ func (g *Gauge) Note(t Told, ticks uint64, f Forms) {
 	if asked != 0 && f>>(asked-1)&1 != 0 && cost[best-1] > cost[asked-1]/8*7 {
 		return
 	}
-	g.asks.Store(all&^(7<<(3*c)) | best<<(3*c))
+	g.Ask(c, Form(best-1))
+}
+
+// Ask asks for a form of a class of lengths.
+func (g *Gauge) Ask(class int, form Form) {
+	g.asks.Store(g.asks.Load()&^(7<<(3*class)) | uint32(1+form)<<(3*class))
 }
 
 // Write writes data as the reader asks, and returns what it is to be told of that.

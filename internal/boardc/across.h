@@ -35,8 +35,7 @@ struct across {
 	uint32_t asks;
 	uint32_t spare1[15];
 	uint16_t blocks[ACROSS_CLASSES];
-	uint64_t cold; /* where the next cold copy goes, on the belt */
-	uint32_t spare2[10];
+	uint32_t spare2[12];
 	uint32_t cost[ACROSS_CLASSES][ACROSS_FORMS];
 	uint8_t samples[ACROSS_CLASSES][ACROSS_FORMS];
 	uint32_t spare3[8];
@@ -125,7 +124,7 @@ static __attribute__((noinline, cold, unused)) void across_note(struct across *g
 			sample = UINT32_MAX / 8;
 		if (!samples[form]++ || sample < cost[form])
 			cost[form] = sample;
-	} else if (sample < cost[form]) {
+	} else if (sample < cost[form]) { /* it can be so fast, what took longer may have been interrupted */
 		cost[form] -= (cost[form] - sample) / 2;
 	} else {
 		if (sample > 2ull * cost[form])

@@ -121,13 +121,9 @@ static int serves(const struct board *b, enum board_op op, size_t n, size_t elem
 {
 	size_t step = b->piece;
 	switch (op) {
-	case BOARD_BARRIER: case BOARD_BCAST:
+	case BOARD_BARRIER:
 		return 1;
-	case BOARD_ALLREDUCE:
-		if (n >= b->split)
-			return 0;
-		/* fallthrough */
-	case BOARD_REDUCE: case BOARD_REDUCE_SCATTER: case BOARD_REDUCE_SCATTER_BLOCK: case BOARD_SCAN: case BOARD_EXSCAN:
+	case BOARD_ALLREDUCE: case BOARD_REDUCE: case BOARD_REDUCE_SCATTER: case BOARD_REDUCE_SCATTER_BLOCK: case BOARD_SCAN: case BOARD_EXSCAN:
 		step -= step % elem;
 		break;
 	case BOARD_ALLTOALL:
@@ -138,6 +134,19 @@ static int serves(const struct board *b, enum board_op op, size_t n, size_t elem
 		break;
 	}
 	return n <= step;
+}
+
+/* Whether a call of more than that is made in as many turns as it needs: a Bcast, and, of two ranks, what others combine, or get from one or for one. */
+static int goes_in_turns(const struct board *b, enum board_op op)
+{
+	switch (op) {
+	case BOARD_BCAST:
+		return 1;
+	case BOARD_SCATTER: case BOARD_GATHER: case BOARD_REDUCE: case BOARD_ALLREDUCE: case BOARD_SCAN: case BOARD_EXSCAN:
+		return b->ranks == 2 && !goes_central(b, op);
+	default:
+		return 0;
+	}
 }
 
 /* Copies a block of a buffer, which may be anywhere if it is empty. */
@@ -212,21 +221,22 @@ static inline void get(struct board *b, uint64_t turn, uint32_t rank, char *to, 
 	across_ends(gauge(b, b->me, COPIES), how, begun, forms_of(b));
 }
 
-static void give(struct board *b, uint64_t turn, enum board_op op, const char *send, char *recv, size_t n, uint64_t call)
+/* Gives this rank's part of a turn: n bytes from at on of a vector, or of blocks of all bytes each. */
+static void give(struct board *b, uint64_t turn, enum board_op op, const char *send, char *recv, size_t at, size_t n, size_t all, uint64_t call)
 {
 	uint32_t me = b->me;
 	switch (op) {
 	case BOARD_BARRIER:
 		break;
 	case BOARD_BCAST:
-		write_place(b, turn, me, COPIES, recv, n);
+		write_place(b, turn, me, COPIES, recv + at, n);
 		break;
 	case BOARD_SCATTER:
 		for (uint32_t i = 0; i < b->ranks; i++)
 			if (i == me) {
-				memcpy(recv, send + i * n, n);
+				memcpy(recv + at, send + i * all + at, n);
 			} else {
-				write_place(b, turn, i, COPIES, send + i * n, n);
+				write_place(b, turn, i, COPIES, send + i * all + at, n);
 				post(b, turn, i, call);
 			}
 		return;
@@ -237,11 +247,17 @@ static void give(struct board *b, uint64_t turn, enum board_op op, const char *s
 				put(b, turn, me, COPIES, to + i * n, send + i * n, n);
 		break;
 	}
-	case BOARD_GATHER: case BOARD_REDUCE:
-		write_place(b, turn, me, op == BOARD_GATHER ? COPIES : FOLDS, send, n);
+	case BOARD_GATHER:
+		write_place(b, turn, me, COPIES, send + at, n);
+		break;
+	case BOARD_REDUCE:
+		write_place(b, turn, me, FOLDS, send + at, n);
+		break;
+	case BOARD_ALLGATHER: case BOARD_ALLGATHERV:
+		put(b, turn, me, COPIES, place(b, turn, me, n), send, n);
 		break;
 	default:
-		put(b, turn, me, op == BOARD_ALLGATHER || op == BOARD_ALLGATHERV ? COPIES : FOLDS, place(b, turn, me, n), send, n);
+		put(b, turn, me, FOLDS, place(b, turn, me, n), send + at, n);
 	}
 	post(b, turn, me, call);
 }
@@ -258,17 +274,37 @@ static void combine(struct board *b, uint64_t turn, uint32_t last, const char *s
 	across_ends(gauge(b, me, FOLDS), how, begun, forms_of(b));
 }
 
-static void take(struct board *b, uint64_t turn, enum board_op op, uint32_t root, const char *send, char *recv, size_t n, board_fold fold)
+/* Whether what this rank takes in a turn is there. */
+static int arrived(struct board *b, struct line *own, uint64_t turn, enum board_op op, uint32_t root, uint64_t call, struct patience *p)
+{
+	p->until = ONE_CELL;
+	switch (op) {
+	case BOARD_BCAST:
+		return seen(b, turn, root, call, p);
+	case BOARD_SCATTER:
+		return seen(b, turn, b->me, call, p);
+	case BOARD_SCAN: case BOARD_EXSCAN:
+		for (uint32_t i = 0; i < b->me; i++)
+			if (!seen(b, turn, i, call, p))
+				return 0;
+		return 1;
+	default:
+		return all_seen(b, own, turn, call, p);
+	}
+}
+
+/* Takes this rank's part of a turn, as it was given. */
+static void take(struct board *b, uint64_t turn, enum board_op op, uint32_t root, const char *send, char *recv, size_t at, size_t n, size_t all, board_fold fold)
 {
 	uint32_t me = b->me, last = b->ranks - 1;
 	switch (op) {
 	case BOARD_BARRIER:
 		return;
 	case BOARD_BCAST:
-		get(b, turn, root, recv, place(b, turn, root, n), n);
+		get(b, turn, root, recv + at, place(b, turn, root, n), n);
 		return;
 	case BOARD_SCATTER:
-		get(b, turn, me, recv, place(b, turn, me, n), n);
+		get(b, turn, me, recv + at, place(b, turn, me, n), n);
 		return;
 	case BOARD_ALLTOALL:
 		for (uint32_t i = 0; i <= last; i++)
@@ -278,21 +314,21 @@ static void take(struct board *b, uint64_t turn, enum board_op op, uint32_t root
 				get(b, turn, i, recv + i * n, place(b, turn, i, n * b->ranks) + me * n, n);
 		return;
 	case BOARD_REDUCE: case BOARD_ALLREDUCE:
-		combine(b, turn, last, send, recv, n, 0, n, fold);
+		combine(b, turn, last, send + at, recv + at, n, 0, n, fold);
 		return;
 	case BOARD_SCAN:
-		combine(b, turn, me, send, recv, n, 0, n, fold);
+		combine(b, turn, me, send + at, recv + at, n, 0, n, fold);
 		return;
 	case BOARD_EXSCAN:
 		if (me > 0)
-			combine(b, turn, me - 1, send, recv, n, 0, n, fold);
+			combine(b, turn, me - 1, send + at, recv + at, n, 0, n, fold);
 		return;
 	default:
 		for (uint32_t i = 0; i <= last; i++)
 			if (i == me)
-				memcpy(recv + i * n, send, n);
+				memcpy(recv + i * all + at, send + at, n);
 			else
-				get(b, turn, i, recv + i * n, place(b, turn, i, n), n);
+				get(b, turn, i, recv + i * all + at, place(b, turn, i, n), n);
 	}
 }
 
@@ -336,7 +372,7 @@ static inline int whole(const struct board *b, const struct line *own)
 /* Whether a call is one for the board, and the twin. */
 static inline int may(const struct board *b, const struct line *own, enum board_op op, size_t n, size_t elem)
 {
-	return n < b->limit[op] && serves(b, op, n, elem) && whole(b, own);
+	return n < b->limit[op] && (op != BOARD_ALLREDUCE || n < b->split) && (serves(b, op, n, elem) || goes_in_turns(b, op)) && whole(b, own);
 }
 
 /* The end of a call of one turn. */
@@ -518,7 +554,7 @@ int board_direct(struct board *b, enum board_op op, int root, const void *send, 
 					lend(b, turn, i, (uintptr_t)out + i * n, call | (uint64_t)n << 24);
 				}
 		} else if (op == BOARD_BCAST) {
-			*told(b, turn, me) = 0; /* a loan to all is none of a gauge's */
+			*told(b, turn, me) = 0; /* nothing of such a call is timed */
 			lend(b, turn, me, (uintptr_t)in, call | (uint64_t)n << 24);
 		} else {
 			mine = blocks ? board_size(blocks, me) : n;
@@ -563,7 +599,7 @@ int board_reduce_scatter(struct board *b, enum board_op op, const void *send, vo
 	CALL p = begin(b, own);
 	if (!may(b, own, op, n, elem) || !unused(b, own, turn))
 		return 0;
-	give(b, turn, op, send, recv, n, call);
+	give(b, turn, op, send, recv, 0, n, n, call);
 	own->posted = turn + 1;
 	if (!all_seen(b, own, turn, call, &p))
 		return 0;
@@ -603,7 +639,7 @@ int board_allgatherv(struct board *b, const void *send, struct board_blocks recv
 	}
 	if (!may(b, own, BOARD_ALLGATHERV, all, 1) || largest > b->piece || !unused(b, own, turn))
 		return 0;
-	give(b, turn, BOARD_ALLGATHERV, send, 0, mine, BOARD_ALLGATHERV | (uint64_t)mine << 24);
+	give(b, turn, BOARD_ALLGATHERV, send, 0, 0, mine, mine, BOARD_ALLGATHERV | (uint64_t)mine << 24);
 	own->posted = turn + 1;
 	return collect(b, own, turn, BOARD_ALLGATHERV, send, &recv, &p);
 }
@@ -759,8 +795,8 @@ int board_alltoallv(struct board *b, struct board_blocks send, struct board_bloc
 	return b->ranks == 2 && !stays(b, &send, 1 - me) && !staged(b, own, turn) ? returned(b, own, turn, 0) : over(b, own, turn, 0);
 }
 
-/* Waits until the cells of a turn may be written, of two ranks. */
-static int may_write(struct board *b, struct line *own, uint64_t turn, const struct patience *p)
+/* Whether the cells of a turn may be written, for which one of two ranks waits. */
+static int emptied(struct board *b, struct line *own, uint64_t turn, const struct patience *p)
 {
 	struct patience q = *p;
 	q.until = EVERYBODY;
@@ -770,132 +806,43 @@ static int may_write(struct board *b, struct line *own, uint64_t turn, const str
 	return 1;
 }
 
-/* Calls of more than fits in a place, in as many turns as they need: a Bcast, and, of two ranks, what either gives. */
-static int goes_in_turns(const struct board *b, enum board_op op, size_t n, size_t elem)
-{
-	if (goes_central(b, op))
-		return 0;
-	switch (op) {
-	case BOARD_BCAST:
-		return n > b->piece;
-	case BOARD_ALLREDUCE:
-		if (n >= b->split)
-			return 0;
-		/* fallthrough */
-	case BOARD_SCATTER: case BOARD_GATHER: case BOARD_REDUCE: case BOARD_SCAN: case BOARD_EXSCAN:
-		return b->ranks == 2 && !serves(b, op, n, elem);
-	default:
-		return 0;
-	}
-}
-
-static void give_piece(struct board *b, uint64_t turn, enum board_op op, const char *send, char *recv, size_t at, size_t n, size_t all, uint64_t call)
-{
-	uint32_t me = b->me, other = 1 - me;
-	if (op == BOARD_SCATTER) {
-		write_place(b, turn, other, COPIES, send + other * all + at, n);
-		post(b, turn, other, call);
-		memcpy(recv + at, send + me * all + at, n);
-		return;
-	}
-	write_place(b, turn, me, op == BOARD_BCAST || op == BOARD_GATHER ? COPIES : FOLDS, op == BOARD_BCAST ? recv + at : send + at, n);
-	post(b, turn, me, call);
-}
-
-static int take_piece(struct board *b, struct line *own, uint64_t turn, enum board_op op, uint32_t root, const char *send, char *recv, size_t at, size_t n, size_t all, uint64_t call, board_fold fold, struct patience *p)
-{
-	uint32_t me = b->me, other = 1 - me;
-	p->until = ONE_CELL;
-	switch (op) {
-	case BOARD_BCAST:
-		if (!seen(b, turn, root, call, p))
-			return 0;
-		get(b, turn, root, recv + at, place(b, turn, root, n), n);
-		return 1;
-	case BOARD_SCATTER:
-		if (!seen(b, turn, me, call, p))
-			return 0;
-		get(b, turn, me, recv + at, place(b, turn, me, n), n);
-		return 1;
-	case BOARD_SCAN: case BOARD_EXSCAN:
-		if (me > 0 && !seen(b, turn, other, call, p))
-			return 0;
-		break;
-	default:
-		if (!all_seen(b, own, turn, call, p))
-			return 0;
-	}
-	if (op == BOARD_GATHER) {
-		memcpy(recv + me * all + at, send + at, n);
-		get(b, turn, other, recv + other * all + at, place(b, turn, other, n), n);
-	} else if (op != BOARD_EXSCAN || me > 0) {
-		combine(b, turn, op == BOARD_SCAN ? me : op == BOARD_EXSCAN ? me - 1 : 1, send + at, recv + at, n, 0, n, fold);
-	}
-	return 1;
-}
-
-static int in_turns(struct board *b, struct line *own, enum board_op op, uint32_t root, const char *send, char *recv, size_t n, size_t elem, uint64_t call, board_fold fold, struct patience *p)
-{
-	size_t step = b->piece - b->piece % elem;
-	int giver = posts(b, op, root), taker = takes(b, op, root);
-	lengthen(p);
-	for (size_t at = 0; at < n; at += step) {
-		uint64_t turn = own->turns;
-		size_t size = n - at < step ? n - at : step;
-		if (giver) {
-			if (!may_write(b, own, turn, p))
-				return 0;
-			give_piece(b, turn, op, send, recv, at, size, n, call);
-			own->posted = taker ? turn + 1 : 0;
-		}
-		if (taker && !take_piece(b, own, turn, op, root, send, recv, at, size, n, call, fold, p))
-			return 0;
-		own->posted = 0;
-		own->past++;
-		leave(b, own, turn);
-	}
-	own->past = 0;
-	own->gave = (op == BOARD_BCAST || op == BOARD_SCATTER) && root == 0;
-	return 1;
-}
-
 int board_perform(struct board *b, enum board_op op, int root, const void *send, void *recv, size_t n, size_t elem, board_fold fold)
 {
 	struct line *own = AT(struct line, b->own);
-	uint64_t turn = own->turns, call = (uint64_t)op | (uint64_t)root << 8 | (uint64_t)n << 24;
-	int giver = posts(b, op, root), taker = takes(b, op, root);
+	uint64_t call = (uint64_t)op | (uint64_t)root << 8 | (uint64_t)n << 24;
+	int giver = posts(b, op, root), taker = takes(b, op, root), several = !serves(b, op, n, elem);
 	CALL p = begin(b, own);
-	if (!may(b, own, op, n, elem) && !(goes_in_turns(b, op, n, elem) && n < b->limit[op] && whole(b, own)))
+	if (!may(b, own, op, n, elem))
 		return 0;
 	int behind = follows(b, own, op);
 	if (behind || goes_central(b, op)) {
 		return perform_central(b, own, op, send, recv, n, call | (uint64_t)behind << 8, fold, &p);
 	}
-	if (goes_in_turns(b, op, n, elem))
-		return in_turns(b, own, op, root, send, recv, n, elem, call, fold, &p);
-	if (giver) {
-		if (!unused(b, own, turn))
-			return 0;
-		give(b, turn, op, send, recv, n, call);
-		own->posted = turn + 1;
-	}
-	if (taker) {
-		if (op == BOARD_BCAST) {
-			if (!seen(b, turn, root, call, &p))
+	size_t at = 0, step = several ? b->piece - b->piece % elem : n;
+	if (several)
+		lengthen(&p);
+	do {
+		uint64_t turn = own->turns;
+		size_t size = n - at < step ? n - at : step;
+		if (giver) {
+			if (several ? !emptied(b, own, turn, &p) : !unused(b, own, turn))
 				return 0;
-		} else if (op == BOARD_SCATTER) {
-			if (!seen(b, turn, b->me, call, &p))
-				return 0;
-		} else if (op == BOARD_SCAN || op == BOARD_EXSCAN) {
-			for (uint32_t i = 0; i < b->me; i++)
-				if (!seen(b, turn, i, call, &p))
-					return 0;
-		} else if (!all_seen(b, own, turn, call, &p)) {
-			return 0;
+			give(b, turn, op, send, recv, at, size, n, call);
+			own->posted = turn + 1;
 		}
-		take(b, turn, op, root, send, recv, n, fold);
-	}
-	return over(b, own, turn, (op == BOARD_BCAST || op == BOARD_SCATTER) && root == 0);
+		if (taker) {
+			if (!arrived(b, own, turn, op, root, call, &p))
+				return 0;
+			take(b, turn, op, root, send, recv, at, size, n, fold);
+		}
+		own->posted = 0;
+		own->past++;
+		leave(b, own, turn);
+		at += step;
+	} while (at < n);
+	own->past = 0;
+	own->gave = (op == BOARD_BCAST || op == BOARD_SCATTER) && root == 0;
+	return 1;
 }
 
 /* The operators, as package mpi has them: loops that the compiler turns into vector

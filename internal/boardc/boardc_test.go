@@ -194,15 +194,12 @@ var everything = []coll.Collective{coll.Barrier, coll.Bcast, coll.Gather, coll.G
 
 const gauges = 2 * 3 // of a board of two
 
-// ask has a gauge ask for a form of each of 8 classes of lengths, for which its first word has 3 bits. They lie behind each other, at an address that is the
-// last word of a view.
+// ask has a gauge ask for a form of each class of lengths. They lie behind each other, at an address that is the last word of a view.
 func ask(v *board.View, gauge int, form func() across.Form) {
 	at := *mem.Deref[uint64](mem.Ref(v) + uint64(unsafe.Sizeof(*v)) - 8)
-	asks := uint32(0)
-	for class := range 8 {
-		asks |= uint32(1+form()) << (3 * class)
+	for class := range across.Classes {
+		mem.Deref[across.Gauge](at+uint64(gauge*across.Size)).Ask(class, form())
 	}
-	*mem.Deref[uint32](at + uint64(gauge*across.Size)) = asks
 }
 
 // Ranks that try the twin and ranks that do not make the same calls, in any order: a

@@ -8,13 +8,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/exanet-mpi/exanet/internal/across"
 	"github.com/exanet-mpi/exanet/internal/duo"
 	"github.com/exanet-mpi/exanet/internal/mem"
 )
 
 // Rings with belts, and what is asked of who writes to them: package across.
-
-const cold = 1
 
 // belted are players of a job whose rings have belts.
 func belted(t *testing.T) [2]*player {
@@ -26,14 +25,11 @@ func belted(t *testing.T) [2]*player {
 	return ps
 }
 
-// ask has the peer ask for a form of each class of lengths, which is the first word behind the three lines of its ring's ends, and the
-// consumer's.
-func (p *player) ask(form func() int) {
-	asks := 0
-	for class := range 8 {
-		asks |= (1 + form()) << (3 * class)
+// ask has the peer ask for a form of each class of lengths, in the gauge behind the three lines of its ring's ends, and the consumer's.
+func (p *player) ask(form func() across.Form) {
+	for class := range across.Classes {
+		mem.Deref[across.Gauge](p.port.Out+4*mem.CacheLine).Ask(class, form())
 	}
-	*mem.Deref[uint32](p.port.Out + 4*mem.CacheLine) = uint32(asks)
 }
 
 // Whatever is asked for, messages come out of the ring as they went in, and an empty ring takes one.
@@ -46,7 +42,7 @@ func TestAnEmptyRingTakesAMessage(t *testing.T) {
 	refused := 0
 	for i := range 300_000 {
 		if i%50 == 0 {
-			a.ask(func() int { return random.Intn(3) })
+			a.ask(func() across.Form { return across.Form(random.Intn(3)) })
 		}
 		a.credits()
 		if len(under) > 0 && random.Intn(9) < i/1000%9 { // now the one is behind, now the other
@@ -71,16 +67,15 @@ func TestAnEmptyRingTakesAMessage(t *testing.T) {
 // Cold copies go around the belt, which is all but the front of the bulk space.
 func TestAroundTheBelt(t *testing.T) {
 	ps := belted(t)
-	const stage = 512 << 10
 	var most uint64
 	onStage := 0
 	for range 4000 {
-		ps[0].ask(func() int { return cold }) // the peer would find out that another form is sooner
+		ps[0].ask(func() across.Form { return across.Cold }) // the peer would find out that another form is sooner
 		ps[0].credits()
 		pass(t, ps, 0, limit)
 		end := ps[0].taken()
 		most = max(most, end)
-		if end < stage {
+		if end < across.Stage {
 			onStage++
 			require.Zero(t, end%((limit+mem.CacheLine-1)/mem.CacheLine*mem.CacheLine), "a message lies beyond the end of the bulk space")
 		}

@@ -101,7 +101,7 @@ enum { EXPRESS_MEETINGS = 64 };
 
 /* A ring of package host: what the producer touches; what the consumer has released, and
    whether it waits in a call; whether the producer waits for what is released; what the
-   consumer touches; how it wants bulk to be written; where the two meet; cells; bulk. */
+   consumer touches; how it wants bulk to be written; how far the producer has come with the belt; where the two meet; cells; bulk. */
 struct express_ring {
 	uint64_t tail, credit, bulk_tail, bulk_credit;
 	uint8_t opened, attach;
@@ -116,7 +116,8 @@ struct express_ring {
 	uint64_t head, returned, bulk_head, bulk_returned, bulk_done;
 	uint64_t spare4[3];
 	struct across gauge;
-	uint32_t spare5[48]; /* cells begin with four lines */
+	uint64_t cold; /* where the next cold copy goes, on the belt */
+	uint64_t spare5[23]; /* cells begin with four lines */
 	struct express_rendezvous meetings[EXPRESS_MEETINGS];
 };
 

@@ -77,9 +77,9 @@ static inline uint64_t stage(const struct express_table *t) { return t->bulk < A
 
 static inline uint64_t place_on_belt(const struct express_table *t, struct express_ring *r, uint64_t size)
 {
-	if (r->gauge.cold + size > t->bulk - ACROSS_STAGE)
-		r->gauge.cold = 0;
-	uint64_t tail = r->bulk_tail, at = (tail & ~((uint64_t)t->bulk - 1)) + ACROSS_STAGE + r->gauge.cold;
+	if (r->cold + size > t->bulk - ACROSS_STAGE)
+		r->cold = 0;
+	uint64_t tail = r->bulk_tail, at = (tail & ~((uint64_t)t->bulk - 1)) + ACROSS_STAGE + r->cold;
 	return at < tail ? at + t->bulk : at;
 }
 
@@ -105,7 +105,7 @@ static inline int take_bulk(const struct express_table *t, struct express_ring *
 	if (*at != r->bulk_tail && stage(t) < t->bulk && !leaves(t, r, *at + size, EXPRESS_SLACK))
 		*at = place(t, r->bulk_tail, size, t->bulk);
 	else if (form == ACROSS_COLD)
-		r->gauge.cold += size;
+		r->cold += size;
 	if (!leaves(t, r, *at + size, 0))
 		return 0;
 	r->bulk_tail = *at + size;

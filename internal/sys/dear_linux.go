@@ -7,13 +7,16 @@ import (
 	"unsafe"
 )
 
-// AttachIsDear reports whether it takes more than three times as long to read memory by cross-memory attach as to
+// Dear is the cost of attach from which data that are copied twice, through shared memory, are there sooner.
+const Dear = 300
+
+// AttachCost is what it takes to read memory by cross-memory attach, in hundredths of what it takes to
 // copy as much within this core's caches: the kernel looks up each page, which takes most of the time on some
-// machines (it takes seven times as long on Zen 5 in a virtual machine, four times on Zen 4). Then data that are copied twice, through shared memory, are there sooner. It takes some
-// tenths of a millisecond, and reads the caller's own memory, so that it does not matter where other
-// processes are. False where the kernel refuses.
-func AttachIsDear() bool {
-	const size, tries, most = 256 << 10, 5, 3
+// machines (in virtual machines it was some 700 on Zen 5, 400 on Zen 4). To find it takes some
+// tenths of a millisecond; it reads the caller's own memory, so that it does not matter where other
+// processes are. 0 where the kernel refuses.
+func AttachCost() uint32 {
+	const size, tries = 256 << 10, 5
 	src, dst := make([]byte, size), make([]byte, size)
 	for i := 0; i < size; i += 4096 {
 		src[i], dst[i] = 1, 1 // pages of their own
@@ -23,12 +26,12 @@ func AttachIsDear() bool {
 	for range tries { // the least of each: others may use the core meanwhile
 		start := time.Now()
 		if n, err := VMRead(pid, addr, dst); n != size || err != nil {
-			return false
+			return 0
 		}
 		read := time.Now()
 		copy(dst, src)
 		attach, plain = min(attach, read.Sub(start)), min(plain, time.Since(read))
 	}
 	runtime.KeepAlive(src)
-	return attach > most*plain
+	return uint32(100 * attach / max(plain, 1))
 }
