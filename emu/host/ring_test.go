@@ -3,6 +3,7 @@ package host
 import (
 	"encoding/binary"
 	"testing"
+	"unsafe"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -140,6 +141,27 @@ func TestRingGoesAroundItsBelt(t *testing.T) {
 	}
 	require.Greater(t, most, geo.bulk-2*size)
 	require.Less(t, onStage, 4000/10, "other forms are tried now and then, and there is no room for a moment")
+}
+
+// Who reads a ring asks for a form, of messages and of records.
+func TestWhoReadsARingAsks(t *testing.T) {
+	for name, send := range map[string]func(f *Fabric, w rdmaeng.Window) bool{
+		"messages": func(f *Fabric, _ rdmaeng.Window) bool { return f.TrySend(1, packetizer.Header{}, make([]byte, 4000)) },
+		"records": func(f *Fabric, w rdmaeng.Window) bool {
+			return f.record(f.job.ringOf(0, 1), &rdmaeng.Transfer{To: 1, Src: make([]byte, 4000), Dst: w}, depositRecord, 4000)
+		},
+	} {
+		j, fabs := joined(t)
+		_, w := fabs[1].Expose(make([]byte, 4000))
+		for range 200 {
+			require.True(t, send(fabs[0], w), name)
+			if _, _, ok := fabs[1].Next(); ok {
+				fabs[1].Release()
+			}
+		}
+		require.NotZero(t, *(*uint32)(unsafe.Pointer(&j.ringOf(0, 1).head.gauge)), name)
+		j.Close()
+	}
 }
 
 // Ranks that answer each other use the front of their rings; who gets no answer goes on

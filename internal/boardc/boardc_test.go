@@ -194,11 +194,15 @@ var everything = []coll.Collective{coll.Barrier, coll.Bcast, coll.Gather, coll.G
 
 const gauges = 2 * 3 // of a board of two
 
-// ask has a gauge ask for a form of each class of lengths. They lie behind each other, at an address that is the last word of a view.
+// gaugeAt is where one is: they lie behind each other, at an address that is the last word of a view.
+func gaugeAt(v *board.View, gauge int) uint64 {
+	return *mem.Deref[uint64](mem.Ref(v) + uint64(unsafe.Sizeof(*v)) - 8) + uint64(gauge*across.Size)
+}
+
+// ask has a gauge ask for a form of each class of lengths.
 func ask(v *board.View, gauge int, form func() across.Form) {
-	at := *mem.Deref[uint64](mem.Ref(v) + uint64(unsafe.Sizeof(*v)) - 8)
 	for class := range across.Classes {
-		mem.Deref[across.Gauge](at+uint64(gauge*across.Size)).Ask(class, form())
+		mem.Deref[across.Gauge](gaugeAt(v, gauge)).Ask(class, form())
 	}
 }
 

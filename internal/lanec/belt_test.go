@@ -83,3 +83,12 @@ func TestAroundTheBelt(t *testing.T) {
 	require.Greater(t, most, uint64(ps[0].table.Bulk)-2*limit)
 	require.Less(t, onStage, 4000/10, "other forms are tried now and then, and there is no room for a moment")
 }
+
+// Who receives on the lane asks for a form.
+func TestWhoReceivesAsks(t *testing.T) {
+	ps := belted(t)
+	for range 200 {
+		pass(t, ps, 0, limit)
+	}
+	require.NotZero(t, *mem.Deref[uint32](ps[0].port.Out + 4*mem.CacheLine))
+}
