@@ -835,14 +835,14 @@ int board_perform(struct board *b, enum board_op op, int root, const void *send,
 				return 0;
 			take(b, turn, op, root, send, recv, at, size, n, fold);
 		}
-		own->posted = 0;
-		own->past++;
-		leave(b, own, turn);
-		at += step;
+		if ((at += step) < n) {
+			own->posted = 0;
+			own->past++;
+			leave(b, own, turn);
+		}
 	} while (at < n);
 	own->past = 0;
-	own->gave = (op == BOARD_BCAST || op == BOARD_SCATTER) && root == 0;
-	return 1;
+	return over(b, own, own->turns, (op == BOARD_BCAST || op == BOARD_SCATTER) && root == 0);
 }
 
 /* The operators, as package mpi has them: loops that the compiler turns into vector
