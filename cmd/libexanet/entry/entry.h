@@ -68,8 +68,10 @@ void exanet_signals_release(struct exanet_signals *s, int loaded);
 /* The C library's own sigaction. */
 extern int __sigaction(int, const struct sigaction *, struct sigaction *);
 
-/* A signal that nobody else uses, see threads.c. */
+/* A signal that nobody else uses, see threads.c. A thread that has it blocked, and lets Go
+   unblock signals next, takes none but faults from then on, if it says so here. */
 #define EXANET_QUIET SIGSTKFLT
+void exanet_keep_quiet(void);
 
 struct exanet_slot {
 	const char *name;

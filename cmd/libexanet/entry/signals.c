@@ -209,9 +209,12 @@ void exanet_signals_release(struct exanet_signals *s, int loaded)
 
 int exanet_greet(void)
 {
-	sigset_t mask;
-	pthread_sigmask(SIG_SETMASK, 0, &mask);
+	sigset_t mask, first;
+	sigemptyset(&first);
+	sigaddset(&first, EXANET_QUIET);
+	pthread_sigmask(SIG_BLOCK, &first, &mask);
 	give_stack();
+	exanet_keep_quiet();
 	exanet_hello();
 	pthread_sigmask(SIG_SETMASK, &mask, 0);
 	return exanet_met = 1;

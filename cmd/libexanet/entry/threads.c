@@ -5,7 +5,12 @@
  * Go's threads begin with all signals blocked, and then unblock those that its
  * runtime wants to see in any case, SIGCHLD and SIGPROF among them. One of those is
  * EXANET_QUIET, which no kernel sends. Each thread sends it to itself while it is
- * blocked: so it comes when Go unblocks it, and the handler blocks everything again.
+ * blocked: so it comes when Go unblocks it, before any that is pending for the process
+ * (the kernel takes a thread's own first), and its handler, in which all are blocked,
+ * leaves them blocked.
+ *
+ * A thread of the program that calls the Go part for the first time does the same, for Go
+ * unblocks them there too (exanet_greet).
  *
  * A debugger would stop there: threads of a process that one traces are left as Go
  * has them.
@@ -57,25 +62,35 @@ static int begun; /* of them */
 static int traced; /* by a debugger, which would stop at EXANET_QUIET */
 static int living; /* threads of the Go part, spare ones too */
 
-static void quiet(int sig, siginfo_t *info, void *context)
+/* Adds all to a mask but faults. */
+static void block(sigset_t *mask)
 {
-	(void)sig, (void)info;
-	sigset_t *mask = &((ucontext_t *)context)->uc_sigmask;
 	static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP};
-	int error = errno;
 	/* Not all of a sigset_t: the kernel's is shorter. The C library's own stay out. */
 	for (int s = 1; s <= 64; s++)
 		sigaddset(mask, s);
 	for (unsigned i = 0; i < sizeof faults / sizeof *faults; i++)
 		sigdelset(mask, faults[i]);
+}
+
+static void quiet(int sig, siginfo_t *info, void *context)
+{
+	(void)sig, (void)info;
+	int error = errno;
+	block(&((ucontext_t *)context)->uc_sigmask);
 	errno = error;
+}
+
+void exanet_keep_quiet(void)
+{
+	if (!traced)
+		syscall(SYS_tgkill, getpid(), (int)syscall(SYS_gettid), EXANET_QUIET);
 }
 
 static void *go(struct beginning b)
 {
 	gos = 1;
-	if (!traced)
-		syscall(SYS_tgkill, getpid(), (int)syscall(SYS_gettid), EXANET_QUIET);
+	exanet_keep_quiet();
 	void *result = b.run(b.arg);
 	__atomic_fetch_sub(&living, 1, __ATOMIC_RELAXED);
 	return result;
@@ -234,6 +249,7 @@ void *exanet_open(const char *path, const char **why)
 	memset(&s, 0, sizeof s);
 	s.sa_sigaction = quiet;
 	s.sa_flags = SA_SIGINFO | SA_ONSTACK;
+	block(&s.sa_mask);
 	__sigaction(EXANET_QUIET, &s, 0);
 	*why = "there is no room for its threads (ulimit -u, or the control group's limit)";
 	prctl(PR_SET_TIMERSLACK, SLACK, 0, 0, 0);

@@ -106,6 +106,29 @@ static void *thread(void *arg)
 	return 0;
 }
 
+/* Threads that call MPI for the first time, some at once, while a signal is pending
+   that all block. */
+static void *newcomer(void *arg)
+{
+	int x = -1, tag = (int)(long)arg;
+	MPI_Sendrecv(&rank, 1, MPI_INT, rank, tag, &x, 1, MPI_INT, rank, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+	return (void *)(long)(x == rank);
+}
+
+static void newcomers(void)
+{
+	pthread_t t[12];
+	long met = 0;
+	void *one;
+	for (long i = 0; i < 12; i++)
+		pthread_create(&t[i], 0, newcomer, (void *)i);
+	for (int i = 0; i < 12; i++) {
+		pthread_join(t[i], &one);
+		met += (long)one;
+	}
+	say("newcomers %ld\n", met);
+}
+
 int main(int argc, char **argv)
 {
 	sigset_t blocked, pending;
@@ -120,6 +143,7 @@ int main(int argc, char **argv)
 	sigprocmask(SIG_BLOCK, &blocked, 0);
 	signal(SIGWINCH, tick);
 	int provided;
+	kill(getpid(), SIGPROF); /* it stays pending while MPI begins */
 	MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -127,6 +151,7 @@ int main(int argc, char **argv)
 	say("blocked");
 	masks();
 	MPI_Barrier(MPI_COMM_WORLD);
+	newcomers();
 
 	/* What is blocked waits for whoever asks. */
 	kill(getpid(), SIGUSR2);
