@@ -55,10 +55,14 @@ func (b *Board) onBelt(rank int, at uint64, n int) []byte {
 	return b.stages[uint64(rank*(len(b.stages)/b.Ranks))+b.portion()+at:][:n]
 }
 
-// Prepare gives this rank's belt its memory, which it else gets as it is used.
+// Prepare gives this rank's belt its memory, which it else gets as it is used, and this rank its view of the other's.
 func (b *Board) Prepare() {
-	if b.gauges != nil && b.stages != nil {
-		b.fill(b.portion() * (portions - 1))
+	if b.gauges == nil || b.stages == nil {
+		return
+	}
+	all := b.portion() * (portions - 1)
+	if b.fill(all); b.Fill != nil {
+		b.Fill(b.onBelt(1-b.Me, 0, int(all)))
 	}
 }
 

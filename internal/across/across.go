@@ -56,14 +56,15 @@ const (
 // Least is the length in bytes from which there is a choice. Lengths of the same power of two are a class.
 const (
 	Least   = 2048
-	Classes = 8
-	first   = 8    // of a class, before other forms are tried than that of the nearest class; then every other one
-	givenUp = 64   // blocks of a class after which the others are tried as seldom as if it were known, though nobody has noted them
-	timed   = 64   // one block of so many is
-	tried   = 256  // one of so many takes another form
-	long    = 5    // the class from which on a single cold block does not show what many are worth: the lines of a belt may be in no cache at all by then
-	seldom  = 4096 // of so many blocks of such a class the first are cold, for once around the belt
-	samples = 2    // of each form, before there is a choice; the least of them counts
+	Classes = 6   // the last is that of all from 64 KiB on
+	first   = 8   // of a class, before other forms are tried than that of the nearest class
+	givenUp = 64  // blocks of a class after which the others are tried as seldom as if it were known, though nobody has noted them
+	timed   = 64  // one block of so many is
+	tried   = 512 // of so many the first ones take another form
+	row     = 3   // in a row do, of which the last is timed: the first hot one behind others is written to lines that are as good as cold
+	long    = 5   // the class in which a few cold blocks do not show what many are worth: the lines of a belt may be in no cache at all by then
+	seldom  = 32  // one of so many of that class is cold, all in a row: for once around the belt, the first time twice, and then as many as a row
+	samples = 2   // of each form, before there is a choice; the least of them counts
 )
 
 // Gauge is what a reader keeps for a writer, in memory that both share. A fresh one is zero.
@@ -71,10 +72,10 @@ type Gauge struct {
 	asks   atomic.Uint32 // 3 bits a class: 1 + the form, or 0: all have to be tried
 	_      [60]byte
 	blocks [Classes]uint16 // that have been written
-	_      [48]byte
+	_      [52]byte
 	cost   [Classes][forms]uint32 // ticks for 16 KiB
 	seen   [Classes][forms]uint8  // blocks of the form, up to samples
-	_      [32]byte
+	_      [8]byte
 }
 
 // Size is that of a Gauge in bytes.
@@ -115,12 +116,15 @@ func nearest(all uint32, c int) Form {
 	return Hot
 }
 
-// burst is how many blocks of a class have to be cold in a row until it shows what that is worth, 0: any shows it.
-func burst(c int, f Forms) int {
-	if c < long || f>>Cold&1 == 0 {
+// burst is how many blocks of n bytes have to be cold in a row until they show what that is worth, 0: any does.
+func burst(n int, f Forms, asked Form) int {
+	switch {
+	case n < Least<<long || f>>Cold&1 == 0:
 		return 0
+	case asked == 0:
+		return 2*Belt/n + row
 	}
-	return Belt / Least >> c
+	return Belt/n + row
 }
 
 // Way is for who writes n bytes next.
@@ -140,23 +144,24 @@ func (g *Gauge) Way(n int, f Forms) Way {
 	if f>>form&1 == 0 {
 		form = Hot // that is no word of a reader's
 	}
-	row := burst(c, f)
-	if at := count % seldom; at < row && (asked == 0 || form != Cold) {
-		return Way{Cold, at+samples >= row}
-	}
-	if row > 0 {
+	cold := burst(n, f, asked)
+	if cold > 0 {
+		if at := count % (seldom * cold); at < cold && (asked == 0 || form != Cold) {
+			return Way{Cold, at+samples >= cold}
+		}
 		f &^= 1 << Cold
 	}
-	others := f &^ (1 << form)
-	switch {
-	case asked == 0 && count < row+givenUp && (count < row+first || count%2 != 0):
-		return Way{form, false}
-	case asked == 0 && count < row+givenUp:
-		return Way{f.behind(Hot, count/2%f.number()), true}
-	case count%tried == 0 && others != 0:
-		return Way{others.behind(form, 1+count/tried%others.number()), true}
+	if i := count - cold - first; asked == 0 && i < givenUp-first {
+		if i < 0 {
+			return Way{form, false}
+		}
+		return Way{f.behind(Hot, i/row%f.number()), i%row == row-1}
 	}
-	return Way{form, count%timed == 0}
+	others := f &^ (1 << form)
+	if at := count % tried; at < row && others != 0 {
+		return Way{others.behind(form, 1+count/tried%others.number()), at == row-1}
+	}
+	return Way{form, count%timed == timed-1}
 }
 
 // Told is what the reader is told of a block that is timed: the ticks that it took to write it, its bytes, and the form; 0 of

@@ -39,6 +39,62 @@ func TestTheSoonestForm(t *testing.T) {
 	}
 }
 
+// Where the last blocks were hot the lines are in the caches, and where they were not it is as if they were cold: what
+// counts is what a block takes among others of its form.
+func TestAHotBlockAmongOthers(t *testing.T) {
+	for hot, first := range map[uint64]uint64{6000: 1600, 800: 1900} {
+		var g Gauge
+		hots := 0
+		used := [forms]int{}
+		for i := range 20_000 {
+			w := g.Way(16<<10, Roomy)
+			took := map[Form]uint64{Cold: 2000, Around: 4000}[w.Form]
+			if w.Form != Hot {
+				hots = 0
+			} else if hots++; hots < 3 {
+				took = first
+			} else {
+				took = hot
+			}
+			if w.Timed {
+				g.Note(Tell(w.Form, 16<<10, took/2), took/2, Roomy)
+			}
+			if i >= 10_000 {
+				used[w.Form]++
+			}
+		}
+		require.Greater(t, used[map[bool]Form{true: Cold, false: Hot}[hot > 2000]], 9800, "hot: %d", hot)
+	}
+}
+
+// A belt that has not been in use is in no cache: only when it has been once around cold blocks show what they are worth.
+func TestABeltThatWasNotInUse(t *testing.T) {
+	for _, n := range []int{64 << 10, 200_000, 1 << 20} {
+		var g Gauge
+		cold := 0
+		used := [forms]int{}
+		for i := range 1000 {
+			w := g.Way(n, OrLent)
+			took := map[Form]uint64{Hot: 5000, Around: 5000, Lent: 3500}[w.Form]
+			if w.Form == Cold {
+				if took = 6000; cold >= Belt {
+					took = 2200
+				}
+				cold += n
+			} else if w.Form == Hot {
+				cold = 0
+			}
+			if took *= uint64(n >> 14); w.Timed {
+				g.Note(Tell(w.Form, n, took/2), took/2, OrLent)
+			}
+			if i >= 500 {
+				used[w.Form]++
+			}
+		}
+		require.Greater(t, used[Cold], 490, "%d bytes", n)
+	}
+}
+
 // Interruptions, which make one block in ten take a hundred times as long, change nothing.
 func TestInterruptions(t *testing.T) {
 	random := rand.New(rand.NewSource(1))

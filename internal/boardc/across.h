@@ -24,8 +24,8 @@ enum { ACROSS_COPIED = 1 << ACROSS_HOT };
 #endif
 enum { ACROSS_ROOMY = ACROSS_COPIED | 1 << ACROSS_COLD, ACROSS_OR_LENT = ACROSS_ROOMY | 1 << ACROSS_LENT };
 
-enum { ACROSS_LEAST = 2048, ACROSS_CLASSES = 8, ACROSS_FIRST = 8, ACROSS_TIMED = 64, ACROSS_TRIED = 256, ACROSS_SAMPLES = 2,
-	ACROSS_GIVEN_UP = 64, ACROSS_LONG = 5, ACROSS_SELDOM = 4096 };
+enum { ACROSS_LEAST = 2048, ACROSS_CLASSES = 6, ACROSS_FIRST = 8, ACROSS_TIMED = 64, ACROSS_TRIED = 512, ACROSS_SAMPLES = 2,
+	ACROSS_ROW = 3, ACROSS_GIVEN_UP = 64, ACROSS_LONG = 5, ACROSS_SELDOM = 32 };
 
 /* What a rank has for hot copies, and for cold ones: more than a core has of cache for itself, on the processors that we know. */
 enum { ACROSS_STAGE = 512 << 10, ACROSS_BELT = 2 << 20 };
@@ -35,10 +35,10 @@ struct across {
 	uint32_t asks;
 	uint32_t spare1[15];
 	uint16_t blocks[ACROSS_CLASSES];
-	uint32_t spare2[12];
+	uint32_t spare2[13];
 	uint32_t cost[ACROSS_CLASSES][ACROSS_FORMS];
 	uint8_t samples[ACROSS_CLASSES][ACROSS_FORMS];
-	uint32_t spare3[8];
+	uint32_t spare3[2];
 };
 
 /* What is told of a block that is timed: the ticks that it took to write it, its bytes, and the form; 0 of others. */
@@ -82,10 +82,10 @@ static inline uint32_t across_nearest(uint32_t all, uint32_t class)
 	return 1 + ACROSS_HOT;
 }
 
-/* How many blocks of a class have to be cold in a row until it shows what that is worth, 0: any shows it. */
-static inline uint32_t across_burst(uint32_t class, uint32_t forms)
+/* How many blocks of n bytes have to be cold in a row until they show what that is worth, 0: any does. */
+static inline uint32_t across_burst(size_t n, uint32_t forms, uint32_t asked)
 {
-	return class >= ACROSS_LONG && (forms >> ACROSS_COLD & 1) ? ACROSS_BELT >> (class + 11) : 0;
+	return n >= ACROSS_LEAST << ACROSS_LONG && (forms >> ACROSS_COLD & 1) ? ACROSS_BELT * (asked ? 1 : 2) / n + ACROSS_ROW : 0;
 }
 
 static inline struct across_way across_way(struct across *g, size_t n, uint32_t forms)
@@ -93,20 +93,24 @@ static inline struct across_way across_way(struct across *g, size_t n, uint32_t 
 	if (n < ACROSS_LEAST || forms == 1 << ACROSS_HOT)
 		return (struct across_way){ACROSS_HOT, 0};
 	uint32_t class = across_class(n), all = __atomic_load_n(&g->asks, __ATOMIC_RELAXED), asked = all >> 3 * class & 7, count = g->blocks[class]++;
-	uint32_t form = (asked ? asked : across_nearest(all, class)) - 1, burst = across_burst(class, forms), at = count % ACROSS_SELDOM;
+	uint32_t form = (asked ? asked : across_nearest(all, class)) - 1, burst = across_burst(n, forms, asked), at = burst ? count % (ACROSS_SELDOM * burst) : 0;
 	if (!(forms >> form & 1))
 		form = ACROSS_HOT; /* that is no word of a reader's */
 	if (at < burst && (!asked || form != ACROSS_COLD))
 		return (struct across_way){ACROSS_COLD, at + ACROSS_SAMPLES >= burst};
 	if (burst)
 		forms &= ~(1u << ACROSS_COLD);
-	if (!asked && count < burst + ACROSS_GIVEN_UP)
-		return count < burst + ACROSS_FIRST || count % 2 ? (struct across_way){form, 0}
-								 : (struct across_way){across_behind(ACROSS_HOT, count / 2 % __builtin_popcount(forms), forms), 1};
+	if (!asked && count < burst + ACROSS_GIVEN_UP) {
+		uint32_t i = count - burst - ACROSS_FIRST;
+		if (count < burst + ACROSS_FIRST)
+			return (struct across_way){form, 0};
+		return (struct across_way){across_behind(ACROSS_HOT, i / ACROSS_ROW % __builtin_popcount(forms), forms), i % ACROSS_ROW == ACROSS_ROW - 1};
+	}
 	uint32_t others = forms & ~(1u << form);
-	if (count % ACROSS_TRIED == 0 && others)
-		return (struct across_way){across_behind(form, 1 + count / ACROSS_TRIED % __builtin_popcount(others), others), 1};
-	return (struct across_way){form, count % ACROSS_TIMED == 0};
+	at = count % ACROSS_TRIED;
+	if (at < ACROSS_ROW && others)
+		return (struct across_way){across_behind(form, 1 + count / ACROSS_TRIED % __builtin_popcount(others), others), at == ACROSS_ROW - 1};
+	return (struct across_way){form, count % ACROSS_TIMED == ACROSS_TIMED - 1};
 }
 
 /* The reader has read a block in so many ticks, of which it has been told. */
