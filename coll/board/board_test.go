@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand"
+	"slices"
 	"testing"
+	"unsafe"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -49,6 +51,7 @@ type plan struct {
 	root, n int
 	inPlace bool
 	own     bool
+	shared  [][]byte // which an operator of the program's gets to see nothing of
 	direct  bool
 	mixed   bool // rank 0 has blocks of an Alltoallv in place, or not, unlike the others
 	seed    int64
@@ -68,6 +71,16 @@ func (p *plan) data(rank, n int) []byte {
 func (p *plan) part(rank, ranks int) (o *Op, want []byte) {
 	n, root := p.n, rank == p.root
 	o = &Op{Call: &coll.Call{Op: p.op, Rank: rank, Ranks: ranks, Elem: 1}, Combine: concat, Own: p.own, Direct: p.direct}
+	if p.own && !p.inPlace { // in place, it sees what its own rank has posted
+		o.Combine = func(in, inout []byte) {
+			for _, s := range p.shared {
+				if at := mem.Ref(unsafe.SliceData(in)) - mem.Ref(unsafe.SliceData(s)); len(in) > 0 && at < uint64(len(s)) {
+					panic("the operator sees memory of others")
+				}
+			}
+			concat(in, inout)
+		}
+	}
 	blocks := coll.Blocks{Unit: 1, N: n}
 	all := func(n int) (b []byte) {
 		for i := range ranks {
@@ -251,6 +264,9 @@ func TestBoardAgainstSerial(t *testing.T) {
 		random := rand.New(rand.NewSource(rapid.Int64().Draw(t, "order")))
 		bs := open(t, m, ranks)
 		stages := make([]byte, rapid.SampledFrom([]int{0, 16, 1024, 40_000, 300_000}).Draw(t, "stages"))
+		for _, p := range plans {
+			p.shared = [][]byte{m, stages}
+		}
 		central, split := rapid.SampledFrom([]uint32{0, 1 << coll.Barrier, 1<<coll.Barrier | 1<<coll.Allreduce}).Draw(t, "central"), rapid.SampledFrom([]int{1024, SplitFrom(ranks, true)}).Draw(t, "split")
 		follows, reads := rapid.Bool().Draw(t, "follows"), rapid.IntRange(0, 3).Draw(t, "reads") > 0
 		if ranks == measuring {
@@ -415,10 +431,10 @@ func stuck(runs []*run) bool {
 // A rank that passes another size learns so, and the ranks stay in step where they
 // can.
 func TestBoardMismatches(t *testing.T) {
-	const ranks = 4
 	for i, op := range append(served[1:], coll.Allreduce) {
-		for _, odd := range []int{0, 8, 24, 5000, 100_000} {
-			t.Run(fmt.Sprintf("%v, %d", op, odd), func(t *testing.T) {
+		for j, odd := range []int{0, 8, 24, 5000, 100_000, 0, 8, 24, 5000, 100_000} {
+			ranks := 2 + j/5*2
+			t.Run(fmt.Sprintf("%v, %d ranks, %d", op, ranks, odd), func(t *testing.T) {
 				bs := open(t, memory(ranks, 4096), ranks)
 				for _, b := range bs {
 					if i == len(served)-1 {
@@ -429,7 +445,7 @@ func TestBoardMismatches(t *testing.T) {
 				ended := make([]bool, ranks)
 				for i := range ops {
 					p := &plan{op: op, n: 16}
-					if i == 2 {
+					if i == ranks/2 {
 						p.n = odd
 					}
 					ops[i], _ = p.part(i, ranks)
@@ -456,6 +472,49 @@ func TestBoardMismatches(t *testing.T) {
 					require.Equal(t, ranks, wrong)
 				}
 			})
+		}
+	}
+}
+
+// Two ranks that deal a result out in blocks of different sizes: each knows of one of the other's only, so that it can not tell how
+// many turns that one makes; nobody waits for turns that do not come.
+func TestMismatchesOfWhatIsDealt(t *testing.T) {
+	for _, counts := range [][2][]int{{{9000, 8}, {16, 16}}, {{16, 16}, {8, 9000}}, {{9000, 9000}, {9000, 16}}} {
+		bs := open(t, memory(2, 4096), 2)
+		var ops []*Op
+		for i, b := range bs {
+			total := counts[i][0] + counts[i][1]
+			o := &Op{Call: &coll.Call{Op: coll.ReduceScatter, Rank: i, Ranks: 2, Elem: 1, RecvBlocks: coll.Blocks{Unit: 1, Counts: counts[i]}, Send: make([]byte, total), Recv: make([]byte, total)}, Combine: concat}
+			o.Begin(b)
+			ops = append(ops, o)
+		}
+		left := slices.Clone(ops)
+		for range 100 {
+			left = slices.DeleteFunc(left, (*Op).Step)
+		}
+		require.True(t, bs[0].Broken() || len(left) == 0, "%v: a rank waits for ever", counts)
+		require.True(t, bs[0].Broken() || ops[0].Err() != nil || ops[1].Err() != nil)
+	}
+}
+
+// The world's belts get their memory at once, and both ranks their view of them.
+func TestPrepare(t *testing.T) {
+	stages := make([]byte, 300_000)
+	var filled []bool
+	for _, b := range open(t, memory(2, 1024), 2) {
+		b.Stage(stages)
+		filled = make([]bool, len(stages))
+		b.Fill = func(p []byte) {
+			at := int(mem.Ref(unsafe.SliceData(p)) - mem.Ref(unsafe.SliceData(stages)))
+			for i := range p {
+				filled[at+i] = true
+			}
+		}
+		b.Prepare()
+		for rank := range 2 {
+			for i := range b.portion() * (portions - 1) {
+				require.True(t, filled[uint64(rank*len(stages)/2)+b.portion()+i], "rank %d's", rank)
+			}
 		}
 	}
 }

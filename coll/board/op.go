@@ -118,6 +118,10 @@ func (o *Op) Begin(b *Board) {
 	case coll.ReduceScatter, coll.ReduceScatterBlock:
 		o.step -= o.step % o.Elem
 		o.lo, o.hi = o.RecvBlocks.Span(o.Rank)
+		if o.deals() {
+			o.what = call(o.Call, o.RecvBlocks.Size(1-o.Rank))
+			o.size = max(o.RecvBlocks.Size(0), o.RecvBlocks.Size(1))
+		}
 	case coll.Allgatherv:
 		o.what = o.due(o.Rank)
 		o.size = 0
@@ -350,10 +354,13 @@ func (o *Op) look(b *Board, turn uint64, rank, writer int) bool {
 }
 
 // due is what must stand in the cell of a rank: the same at all but of Allgatherv, whose
-// ranks tell the sizes of their own blocks.
+// ranks tell the sizes of their own blocks, and of two that deal, which tell that of the other.
 func (o *Op) due(rank int) uint64 {
-	if o.Op == coll.Allgatherv {
+	switch {
+	case o.Op == coll.Allgatherv:
 		return call(o.Call, o.RecvBlocks.Size(rank)) | o.what&directly
+	case o.deals() && rank != o.Rank:
+		return call(o.Call, o.RecvBlocks.Size(o.Rank))
 	}
 	return o.what
 }
@@ -376,7 +383,7 @@ func (o *Op) differs(what uint64, rank int) {
 	case o.Op == coll.Bcast || o.Op == coll.Scatter:
 		o.measure(size)
 		return
-	case o.Op == coll.Allgatherv: // what another one has for the largest block is not known
+	case o.Op == coll.Allgatherv || o.deals(): // what another one has for the largest block is not known
 		if o.measure(max(size, o.size)); o.total == 1 {
 			return
 		}

@@ -126,7 +126,13 @@ func (o *Op) post(turn int) {
 			}
 		}
 	case coll.Reduce, coll.Scan, coll.Exscan, coll.ReduceScatter, coll.ReduceScatterBlock:
-		b.put(at, o.Rank, folds, b.place(at, o.Rank, n), o.input()[lo:hi])
+		in := o.input()
+		if o.deals() {
+			from, end := o.RecvBlocks.Span(1 - o.Rank)
+			in = in[from:end]
+		}
+		in = o.cut(in, lo, hi)
+		b.put(at, o.Rank, folds, b.place(at, o.Rank, len(in)), in)
 	case coll.Allreduce:
 		to := b.place(at, o.Rank, n)
 		from, end := o.share(n, o.Rank)
@@ -207,6 +213,10 @@ func (o *Op) take(turn int) {
 			o.foldTo(o.Rank-1, o.Recv[lo:hi], at, lo, n, 0, n)
 		}
 	case coll.ReduceScatter, coll.ReduceScatterBlock:
+		if o.deals() {
+			o.foldDealt(o.cut(o.Recv[:o.hi-o.lo], lo, hi), at, o.cut(o.input()[o.lo:o.hi], lo, hi))
+			return
+		}
 		if from, end := max(lo, o.lo), min(hi, o.hi); from < end {
 			o.fold(o.Recv[from-o.lo:end-o.lo], at, lo, n, from-lo, end-lo)
 		}
@@ -259,14 +269,47 @@ func (o *Op) foldTo(last int, out []byte, at uint64, lo, n, from, end int) {
 	for i := last - 1; i >= 0; i-- {
 		in := o.part(at, i, lo, n, from, end, last)
 		if o.Own && i != o.Rank {
-			if cap(o.scratch) < len(in) {
-				o.scratch = make([]byte, len(in))
-			}
-			in = append(o.scratch[:0], in...)
+			in = o.aside(in)
 		}
 		o.Combine(in, out)
 	}
 	b.end(folds, told, began)
+}
+
+// deals reports whether each rank posts only what the other combines: of two that scatter a result.
+func (o *Op) deals() bool {
+	return o.Ranks == 2 && (o.Op == coll.ReduceScatter || o.Op == coll.ReduceScatterBlock)
+}
+
+// foldDealt is fold of what the other rank has posted for this one, and of its own; in place that is where out is, or behind it.
+func (o *Op) foldDealt(out []byte, at uint64, own []byte) {
+	n := len(out)
+	if n == 0 {
+		return
+	}
+	b, other := o.b, 1-o.Rank
+	told, began := b.begin(at, other, n)
+	theirs := b.written(other, at, other, b.place(at, other, n))
+	if o.Rank == 0 {
+		if o.InPlace {
+			own = o.aside(own)
+		}
+		mem.Across(out, theirs)
+		o.Combine(own, out)
+	} else {
+		if o.Own {
+			theirs = o.aside(theirs)
+		}
+		copy(out, own)
+		o.Combine(theirs, out)
+	}
+	b.end(folds, told, began)
+}
+
+// aside copies data to memory of the Op's own, until it is called again.
+func (o *Op) aside(data []byte) []byte {
+	o.scratch = append(o.scratch[:0], data...)
+	return o.scratch
 }
 
 // cut is the part of a block, which may be a short one, that belongs to [lo,hi).

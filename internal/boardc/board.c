@@ -142,7 +142,7 @@ static int goes_in_turns(const struct board *b, enum board_op op)
 	switch (op) {
 	case BOARD_BCAST:
 		return 1;
-	case BOARD_SCATTER: case BOARD_GATHER: case BOARD_REDUCE: case BOARD_ALLREDUCE: case BOARD_SCAN: case BOARD_EXSCAN:
+	case BOARD_SCATTER: case BOARD_GATHER: case BOARD_REDUCE: case BOARD_ALLREDUCE: case BOARD_REDUCE_SCATTER: case BOARD_REDUCE_SCATTER_BLOCK: case BOARD_SCAN: case BOARD_EXSCAN:
 		return b->ranks == 2 && !goes_central(b, op);
 	default:
 		return 0;
@@ -313,7 +313,7 @@ static void take(struct board *b, uint64_t turn, enum board_op op, uint32_t root
 			else
 				get(b, turn, i, recv + i * n, place(b, turn, i, n * b->ranks) + me * n, n);
 		return;
-	case BOARD_REDUCE: case BOARD_ALLREDUCE:
+	case BOARD_REDUCE: case BOARD_ALLREDUCE: case BOARD_REDUCE_SCATTER: case BOARD_REDUCE_SCATTER_BLOCK:
 		combine(b, turn, last, send + at, recv + at, n, 0, n, fold);
 		return;
 	case BOARD_SCAN:
@@ -592,22 +592,6 @@ int board_direct(struct board *b, enum board_op op, int root, const void *send, 
 	return lends && !staged(b, own, turn) ? returned(b, own, turn, gave) : over(b, own, turn, gave);
 }
 
-int board_reduce_scatter(struct board *b, enum board_op op, const void *send, void *recv, size_t n, size_t lo, size_t hi, size_t elem, board_fold fold)
-{
-	struct line *own = AT(struct line, b->own);
-	uint64_t turn = own->turns, call = (uint64_t)op | (uint64_t)n << 24;
-	CALL p = begin(b, own);
-	if (!may(b, own, op, n, elem) || !unused(b, own, turn))
-		return 0;
-	give(b, turn, op, send, recv, 0, n, n, call);
-	own->posted = turn + 1;
-	if (!all_seen(b, own, turn, call, &p))
-		return 0;
-	if (lo < hi)
-		combine(b, turn, b->ranks - 1, send, recv, n, lo, hi, fold);
-	return over(b, own, turn, 0);
-}
-
 /* Takes the blocks of all ranks, the caller's from its own data. */
 static int collect(struct board *b, struct line *own, uint64_t turn, uint64_t call, const void *send, const struct board_blocks *recv, struct patience *p)
 {
@@ -795,6 +779,9 @@ int board_alltoallv(struct board *b, struct board_blocks send, struct board_bloc
 	return b->ranks == 2 && !stays(b, &send, 1 - me) && !staged(b, own, turn) ? returned(b, own, turn, 0) : over(b, own, turn, 0);
 }
 
+/* The bytes of n that belong to a turn which begins at one. */
+static inline size_t part_of(size_t n, size_t at, size_t step) { return at >= n ? 0 : n - at < step ? n - at : step; }
+
 /* Whether the cells of a turn may be written, for which one of two ranks waits. */
 static int emptied(struct board *b, struct line *own, uint64_t turn, const struct patience *p)
 {
@@ -806,11 +793,55 @@ static int emptied(struct board *b, struct line *own, uint64_t turn, const struc
 	return 1;
 }
 
+/* What a rank gives in a call of several turns, and what it takes, and combines with what it has itself; of blocks of
+   all bytes each. The words of the call are those that it posts, and that the others do. */
+struct ends {
+	const char *given;
+	size_t gives;
+	const char *kept;
+	size_t takes;
+	char *recv;
+	size_t all;
+	uint64_t call, due;
+};
+
+/* Makes a call in turns of step bytes each, but for leaving the last. */
+static int in_turns(struct board *b, struct line *own, enum board_op op, uint32_t root, const struct ends *x, size_t step, board_fold fold, struct patience *p)
+{
+	int giver = posts(b, op, root), taker = takes(b, op, root);
+	size_t n = x->gives > x->takes ? x->gives : x->takes, at = 0;
+	if (n > step)
+		lengthen(p);
+	for (;;) {
+		uint64_t turn = own->turns;
+		if (giver) {
+			if (n > step ? !emptied(b, own, turn, p) : !unused(b, own, turn))
+				return 0;
+			give(b, turn, op, x->given, x->recv, at, part_of(x->gives, at, step), x->all, x->call);
+			own->posted = turn + 1;
+		}
+		if (taker) {
+			if (!arrived(b, own, turn, op, root, x->due, p))
+				return 0;
+			size_t size = part_of(x->takes, at, step);
+			if (size > 0)
+				take(b, turn, op, root, x->kept, x->recv, at, size, x->all, fold);
+		}
+		if ((at += step) >= n)
+			break;
+		own->posted = 0;
+		own->past++;
+		leave(b, own, turn);
+	}
+	own->past = 0;
+	return 1;
+}
+
 int board_perform(struct board *b, enum board_op op, int root, const void *send, void *recv, size_t n, size_t elem, board_fold fold)
 {
 	struct line *own = AT(struct line, b->own);
 	uint64_t call = (uint64_t)op | (uint64_t)root << 8 | (uint64_t)n << 24;
-	int giver = posts(b, op, root), taker = takes(b, op, root), several = !serves(b, op, n, elem);
+	int several = !serves(b, op, n, elem);
 	CALL p = begin(b, own);
 	if (!may(b, own, op, n, elem))
 		return 0;
@@ -818,31 +849,35 @@ int board_perform(struct board *b, enum board_op op, int root, const void *send,
 	if (behind || goes_central(b, op)) {
 		return perform_central(b, own, op, send, recv, n, call | (uint64_t)behind << 8, fold, &p);
 	}
-	size_t at = 0, step = several ? b->piece - b->piece % elem : n;
-	if (several)
-		lengthen(&p);
-	do {
-		uint64_t turn = own->turns;
-		size_t size = n - at < step ? n - at : step;
-		if (giver) {
-			if (several ? !emptied(b, own, turn, &p) : !unused(b, own, turn))
-				return 0;
-			give(b, turn, op, send, recv, at, size, n, call);
-			own->posted = turn + 1;
-		}
-		if (taker) {
-			if (!arrived(b, own, turn, op, root, call, &p))
-				return 0;
-			take(b, turn, op, root, send, recv, at, size, n, fold);
-		}
-		if ((at += step) < n) {
-			own->posted = 0;
-			own->past++;
-			leave(b, own, turn);
-		}
-	} while (at < n);
-	own->past = 0;
+	struct ends x = {send, n, send, n, recv, n, call, call};
+	if (!in_turns(b, own, op, root, &x, several ? b->piece - b->piece % elem : n, fold, &p))
+		return 0;
 	return over(b, own, own->turns, (op == BOARD_BCAST || op == BOARD_SCATTER) && root == 0);
+}
+
+int board_reduce_scatter(struct board *b, enum board_op op, const void *send, void *recv, size_t n, size_t lo, size_t hi, size_t elem, board_fold fold)
+{
+	struct line *own = AT(struct line, b->own);
+	uint64_t turn = own->turns, call = op;
+	const char *all = send;
+	CALL p = begin(b, own);
+	if (!may(b, own, op, n, elem))
+		return 0;
+	if (b->ranks == 2) { /* each posts only what the other combines */
+		size_t mine = hi - lo, theirs = n - mine;
+		struct ends x = {b->me == 0 ? all + hi : all, theirs, all + lo, mine, recv, n, call | (uint64_t)theirs << 24, call | (uint64_t)mine << 24};
+		return in_turns(b, own, op, 0, &x, b->piece - b->piece % elem, fold, &p) && over(b, own, own->turns, 0);
+	}
+	call |= (uint64_t)n << 24;
+	if (!unused(b, own, turn))
+		return 0;
+	give(b, turn, op, send, recv, 0, n, n, call);
+	own->posted = turn + 1;
+	if (!all_seen(b, own, turn, call, &p))
+		return 0;
+	if (lo < hi)
+		combine(b, turn, b->ranks - 1, send, recv, n, lo, hi, fold);
+	return over(b, own, turn, 0);
 }
 
 /* The operators, as package mpi has them: loops that the compiler turns into vector

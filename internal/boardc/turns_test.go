@@ -41,7 +41,7 @@ func inGo(b *board.Board, x *coll.Call) *board.Op {
 	return o
 }
 
-var inTurns = []coll.Collective{coll.Bcast, coll.Scatter, coll.Gather, coll.Reduce, coll.Allreduce, coll.Scan, coll.Exscan}
+var inTurns = []coll.Collective{coll.Bcast, coll.Scatter, coll.Gather, coll.Reduce, coll.Allreduce, coll.ReduceScatter, coll.ReduceScatterBlock, coll.Scan, coll.Exscan}
 
 // When the other rank has given its part of all turns, in Go, the twin makes its own of all.
 func TestTheTwinMakesAllTurns(t *testing.T) {
