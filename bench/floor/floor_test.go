@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"reflect"
+	"runtime"
 	"testing"
 	"time"
 
@@ -206,4 +207,16 @@ func TestCrowd(t *testing.T) {
 	_, err := Crowd(t.Context(), child("exit"), 3, 8, false)
 	require.ErrorIs(t, err, ErrCrowd)
 	require.Less(t, time.Since(begun), patience)
+}
+
+// A cache line's trip between two threads takes something, and not for ever.
+func TestTrip(t *testing.T) {
+	ns, err := Trip()
+	if runtime.NumCPU() < 2 {
+		require.ErrorIs(t, err, ErrOneCore)
+		return
+	}
+	require.NoError(t, err)
+	require.Greater(t, ns, 0.5)
+	require.Less(t, ns, 1e6)
 }

@@ -33,7 +33,7 @@ func (c *Config) step(format string, args ...any) {
 }
 
 // measure runs the jobs of a section, in rounds: all ways of a job there and back, so
-// that all see the same machine. A way that has failed once, or takes very long, is not
+// that all see the same machine (together.go). A way that has failed once, or takes very long, is not
 // run again; only the end of the context is an error.
 func (c *Config) measure(ctx context.Context, s section) (*Results, error) {
 	begun := time.Now()
@@ -47,22 +47,9 @@ func (c *Config) measure(ctx context.Context, s section) (*Results, error) {
 		most = max(most, j.least)
 	}
 	for round := range most {
-		for _, j := range jobs {
-			if round >= max(c.rounds(), j.least) {
-				continue
-			}
-			for n := range j.ways {
-				way := j.ways[n]
-				if round%2 == 1 {
-					way = j.ways[len(j.ways)-1-n]
-				}
-				if r.failed(j.name, way) || r.slow(j.name, way) {
-					continue
-				}
-				c.step("exanet: %s (%s): round %d of %d, %s, %s", s.title, s.name, round+1, max(c.rounds(), j.least), j.name, way)
-				if err := c.once(ctx, r, j, way, round); err != nil {
-					return nil, err
-				}
+		for _, g := range c.groups(r, jobs, round) {
+			if err := c.together(ctx, s, r, g, round); err != nil {
+				return nil, err
 			}
 		}
 	}
@@ -75,6 +62,42 @@ func (c *Config) measure(ctx context.Context, s section) (*Results, error) {
 		c.say("exanet: %s, %s: %s\n", f.Job, f.Way, f.Why)
 	}
 	return r, nil
+}
+
+// run is a run of a round.
+type run struct {
+	job *job
+	way string
+}
+
+// groups are the runs of a round: those that are compared are one.
+func (c *Config) groups(r *Results, jobs []*job, round int) (list [][]run) {
+	index := map[string]int{}
+	for _, j := range jobs {
+		if round >= max(c.rounds(), j.least) {
+			continue
+		}
+		for n := range j.ways {
+			way := j.ways[n]
+			if round%2 == 1 {
+				way = j.ways[len(j.ways)-1-n]
+			}
+			if r.failed(j.name, way) || r.slow(j.name, way) {
+				continue
+			}
+			key := j.beside
+			if host, _ := hostOf(way); !j.across {
+				key += ", " + string(host)
+			}
+			i, ok := index[key]
+			if !ok || j.beside == "" {
+				i, list = len(list), append(list, nil)
+				index[key] = i
+			}
+			list[i] = append(list[i], run{j, way})
+		}
+	}
+	return list
 }
 
 // present leaves out the ways whose MPI is not there.

@@ -2,8 +2,10 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/exanet-mpi/exanet/internal/figure"
@@ -382,11 +384,38 @@ func (s Set) writeMany(b *strings.Builder) {
 	b.WriteByte('\n')
 }
 
+// trips are the least and the greatest of a cache line's, before runs.
+func (r *Results) trips() string {
+	least, most := math.Inf(1), 0.0
+	for _, f := range r.Figures {
+		if f.Table == runTable && f.Column == runTrip {
+			least, most = min(least, slices.Min(f.Repeats)), max(most, slices.Max(f.Repeats))
+		}
+	}
+	if most == 0 {
+		return ""
+	}
+	return number(least) + " to " + number(most)
+}
+
+// repeats is how often runs were repeated, and in how many places for nothing.
+func (r *Results) repeats() string {
+	switch {
+	case r.Moved > 0:
+		return fmt.Sprintf("%d, %d for nothing", r.Repeated, r.Moved)
+	case r.Repeated > 0:
+		return strconv.Itoa(r.Repeated)
+	}
+	return ""
+}
+
 // writeHow tells of each section when and where it was measured, and what has failed.
 func (s Set) writeHow(b *strings.Builder) {
 	b.WriteString("## How this was measured\n\n`exanet bench report` runs the same programs (bench/osu) under each MPI without and with the library, in turn, there and back. " +
-		"The figures are medians of the rounds; all of them are beside the plots. Of the other MPIs, what takes more than a minute is run once. The load is that of the machine, over a minute, when the section began: above 1, figures say little.\n\n")
-	b.WriteString("| section | form | rounds | when (UTC) | load | took |\n|---|---|---|---|---|---|\n")
+		"The figures are medians of the rounds; all of them are beside the plots. Of the other MPIs, what takes more than a minute is run once. The load is that of the machine, over a minute, when the section began: above 1, figures say little.\n\n" +
+		"Where figures depend on how far the two processors are from each other, which the host of a virtual machine changes within seconds, a look at that, before and behind each run, tells: the trip of a cache line. " +
+		"Runs that are compared are repeated if it has changed meanwhile by more than " + number(moved) + " times, up to " + strconv.Itoa(tries-1) + " times.\n\n")
+	b.WriteString("| section | form | rounds | when (UTC) | load | took | cache line, ns | repeated |\n|---|---|---|---|---|---|---|---|\n")
 	machines := map[string]bool{}
 	var failures []string
 	var list []string
@@ -395,7 +424,7 @@ func (s Set) writeHow(b *strings.Builder) {
 		if r == nil {
 			continue
 		}
-		fmt.Fprintf(b, "| %s | %s | %d | %s | %s | %s |\n", r.Section, r.Form, r.Rounds, r.When, r.Load, r.Took)
+		fmt.Fprintf(b, "| %s | %s | %d | %s | %s | %s | %s | %s |\n", r.Section, r.Form, r.Rounds, r.When, r.Load, r.Took, r.trips(), r.repeats())
 		if !machines[r.Machine] {
 			machines[r.Machine] = true
 			list = append(list, r.Machine)

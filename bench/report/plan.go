@@ -25,6 +25,8 @@ type job struct {
 	env     []string      // NAME=VALUE
 	limit   time.Duration // of one run
 	least   int           // rounds at least, for jobs that are short and vary
+	beside  string        // runs of jobs with the same, under one MPI, are compared, and depend on where the processors are; "": those of this do not
+	across  bool          // they are compared under all MPIs
 
 	parse func(output string) ([]compare.Printed, error) // nil: as the OSU benchmarks print
 }
@@ -56,19 +58,21 @@ var sections = []section{
 		}
 	}},
 	{"latency", "Latency", func(c *Config) []*job {
-		return []*job{c.osu("latency", 2, "latency -c -t 200"+c.every(8))}
+		return []*job{c.near("latency", "latency -c -t 200"+c.every(8))}
 	}},
 	{"bandwidth", "Bandwidth", func(c *Config) []*job {
-		return []*job{c.osu("bw", 2, "bw -c -t 300"+c.every(8)), c.osu("bibw", 2, "bibw -c -t 300"+c.every(8))}
+		return []*job{c.near("bw", "bw -c -t 300"+c.every(8)), c.near("bibw", "bibw -c -t 300"+c.every(8))}
 	}},
 	{"rate", "Message rate", func(c *Config) []*job {
-		return []*job{c.osu("mbw_mr", 2, "mbw_mr -m 8:8 -i 2000 -x 200 -t 1000")}
+		j := c.near("mbw_mr", "mbw_mr -m 8:8 -i 2000 -x 200 -t 1000")
+		j.across = true
+		return []*job{j}
 	}},
 	{"calls", "Other calls", func(c *Config) []*job {
-		return []*job{c.osu("calls", 2, "calls -m 8:65536 -s 8192 -t 200")}
+		return []*job{c.near("calls", "calls -m 8:65536 -s 8192 -t 200")}
 	}},
 	{"collectives", "Collectives of 2 ranks", func(c *Config) []*job {
-		return []*job{c.osu("2 ranks", 2, strings.Join(collectives, ",")+" -c -m 8:1048576 -t 30"+c.every(16))}
+		return []*job{c.near("2 ranks", strings.Join(collectives, ",")+" -c -m 8:1048576 -t 30"+c.every(16))}
 	}},
 	{"crowd", "More ranks than cores", func(c *Config) (jobs []*job) {
 		names := strings.Join(append(crowded, crowdedRooted...), ",")
@@ -143,16 +147,18 @@ var sections = []section{
 		for _, name := range []string{"latency", "bw"} {
 			for _, flag := range []string{"", " -a"} {
 				j := c.osu(strings.TrimSpace(name+flag), 2, name+" -t 200"+flag+c.every(8))
-				j.ways = []string{mpichOurs, openmpiOurs}
+				j.ways, j.beside = []string{mpichOurs, openmpiOurs}, name
 				jobs = append(jobs, j)
 			}
 		}
 		return append(jobs, floorJob())
 	}},
 	{"go", "Programs in Go", func(c *Config) []*job {
+		machine := floorJob()
+		machine.beside = "go"
 		return []*job{
-			{name: "go latency", args: words("bench latency --json --sizes " + c.sizes("1:4194304", "8,1024,65536,1048576")), ways: []string{inGo}, limit: time.Minute, parse: parseGo},
-			floorJob(),
+			{name: "go latency", beside: "go", args: words("bench latency --json --sizes " + c.sizes("1:4194304", "8,1024,65536,1048576")), ways: []string{inGo}, limit: time.Minute, parse: parseGo},
+			machine,
 			{name: "go bw", args: words("bench bw --json --sizes " + c.sizes("1:4194304", "8,1024,65536,1048576")), ways: []string{inGo}, limit: time.Minute, parse: parseGo},
 		}
 	}},
@@ -202,6 +208,13 @@ func (c *Config) osu(name string, ranks int, args string) *job {
 		limit = 30 * time.Second
 	}
 	return &job{name: name, ranks: ranks, args: words(args), ways: fourWays, limit: limit}
+}
+
+// near is osu for two ranks whose figures depend on where the processors are.
+func (c *Config) near(name, args string) *job {
+	j := c.osu(name, 2, args)
+	j.beside = name
+	return j
 }
 
 var solved = regexp.MustCompile(`(?m)^iterations +(\d+) in ([0-9.]+) s$`)

@@ -4,6 +4,7 @@
 //	plan.go      what is run: sections of jobs, each in several ways
 //	commands.go  how a job is started under MPICH and Open MPI, alone and preloaded
 //	measure.go   the runs, in turn, with a limit for each
+//	together.go  those that are compared find the processors in the same place
 //	results.go   the figures of a section, as they are stored
 //	verdict.go   the bounds, and whether they are kept; bounds.go has them all
 //	plots.go     the plots
@@ -42,6 +43,8 @@ type Config struct {
 
 	Progress io.Writer // a line for each run; on a terminal they replace each other
 	Terminal bool
+
+	trip func() (float64, error) // where the processors are; nil: floor.Trip
 }
 
 func (c *Config) rounds() int {

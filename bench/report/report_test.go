@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -286,6 +287,83 @@ esac
 	assert.Contains(t, why["silent"], "prints no figures")
 	assert.Equal(t, "had not ended after 300ms", why["late"])
 	assert.Contains(t, progress.String(), "round 3 of 3, good")
+}
+
+// Runs that are compared are repeated if the processors have been moved meanwhile, and count as they are if that does not end.
+func TestTogether(t *testing.T) {
+	bin := t.TempDir()
+	exanet := filepath.Join(bin, "exanet")
+	require.NoError(t, os.WriteFile(exanet, []byte("#!/bin/sh\necho x >>$0.runs; printf \"# exanet's thing, 2 ranks\\n# Size   Time (us)\\n8  $(wc -l <$0.runs)\\n\"\n"), 0o777))
+	require.NoError(t, os.WriteFile(filepath.Join(bin, "osu-mpich"), nil, 0o777))
+	near, far := 30.0, 60.0
+	for _, c := range []struct {
+		trips           []float64 // then near
+		kept            []float64 // of two runs
+		repeated, moved int
+	}{
+		{nil, []float64{1, 2}, 0, 0},
+		{[]float64{near, 45, near}, []float64{1, 2}, 0, 0},
+		{[]float64{near, far}, []float64{3, 4}, 1, 0},
+		{[]float64{near, near, far, far, far, far}, []float64{3, 4}, 1, 0},
+		{[]float64{near, far, near, near, far, near, near, far, near, near, near, far, near, far, near}, []float64{9, 10}, 4, 1},
+		{[]float64{-1, far, -1}, []float64{1, 2}, 0, 0}, // not known
+	} {
+		os.Remove(exanet + ".runs")
+		i := 0
+		config := &Config{Exanet: exanet, Programs: bin, Env: os.Environ(), Rounds: 1, trip: func() (float64, error) {
+			if i++; i > len(c.trips) {
+				return near, nil
+			}
+			if c.trips[i-1] < 0 {
+				return 0, io.ErrUnexpectedEOF
+			}
+			return c.trips[i-1], nil
+		}}
+		r, err := config.measure(t.Context(), section{"all", "All of them", func(*Config) (list []*job) {
+			for _, name := range []string{"one", "other"} {
+				list = append(list, &job{name: name, beside: "thing", ways: []string{inGo}, limit: 60e9})
+			}
+			return list
+		}})
+		require.NoError(t, err)
+		set := Set{"all": r}
+		for i, name := range []string{"one", "other"} {
+			assert.Equal(t, c.kept[i:i+1], set.one("all", name, inGo, "thing", "Time (us)", 8).Repeats, "%v", c.trips)
+		}
+		assert.Equal(t, []int{c.repeated, c.moved}, []int{r.Repeated, r.Moved}, "%v", c.trips)
+	}
+}
+
+// Under each MPI there are pairs of runs to be compared; and whatever is compared between jobs as well.
+func TestGroups(t *testing.T) {
+	for name, want := range map[string][][]string{
+		"latency": {{"latency " + mpichAlone, "latency " + mpichOurs}, {"latency " + openmpiAlone, "latency " + openmpiOurs}},
+		"refused": {{"latency " + mpichOurs, "latency -a " + mpichOurs}, {"latency " + openmpiOurs, "latency -a " + openmpiOurs}, {"bw " + mpichOurs, "bw -a " + mpichOurs}, {"bw " + openmpiOurs, "bw -a " + openmpiOurs}, {"floor " + inGo}},
+		"rate":    {{"mbw_mr " + mpichAlone, "mbw_mr " + mpichOurs, "mbw_mr " + openmpiAlone, "mbw_mr " + openmpiOurs}},
+		"idle":    {{"idle " + mpichAlone}, {"idle " + mpichOurs}, {"idle " + openmpiAlone}, {"idle " + openmpiOurs}},
+		"go":      {{"go latency " + inGo, "floor " + inGo}, {"go bw " + inGo}},
+	} {
+		c := &Config{}
+		i := slices.IndexFunc(sections, func(s section) bool { return s.name == name })
+		for round := range 2 {
+			var got [][]string
+			for _, g := range c.groups(new(Results), sections[i].jobs(c), round) {
+				var names []string
+				for _, r := range g {
+					names = append(names, r.job.name+" "+r.way)
+				}
+				got = append(got, names)
+			}
+			if round == 0 {
+				assert.Equal(t, want, got)
+			} else if name == "latency" {
+				slices.Reverse(want)
+				slices.Reverse(want[0])
+				slices.Reverse(want[1])
+				assert.Equal(t, want, got)
+			}
+		}
+	}
 }
 
 func TestParsers(t *testing.T) {

@@ -43,6 +43,8 @@ type Results struct {
 	Machine  string    `json:"machine"`
 	Load     string    `json:"load"` // of the machine when it began
 	Took     string    `json:"took"`
+	Repeated int       `json:"repeated,omitempty"` // groups of runs, since the processors have been moved meanwhile
+	Moved    int       `json:"moved,omitempty"`    // of which the last try counts for all that
 	Failures []Failure `json:"failures,omitempty"`
 
 	Figures []Figure `json:"-"`
@@ -53,6 +55,7 @@ const (
 	runTable    = "run"
 	runSeconds  = "Seconds"
 	runCutAfter = "Ended after (s)" // it had not ended by itself
+	runTrip     = "Cache line (ns)" // its trip before the run, see together
 )
 
 // add appends a value of a round.
@@ -65,6 +68,16 @@ func (r *Results) add(job, way, table, column string, size int, value float64) {
 		}
 	}
 	r.Figures = append(r.Figures, Figure{job, way, table, column, size, []float64{value}})
+}
+
+// take adds the figures and failures of a part.
+func (r *Results) take(part *Results) {
+	for _, f := range part.Figures {
+		for _, v := range f.Repeats {
+			r.add(f.Job, f.Way, f.Table, f.Column, f.Size, v)
+		}
+	}
+	r.Failures = append(r.Failures, part.Failures...)
 }
 
 // save stores the results: a line of JSON about all, and one for each figure.
