@@ -32,7 +32,7 @@ func TestStage(t *testing.T) {
 			bs := open(t, memory(2, 1024), 2)
 			reads := stage(bs, 2*portions*20_000)
 			begin := func(rank int, seed int64) (o *Op, right func()) {
-				p := &plan{op: op, n: 9000, direct: op != coll.Alltoallv, seed: seed}
+				p := &plan{op: op, n: 5000, direct: op != coll.Alltoallv, seed: seed}
 				o, want := p.part(rank, 2)
 				o.Begin(bs[rank])
 				return o, func() {
@@ -64,11 +64,11 @@ func TestStage(t *testing.T) {
 // Who lends a block that is longer than a stage waits until the part that is not there has been read.
 func TestABlockLongerThanAStage(t *testing.T) {
 	bs := open(t, memory(2, 1024), 2)
-	reads := stage(bs, 2*portions*8192)
+	reads := stage(bs, 2*portions*4096)
 	var ops [2]*Op
 	var wants [2][]byte
 	for i := range ops {
-		ops[i], wants[i] = (&plan{op: coll.Allgather, n: 9000, direct: true, seed: 1}).part(i, 2)
+		ops[i], wants[i] = (&plan{op: coll.Allgather, n: 5000, direct: true, seed: 1}).part(i, 2)
 		ops[i].Begin(bs[i])
 	}
 	require.False(t, ops[0].Step())

@@ -53,30 +53,36 @@ const (
 	Belt  = 2 << 20
 )
 
-// Least is the length in bytes from which there is a choice. Lengths of the same power of two are a class.
+// Least is the length in bytes from which there is a choice, for lengths of the same power of two, and for all long ones.
 const (
 	Least   = 2048
-	Classes = 6   // the last is that of all from 64 KiB on
-	first   = 8   // of a class, before other forms are tried than that of the nearest class
-	givenUp = 64  // blocks of a class after which the others are tried as seldom as if it were known, though nobody has noted them
-	timed   = 64  // one block of so many is
-	tried   = 512 // of so many the first ones take another form
-	row     = 3   // in a row do, of which the last is timed: the first hot one behind others is written to lines that are as good as cold
-	long    = 5   // the class in which a few cold blocks do not show what many are worth: the lines of a belt may be in no cache at all by then
-	seldom  = 32  // one of so many of that class is cold, all in a row: for once around the belt, the first time twice, and then as many as a row
-	samples = 2   // of each form, before there is a choice; the least of them counts
+	sizes   = 10       // powers of two, the last with all longer ones
+	long    = 2        // the one from which on blocks are long: a few cold ones do not show what many are worth, since the lines of a belt may be in no cache at all by then
+	Classes = long + 1 // for which there is a choice
+	first   = 8        // blocks of a length, before other forms are tried than that of the nearest class
+	givenUp = 64       // after which the others are tried as seldom as if they were known, though nobody has noted them
+	timed   = 64       // one block of so many is
+	tried   = 512      // of so many the last ones take another form
+	row     = 3        // in a row do, of which the last is timed: the first hot one behind others is written to lines that are as good as cold
+	seldom  = 32       // one of so many long ones is cold, all in a row: for once around the belt, and then as many as a row
+	never   = 4        // times as seldom, where cold ones take twice as long
+	samples = 2        // of each form, before there is a choice; the least of them counts
 )
 
 // Gauge is what a reader keeps for a writer, in memory that both share. A fresh one is zero.
 type Gauge struct {
-	asks   atomic.Uint32 // 3 bits a class: 1 + the form, or 0: all have to be tried
+	asks   atomic.Uint32 // 3 bits a class: 1 + the form, or 0: all have to be tried; and hopeless
 	_      [60]byte
-	blocks [Classes]uint16 // that have been written
-	_      [52]byte
+	blocks [sizes]uint16 // that have been written
+	_      [44]byte
 	cost   [Classes][forms]uint32 // ticks for 16 KiB
 	seen   [Classes][forms]uint8  // blocks of the form, up to samples
-	_      [8]byte
+	_      [68]byte
 }
+
+// hopeless says that long blocks take more than twice as long if they are cold as they do in the form that is asked for: where cores share no cache,
+// a belt does not leave that of who reads.
+const hopeless = 1 << 31
 
 // Size is that of a Gauge in bytes.
 const Size = int(unsafe.Sizeof(Gauge{}))
@@ -87,7 +93,8 @@ type Way struct {
 	Timed bool
 }
 
-func class(n int) int { return min(bits.Len(uint(n))-bits.Len(Least), Classes-1) }
+func size(n int) int  { return min(bits.Len(uint(n))-bits.Len(Least), sizes-1) }
+func class(n int) int { return min(size(n), long) }
 
 // behind is the step-th form behind one, round.
 func (f Forms) behind(form Form, step int) Form {
@@ -117,12 +124,9 @@ func nearest(all uint32, c int) Form {
 }
 
 // burst is how many blocks of n bytes have to be cold in a row until they show what that is worth, 0: any does.
-func burst(n int, f Forms, asked Form) int {
-	switch {
-	case n < Least<<long || f>>Cold&1 == 0:
+func burst(n int, f Forms) int {
+	if n < Least<<long || f>>Cold&1 == 0 {
 		return 0
-	case asked == 0:
-		return 2*Belt/n + row
 	}
 	return Belt/n + row
 }
@@ -132,9 +136,9 @@ func (g *Gauge) Way(n int, f Forms) Way {
 	if n < Least || f == 1<<Hot {
 		return Way{}
 	}
-	c := class(n)
-	count := int(g.blocks[c])
-	g.blocks[c]++
+	c, s := class(n), size(n)
+	count := int(g.blocks[s])
+	g.blocks[s]++
 	all := g.asks.Load()
 	asked := Form(all >> (3 * c) & 7)
 	form := asked - 1
@@ -144,9 +148,13 @@ func (g *Gauge) Way(n int, f Forms) Way {
 	if f>>form&1 == 0 {
 		form = Hot // that is no word of a reader's
 	}
-	cold := burst(n, f, asked)
+	cold := burst(n, f)
 	if cold > 0 {
-		if at := count % (seldom * cold); at < cold && (asked == 0 || form != Cold) {
+		often, known := cold*seldom, all&hopeless != 0
+		if known {
+			often *= never
+		}
+		if at := count % often; at < cold && (asked == 0 || form != Cold && !(known && count < cold)) {
 			return Way{Cold, at+samples >= cold}
 		}
 		f &^= 1 << Cold
@@ -158,8 +166,8 @@ func (g *Gauge) Way(n int, f Forms) Way {
 		return Way{f.behind(Hot, i/row%f.number()), i%row == row-1}
 	}
 	others := f &^ (1 << form)
-	if at := count % tried; at < row && others != 0 {
-		return Way{others.behind(form, 1+count/tried%others.number()), at == row-1}
+	if at := count % tried; at >= tried-row && others != 0 {
+		return Way{others.behind(form, 1+count/tried%others.number()), at == tried-1}
 	}
 	return Way{form, count%timed == timed-1}
 }
@@ -232,14 +240,27 @@ func (g *Gauge) Note(t Told, ticks uint64, f Forms) {
 		}
 	}
 	if asked != 0 && f>>(asked-1)&1 != 0 && cost[best-1] > cost[asked-1]/8*7 {
-		return
+		best = asked
 	}
-	g.Ask(c, Form(best-1))
+	word := with(all, c, Form(best-1))
+	if c == long {
+		if word &^= hopeless; f>>Cold&1 != 0 && cost[Cold]/2 > cost[best-1] {
+			word |= hopeless
+		}
+	}
+	if word != all {
+		g.asks.Store(word)
+	}
+}
+
+// with is what is asked for with a form for a class.
+func with(all uint32, class int, form Form) uint32 {
+	return all&^(7<<(3*class)) | uint32(1+form)<<(3*class)
 }
 
 // Ask asks for a form of a class of lengths.
 func (g *Gauge) Ask(class int, form Form) {
-	g.asks.Store(g.asks.Load()&^(7<<(3*class)) | uint32(1+form)<<(3*class))
+	g.asks.Store(with(g.asks.Load(), class, form))
 }
 
 // Write writes data as the reader asks, and returns what it is to be told of that.

@@ -24,8 +24,11 @@ enum { ACROSS_COPIED = 1 << ACROSS_HOT };
 #endif
 enum { ACROSS_ROOMY = ACROSS_COPIED | 1 << ACROSS_COLD, ACROSS_OR_LENT = ACROSS_ROOMY | 1 << ACROSS_LENT };
 
-enum { ACROSS_LEAST = 2048, ACROSS_CLASSES = 6, ACROSS_FIRST = 8, ACROSS_TIMED = 64, ACROSS_TRIED = 512, ACROSS_SAMPLES = 2,
-	ACROSS_ROW = 3, ACROSS_GIVEN_UP = 64, ACROSS_LONG = 5, ACROSS_SELDOM = 32 };
+enum { ACROSS_LEAST = 2048, ACROSS_SIZES = 10, ACROSS_LONG = 2, ACROSS_CLASSES = ACROSS_LONG + 1, ACROSS_FIRST = 8, ACROSS_TIMED = 64,
+	ACROSS_TRIED = 512, ACROSS_SAMPLES = 2, ACROSS_ROW = 3, ACROSS_GIVEN_UP = 64, ACROSS_SELDOM = 32, ACROSS_NEVER = 4 };
+
+/* Beside what is asked for: long cold blocks take more than twice as long. */
+static const uint32_t ACROSS_HOPELESS = 1u << 31;
 
 /* What a rank has for hot copies, and for cold ones: more than a core has of cache for itself, on the processors that we know. */
 enum { ACROSS_STAGE = 512 << 10, ACROSS_BELT = 2 << 20 };
@@ -34,11 +37,11 @@ enum { ACROSS_STAGE = 512 << 10, ACROSS_BELT = 2 << 20 };
 struct across {
 	uint32_t asks;
 	uint32_t spare1[15];
-	uint16_t blocks[ACROSS_CLASSES];
-	uint32_t spare2[13];
+	uint16_t blocks[ACROSS_SIZES];
+	uint32_t spare2[11];
 	uint32_t cost[ACROSS_CLASSES][ACROSS_FORMS];
 	uint8_t samples[ACROSS_CLASSES][ACROSS_FORMS];
-	uint32_t spare3[2];
+	uint32_t spare3[17];
 };
 
 /* What is told of a block that is timed: the ticks that it took to write it, its bytes, and the form; 0 of others. */
@@ -55,11 +58,9 @@ struct across_way {
 	uint32_t form, timed;
 };
 
-static inline uint32_t across_class(size_t n)
-{
-	uint32_t class = 63 - __builtin_clzll(n) - 11;
-	return class < ACROSS_CLASSES ? class : ACROSS_CLASSES - 1;
-}
+static inline uint32_t across_at_most(uint32_t x, uint32_t most) { return x < most ? x : most; }
+static inline uint32_t across_size(size_t n) { return across_at_most(63 - __builtin_clzll(n) - 11, ACROSS_SIZES - 1); }
+static inline uint32_t across_class(size_t n) { return across_at_most(across_size(n), ACROSS_LONG); }
 
 /* The step-th form behind one, round, of those that there are. */
 static inline uint32_t across_behind(uint32_t form, uint32_t step, uint32_t forms)
@@ -83,20 +84,20 @@ static inline uint32_t across_nearest(uint32_t all, uint32_t class)
 }
 
 /* How many blocks of n bytes have to be cold in a row until they show what that is worth, 0: any does. */
-static inline uint32_t across_burst(size_t n, uint32_t forms, uint32_t asked)
+static inline uint32_t across_burst(size_t n, uint32_t forms)
 {
-	return n >= ACROSS_LEAST << ACROSS_LONG && (forms >> ACROSS_COLD & 1) ? ACROSS_BELT * (asked ? 1 : 2) / n + ACROSS_ROW : 0;
+	return n >= ACROSS_LEAST << ACROSS_LONG && (forms >> ACROSS_COLD & 1) ? ACROSS_BELT / n + ACROSS_ROW : 0;
 }
 
 static inline struct across_way across_way(struct across *g, size_t n, uint32_t forms)
 {
 	if (n < ACROSS_LEAST || forms == 1 << ACROSS_HOT)
 		return (struct across_way){ACROSS_HOT, 0};
-	uint32_t class = across_class(n), all = __atomic_load_n(&g->asks, __ATOMIC_RELAXED), asked = all >> 3 * class & 7, count = g->blocks[class]++;
-	uint32_t form = (asked ? asked : across_nearest(all, class)) - 1, burst = across_burst(n, forms, asked), at = burst ? count % (ACROSS_SELDOM * burst) : 0;
+	uint32_t class = across_class(n), all = __atomic_load_n(&g->asks, __ATOMIC_RELAXED), asked = all >> 3 * class & 7, count = g->blocks[across_size(n)]++;
+	uint32_t form = (asked ? asked : across_nearest(all, class)) - 1, burst = across_burst(n, forms), hopeless = (all & ACROSS_HOPELESS) != 0, at = burst ? count % (burst * ACROSS_SELDOM * (hopeless ? ACROSS_NEVER : 1)) : 0;
 	if (!(forms >> form & 1))
 		form = ACROSS_HOT; /* that is no word of a reader's */
-	if (at < burst && (!asked || form != ACROSS_COLD))
+	if (at < burst && (!asked || (form != ACROSS_COLD && !(hopeless && count < burst))))
 		return (struct across_way){ACROSS_COLD, at + ACROSS_SAMPLES >= burst};
 	if (burst)
 		forms &= ~(1u << ACROSS_COLD);
@@ -108,8 +109,8 @@ static inline struct across_way across_way(struct across *g, size_t n, uint32_t 
 	}
 	uint32_t others = forms & ~(1u << form);
 	at = count % ACROSS_TRIED;
-	if (at < ACROSS_ROW && others)
-		return (struct across_way){across_behind(form, 1 + count / ACROSS_TRIED % __builtin_popcount(others), others), at == ACROSS_ROW - 1};
+	if (at >= ACROSS_TRIED - ACROSS_ROW && others)
+		return (struct across_way){across_behind(form, 1 + count / ACROSS_TRIED % __builtin_popcount(others), others), at == ACROSS_TRIED - 1};
 	return (struct across_way){form, count % ACROSS_TIMED == ACROSS_TIMED - 1};
 }
 
@@ -145,8 +146,15 @@ static __attribute__((noinline, cold, unused)) void across_note(struct across *g
 			best = i + 1;
 	}
 	if (asked && (forms >> (asked - 1) & 1) && cost[best - 1] > cost[asked - 1] / 8 * 7)
-		return;
-	__atomic_store_n(&g->asks, (g->asks & ~(7u << 3 * class)) | best << 3 * class, __ATOMIC_RELAXED);
+		best = asked;
+	uint32_t word = (g->asks & ~(7u << 3 * class)) | best << 3 * class;
+	if (class == ACROSS_LONG) {
+		word &= ~ACROSS_HOPELESS;
+		if ((forms >> ACROSS_COLD & 1) && cost[ACROSS_COLD] / 2 > cost[best - 1])
+			word |= ACROSS_HOPELESS;
+	}
+	if (word != g->asks)
+		__atomic_store_n(&g->asks, word, __ATOMIC_RELAXED);
 }
 
 /* A clock of the processor's, when all before has been done but for stores. */
