@@ -73,7 +73,7 @@ WHOLE = $(shell echo 'int x;' | $(CC) -flto=auto -nostdlib -shared -fPIC -x c -o
 # signals to preempt goroutines, no alarm at what programs pass as addresses with a
 # count of 0.
 GOGUEST = GOEXPERIMENT=norandomizedheapbase64
-GUESTFLAGS = -X runtime.godebugDefault=asyncpreemptoff=1,invalidptr=0
+GUESTFLAGS = -checklinkname=0 -X runtime.godebugDefault=asyncpreemptoff=1,invalidptr=0
 host_go = CGO_ENABLED=1 CC="$(CC)" GOARCH=$(TARGET) CGO_CFLAGS="$(host_flags)" CGO_LDFLAGS="$($*_link)" $(GOGUEST) $(GO)
 
 ifneq ($(filter-out arm64,$(ARCH)),)

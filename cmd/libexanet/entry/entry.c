@@ -177,7 +177,6 @@ static int load(void)
 	exanet_made_comm = (void (*)(void *))dlsym(lib, "exanet_made_comm");
 	exanet_made_request = (void (*)(void *))dlsym(lib, "exanet_made_request");
 	exanet_windows = (void (*)(int32_t))dlsym(lib, "exanet_windows");
-	exanet_hello = (void (*)(void))dlsym(lib, "exanet_hello");
 	lane = (uint64_t (*)(struct exanet_none *, uint64_t))dlsym(lib, "exanet_lane");
 	share = (void (*)(void *, uint64_t))dlsym(lib, "exanet_share");
 	exanet_refill = (void (*)(int32_t))dlsym(lib, "exanet_refill");
@@ -268,7 +267,7 @@ static void initialised(int level)
 		mine[0] = DISABLED;
 	else if (!load())
 		mine[0] = NOT_LOADED;
-	else if (exanet_greet())
+	else
 		show(level, mine);
 	if (gather(mine, all)) {
 		if (mine[0] == NOT_LOADED)

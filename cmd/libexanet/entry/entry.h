@@ -52,13 +52,13 @@ extern void (*exanet_hello)(void);
 /* Whether a call of this thread is to be tried with the Go part. */
 #define exanet_on (exanet_live && (exanet_met || exanet_greet()))
 
-/* Loads the Go part without a trace in the program's signals, as dlopen; 0 and why if
+/* Loads the Go part without a trace in the program's signals, as dlopen, and greets it; 0 and why if
    it cannot be. */
 void *exanet_open(const char *path, const char **why);
 
 /* The signals as they are before the Go part is loaded, and back to it. */
 struct exanet_signals {
-	sigset_t mask;
+	sigset_t mask, pending;
 	struct sigaction actions[65];
 	int known[65];
 };

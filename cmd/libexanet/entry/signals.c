@@ -6,6 +6,7 @@
  *
  *   - every disposition is put back once the Go part is loaded, and the mask of a
  *     thread once it has called the Go part for the first time;
+ *   - those that its first threads let through for a moment are noted meanwhile, and sent again when it is;
  *   - threads of the Go part block all signals but faults (threads.c);
  *   - a thread that is in the Go part may be on a small stack: every handler runs on
  *     the alternate stack, whatever its flags say, and that is large enough for any.
@@ -16,6 +17,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -178,13 +180,49 @@ static void give_stack(void)
 		pthread_setspecific(ending, alternate.ours);
 }
 
+/* What has come while the Go part was loaded; more of a signal than these are lost, as of most the second is. */
+enum { NOTED = 256 };
+static struct {
+	siginfo_t info;
+	int sig; /* behind the rest, with release order */
+} noted[NOTED];
+static int notes;
+
+static void note(int sig, siginfo_t *info, void *context)
+{
+	(void)context;
+	int i = __atomic_fetch_add(&notes, 1, __ATOMIC_RELAXED);
+	if (i < NOTED) {
+		noted[i].info = *info;
+		__atomic_store_n(&noted[i].sig, sig, __ATOMIC_RELEASE);
+	}
+}
+
+/* Sends them again. Another thread may still be at noting one. */
+static void resend(void)
+{
+	for (int i = 0; i < __atomic_load_n(&notes, __ATOMIC_RELAXED) && i < NOTED; i++) {
+		while (!__atomic_load_n(&noted[i].sig, __ATOMIC_ACQUIRE))
+			sched_yield();
+		syscall(SYS_rt_sigqueueinfo, getpid(), noted[i].sig, &noted[i].info);
+	}
+}
+
+/* Go's threads let these through, of those that a program may have use for but as faults. */
+static const int let_through[] = {SIGCHLD, SIGPROF, 34};
+
 void exanet_signals_hold(struct exanet_signals *s)
 {
+	struct sigaction later = {.sa_sigaction = note, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART};
 	sigset_t all;
 	sigfillset(&all);
+	sigfillset(&later.sa_mask);
 	pthread_sigmask(SIG_SETMASK, &all, &s->mask);
+	sigpending(&s->pending);
 	for (int sig = 1; sig <= LAST; sig++)
 		s->known[sig] = __sigaction(sig, 0, &s->actions[sig]) == 0;
+	for (unsigned i = 0; i < sizeof let_through / sizeof *let_through; i++)
+		__sigaction(let_through[i], &later, 0);
 	pthread_key_create(&ending, take_stack);
 	give_stack();
 }
@@ -204,6 +242,13 @@ void exanet_signals_release(struct exanet_signals *s, int loaded)
 		if (now.sa_sigaction != was->sa_sigaction || now.sa_flags != was->sa_flags)
 			__sigaction(sig, was, 0);
 	}
+	resend();
+	/* What is ignored by default the kernel drops when that is put back. */
+	sigset_t now;
+	sigpending(&now);
+	for (int sig = 1; sig <= LAST; sig++)
+		if (sigismember(&s->pending, sig) == 1 && !sigismember(&now, sig))
+			kill(getpid(), sig);
 	pthread_sigmask(SIG_SETMASK, &s->mask, 0);
 }
 

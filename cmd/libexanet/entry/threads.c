@@ -10,7 +10,8 @@
  * leaves them blocked.
  *
  * A thread of the program that calls the Go part for the first time does the same, for Go
- * unblocks them there too (exanet_greet).
+ * unblocks them there too (exanet_greet). Once the Go part runs it leaves blocked what a program
+ * may have use for (../signals.go): a fresh signal may come before EXANET_QUIET is taken.
  *
  * A debugger would stop there: threads of a process that one traces are left as Go
  * has them.
@@ -65,7 +66,7 @@ static int living; /* threads of the Go part, spare ones too */
 /* Adds all to a mask but faults. */
 static void block(sigset_t *mask)
 {
-	static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP};
+	static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE};
 	/* Not all of a sigset_t: the kernel's is shorter. The C library's own stay out. */
 	for (int s = 1; s <= 64; s++)
 		sigaddset(mask, s);
@@ -263,6 +264,9 @@ void *exanet_open(const char *path, const char **why)
 		} else if (dlinfo(lib, RTLD_DI_LINKMAP, &map) == 0)
 			dl_iterate_phdr(find, map->l_name);
 	}
+	/* It waits for the end of Go's beginning. */
+	if (lib && (*(void **)&exanet_hello = dlsym(lib, "exanet_hello")))
+		exanet_greet();
 	prctl(PR_SET_TIMERSLACK, slack > 0 ? slack : 0, 0, 0, 0); /* 0: as when the process began */
 	exanet_signals_release(&signals, lib != 0);
 	return lib;

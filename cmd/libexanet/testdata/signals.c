@@ -129,9 +129,20 @@ static void newcomers(void)
 	say("newcomers %ld\n", met);
 }
 
+/* A signal that queues, again and again. */
+static volatile int more = 1;
+
+static void *sender(void *arg)
+{
+	for (; more; usleep(100))
+		kill(getpid(), SIGRTMIN);
+	return arg;
+}
+
 int main(int argc, char **argv)
 {
-	sigset_t blocked, pending;
+	sigset_t blocked, pending, queued;
+	pthread_t sends;
 	struct sigaction s, old;
 	siginfo_t info;
 	struct timespec soon = {5, 0};
@@ -143,7 +154,16 @@ int main(int argc, char **argv)
 	sigprocmask(SIG_BLOCK, &blocked, 0);
 	signal(SIGWINCH, tick);
 	int provided;
-	kill(getpid(), SIGPROF); /* it stays pending while MPI begins */
+	/* These stay pending while MPI begins. */
+	sigemptyset(&queued);
+	sigaddset(&queued, SIGRTMIN);
+	sigaddset(&queued, SIGTRAP);
+	sigaddset(&queued, SIGURG);
+	sigprocmask(SIG_BLOCK, &queued, 0);
+	kill(getpid(), SIGPROF);
+	kill(getpid(), SIGTRAP);
+	kill(getpid(), SIGURG);
+	pthread_create(&sends, 0, sender, 0);
 	MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &size);
@@ -152,6 +172,13 @@ int main(int argc, char **argv)
 	masks();
 	MPI_Barrier(MPI_COMM_WORLD);
 	newcomers();
+	more = 0;
+	pthread_join(sends, 0);
+	sigpending(&pending);
+	say("queued %d %d %d\n", sigismember(&pending, SIGRTMIN), sigismember(&pending, SIGTRAP), sigismember(&pending, SIGURG));
+	while (sigtimedwait(&queued, &info, &(struct timespec){0, 0}) > 0)
+		;
+	sigprocmask(SIG_UNBLOCK, &queued, 0);
 
 	/* What is blocked waits for whoever asks. */
 	kill(getpid(), SIGUSR2);
