@@ -45,7 +45,7 @@ func columnsByName(names []string, f func(string) column) map[string]column {
 }
 
 func (s Set) writeVerdicts(b *strings.Builder) {
-	b.WriteString("## Bounds, and what was measured\n\nRatios are those of a program with the library preloaded to the same program without, medians of the rounds; means are geometric.\n\n" +
+	b.WriteString("## Bounds, and what was measured\n\nRatios are those of a program with the library preloaded to the same program without, medians of the rounds; means are geometric. Where the bound is against the better of the two, both columns are against that one.\n\n" +
 		"| what | bound | against MPICH | against Open MPI | |\n|---|---|---|---|---|\n")
 	for _, v := range s.verdicts() {
 		text := map[string]string{}
@@ -413,9 +413,9 @@ func (r *Results) repeats() string {
 func (s Set) writeHow(b *strings.Builder) {
 	b.WriteString("## How this was measured\n\n`exanet bench report` runs the same programs (bench/osu) under each MPI without and with the library, in turn, there and back. " +
 		"The figures are medians of the rounds; all of them are beside the plots. Of the other MPIs, what takes more than a minute is run once. The load is that of the machine, over a minute, when the section began: above 1, figures say little.\n\n" +
-		"Where figures depend on how far the two processors are from each other, which the host of a virtual machine changes within seconds, a look at that, before and behind each run, tells: the trip of a cache line. " +
-		"Runs that are compared are repeated if it has changed meanwhile by more than " + number(moved) + " times, up to " + strconv.Itoa(tries-1) + " times.\n\n")
-	b.WriteString("| section | form | rounds | when (UTC) | load | took | cache line, ns | repeated |\n|---|---|---|---|---|---|---|---|\n")
+		"Many figures depend on how far the two processors are from each other, which the host of a virtual machine changes within seconds. There a cache line's trip is measured before and behind each run; " +
+		"if it has grown or shrunk to " + number(moved) + " times, the runs that are compared are made again, up to " + strconv.Itoa(tries-1) + " times in a round. The last column counts that, over all rounds.\n\n")
+	b.WriteString("| section | form | rounds | when (UTC) | load | took | cache line, ns | made again |\n|---|---|---|---|---|---|---|---|\n")
 	machines := map[string]bool{}
 	var failures []string
 	var list []string

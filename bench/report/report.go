@@ -16,6 +16,7 @@ package report
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -87,7 +88,10 @@ func Sections() (names, titles []string) {
 	return names, titles
 }
 
-// Run measures the sections and writes the page after each.
+// ErrNothing is the error of a report without figures.
+var ErrNothing = errors.New("nothing could be measured")
+
+// Run measures the sections and writes the page after each. If no run at all has printed figures the error wraps ErrNothing.
 func Run(ctx context.Context, c *Config) error {
 	if len(c.hosts()) == 0 {
 		return fmt.Errorf("there is no osu-mpich and no osu-openmpi in %s: make bench-programs builds them", c.Programs)
@@ -96,6 +100,7 @@ func Run(ctx context.Context, c *Config) error {
 		return err
 	}
 	begun := time.Now()
+	measured := false
 	for _, s := range sections {
 		if c.Only != nil && !slices.Contains(c.Only, s.name) {
 			continue
@@ -107,19 +112,26 @@ func Run(ctx context.Context, c *Config) error {
 		if err := r.save(c.Out); err != nil {
 			return err
 		}
+		measured = measured || r.Figures != nil
 		if err := Render(c.Out); err != nil {
 			return err
 		}
+	}
+	if !measured {
+		return fmt.Errorf("%s.md says why there are no figures: %w", c.Out, ErrNothing)
 	}
 	c.say("exanet: all measured in %s; %s.md has it\n", time.Since(begun).Round(time.Second), c.Out)
 	return nil
 }
 
-// Render makes the page from the figures that are stored.
+// Render makes the page from the figures that are stored. If there are none the error wraps ErrNothing.
 func Render(out string) error {
 	set, err := load(out)
 	if err != nil {
 		return err
+	}
+	if len(set) == 0 {
+		return fmt.Errorf("%s has no figures of a report: %w", out, ErrNothing)
 	}
 	plots, err := set.plots()
 	if err != nil {

@@ -289,6 +289,17 @@ esac
 	assert.Contains(t, progress.String(), "round 3 of 3, good")
 }
 
+// A page without any figure is none.
+func TestNothing(t *testing.T) {
+	bin := t.TempDir()
+	require.ErrorIs(t, Render(filepath.Join(bin, "page")), ErrNothing)
+	require.NoError(t, os.WriteFile(filepath.Join(bin, "osu-mpich"), nil, 0o777))
+	t.Setenv("PATH", bin) // where no launcher is
+	c := &Config{Exanet: "/nonexistent", Programs: bin, Out: filepath.Join(bin, "page"), Only: []string{"rate"}}
+	require.ErrorIs(t, Run(t.Context(), c), ErrNothing)
+	require.FileExists(t, c.Out+".md")
+}
+
 // Runs that are compared are repeated if the processors have been moved meanwhile, and count as they are if that does not end.
 func TestTogether(t *testing.T) {
 	bin := t.TempDir()

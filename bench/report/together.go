@@ -48,7 +48,7 @@ func (c *Config) together(ctx context.Context, s section, r *Results, group []ru
 			if err := c.once(ctx, part, g.job, g.way, round); err != nil {
 				return err
 			}
-			if at > 0 {
+			if at > 0 && part.Failures == nil {
 				part.add(g.job.name, g.way, runTable, runTrip, 0, at)
 			}
 			at = see()

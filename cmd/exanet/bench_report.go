@@ -51,6 +51,9 @@ outside the report's part stays. Plots and figures are in FOLDER.`,
 			if inJob() {
 				return usageErrorf("%s starts its own jobs: call it outside a job", cmd.CommandPath())
 			}
+			if c.Out == "" {
+				return usageErrorf("--out: a page needs a name")
+			}
 			c.Out = strings.TrimSuffix(filepath.Clean(c.Out), ".md")
 			if render {
 				return report.Render(c.Out)
@@ -58,7 +61,7 @@ outside the report's part stays. Plots and figures are in FOLDER.`,
 			if c.Rounds < 0 {
 				return usageErrorf("--rounds %d: use 1 or more, or 0 for as many as usual", c.Rounds)
 			}
-			if only != "" {
+			if cmd.Flags().Changed("only") {
 				c.Only = strings.Split(only, ",")
 				for _, name := range c.Only {
 					if !slices.Contains(names, name) {

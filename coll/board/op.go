@@ -50,7 +50,7 @@ type Mismatch struct {
 func (m *Mismatch) Error() string {
 	switch {
 	case m.Lost:
-		return "an earlier call did not match on all ranks"
+		return "this call, or one before it, does not match on all ranks"
 	case m.Heard:
 		return "that rank could not go on, since calls did not match"
 	}
