@@ -119,7 +119,10 @@ var sections = []section{
 		return []*job{c.osu("idle", 2, "idle -t 2000")}
 	}},
 	{"wake", "Waking a rank", func(c *Config) []*job {
-		return []*job{c.osu("wake", 2, "wake"), floorJob()}
+		wakes, machine := c.near("wake", "wake"), floorJob()
+		machine.beside = "wake"
+		wakes.across, machine.across = true, true
+		return []*job{wakes, machine}
 	}},
 	{"overlap", "Communication under computation", func(c *Config) []*job {
 		return []*job{c.osu("overlap", 2, "overlap -c -t 4000"), c.osu("computing", 2, "computing -c -t 4000")}

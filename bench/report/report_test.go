@@ -351,6 +351,7 @@ func TestGroups(t *testing.T) {
 		"latency": {{"latency " + mpichAlone, "latency " + mpichOurs}, {"latency " + openmpiAlone, "latency " + openmpiOurs}},
 		"refused": {{"latency " + mpichOurs, "latency -a " + mpichOurs}, {"latency " + openmpiOurs, "latency -a " + openmpiOurs}, {"bw " + mpichOurs, "bw -a " + mpichOurs}, {"bw " + openmpiOurs, "bw -a " + openmpiOurs}, {"floor " + inGo}},
 		"rate":    {{"mbw_mr " + mpichAlone, "mbw_mr " + mpichOurs, "mbw_mr " + openmpiAlone, "mbw_mr " + openmpiOurs}},
+		"wake":    {{"wake " + mpichAlone, "wake " + mpichOurs, "wake " + openmpiAlone, "wake " + openmpiOurs, "floor " + inGo}},
 		"idle":    {{"idle " + mpichAlone}, {"idle " + mpichOurs}, {"idle " + openmpiAlone}, {"idle " + openmpiOurs}},
 		"go":      {{"go latency " + inGo, "floor " + inGo}, {"go bw " + inGo}},
 	} {
