@@ -18,6 +18,7 @@
 //	             built with the tag mpich or openmpi
 //	request.go   requests and messages of ours; table.go, their numbers
 //	scratch.go   what calls need until they return
+//	signals.go   which of a program's signals Go is not to unblock
 //	wait.go, waitmany.go, waitany.go  waiting, for the host's requests too
 //	status.go    statuses and error codes as the host has them
 //

@@ -58,7 +58,7 @@ void *exanet_open(const char *path, const char **why);
 
 /* The signals as they are before the Go part is loaded, and back to it. */
 struct exanet_signals {
-	sigset_t mask, pending;
+	sigset_t mask;
 	struct sigaction actions[65];
 	int known[65];
 };

@@ -21,6 +21,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -190,7 +191,7 @@ static int notes;
 
 static void note(int sig, siginfo_t *info, void *context)
 {
-	(void)context;
+	(void)context; /* 0 of one that was pending */
 	int i = __atomic_fetch_add(&notes, 1, __ATOMIC_RELAXED);
 	if (i < NOTED) {
 		noted[i].info = *info;
@@ -208,21 +209,40 @@ static void resend(void)
 	}
 }
 
+/* Whether a disposition ignores a signal: the kernel drops what is pending of it when that is put back. */
+static int ignores(int sig, const struct sigaction *s)
+{
+	return s->sa_handler == SIG_IGN || (s->sa_handler == SIG_DFL && (sig == SIGCHLD || sig == SIGCONT || sig == SIGURG || sig == SIGWINCH));
+}
+
+static void note_pending(int sig)
+{
+	sigset_t one;
+	siginfo_t info;
+	sigemptyset(&one);
+	sigaddset(&one, sig);
+	while (sigtimedwait(&one, &info, &(struct timespec){0, 0}) == sig)
+		note(sig, &info, 0);
+}
+
 /* Go's threads let these through, of those that a program may have use for but as faults. */
 static const int let_through[] = {SIGCHLD, SIGPROF, 34};
 
 void exanet_signals_hold(struct exanet_signals *s)
 {
-	struct sigaction later = {.sa_sigaction = note, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART};
+	struct sigaction later = {.sa_sigaction = note};
 	sigset_t all;
 	sigfillset(&all);
 	sigfillset(&later.sa_mask);
 	pthread_sigmask(SIG_SETMASK, &all, &s->mask);
-	sigpending(&s->pending);
 	for (int sig = 1; sig <= LAST; sig++)
 		s->known[sig] = __sigaction(sig, 0, &s->actions[sig]) == 0;
-	for (unsigned i = 0; i < sizeof let_through / sizeof *let_through; i++)
-		__sigaction(let_through[i], &later, 0);
+	for (unsigned i = 0; i < sizeof let_through / sizeof *let_through; i++) {
+		struct sigaction *was = &s->actions[let_through[i]];
+		later.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART | (was->sa_flags & (SA_NOCLDSTOP | SA_NOCLDWAIT));
+		if (was->sa_handler != SIG_IGN)
+			__sigaction(let_through[i], &later, 0);
+	}
 	pthread_key_create(&ending, take_stack);
 	give_stack();
 }
@@ -239,16 +259,13 @@ void exanet_signals_release(struct exanet_signals *s, int loaded)
 			added[sig] = 1;
 		}
 		__sigaction(sig, 0, &now);
-		if (now.sa_sigaction != was->sa_sigaction || now.sa_flags != was->sa_flags)
-			__sigaction(sig, was, 0);
+		if (now.sa_sigaction == was->sa_sigaction && now.sa_flags == was->sa_flags)
+			continue;
+		if (ignores(sig, was))
+			note_pending(sig);
+		__sigaction(sig, was, 0);
 	}
 	resend();
-	/* What is ignored by default the kernel drops when that is put back. */
-	sigset_t now;
-	sigpending(&now);
-	for (int sig = 1; sig <= LAST; sig++)
-		if (sigismember(&s->pending, sig) == 1 && !sigismember(&now, sig))
-			kill(getpid(), sig);
 	pthread_sigmask(SIG_SETMASK, &s->mask, 0);
 }
 

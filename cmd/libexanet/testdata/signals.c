@@ -155,6 +155,10 @@ int main(int argc, char **argv)
 	signal(SIGWINCH, tick);
 	int provided;
 	/* These stay pending while MPI begins. */
+	pid_t early = fork();
+	if (early == 0)
+		_exit(6);
+	waitid(P_PID, early, &info, WEXITED | WNOWAIT);
 	sigemptyset(&queued);
 	sigaddset(&queued, SIGRTMIN);
 	sigaddset(&queued, SIGTRAP);
@@ -176,6 +180,12 @@ int main(int argc, char **argv)
 	pthread_join(sends, 0);
 	sigpending(&pending);
 	say("queued %d %d %d\n", sigismember(&pending, SIGRTMIN), sigismember(&pending, SIGTRAP), sigismember(&pending, SIGURG));
+	sigset_t children;
+	sigemptyset(&children);
+	sigaddset(&children, SIGCHLD);
+	x = sigtimedwait(&children, &info, &(struct timespec){0, 0});
+	say("early child %d %d %d %d\n", x == SIGCHLD, info.si_code == CLD_EXITED, info.si_pid == early, info.si_status);
+	waitpid(early, 0, 0);
 	while (sigtimedwait(&queued, &info, &(struct timespec){0, 0}) > 0)
 		;
 	sigprocmask(SIG_UNBLOCK, &queued, 0);
