@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/exanet-mpi/exanet/coll"
+	"github.com/exanet-mpi/exanet/coll/board"
 	"github.com/exanet-mpi/exanet/internal/mem"
 )
 
@@ -88,7 +89,7 @@ func (x *collective) exchange() error {
 	x.prepare(int32(x.Op))
 	x.enter()
 	k.mu.Lock()
-	x.wholly()
+	x.apart()
 	err := x.err
 	if err == nil {
 		x.leave()
@@ -106,6 +107,42 @@ func (x *collective) wholly() {
 		k.waitUntil(func() bool { return x.batch.Open == 0 })
 	}
 	k.leave()
+}
+
+// apart is wholly for a call by messages while others may be on the board: it ends as well if one of
+// those has found that its call is not this one.
+func (x *collective) apart() {
+	k, b := x.c.rank, x.c.board
+	if b == nil || b.IsCut() && !b.Broken() { // a rank has died
+		x.wholly()
+		return
+	}
+	for !b.Broken() && !x.perform(true) {
+		b.Depart()
+		k.waitUntil(func() bool { return x.batch.Open == 0 || b.Broken() })
+	}
+	if b.Broken() {
+		x.drop(func(*pooled) bool { return true })
+		x.at = len(x.Steps)
+		x.wholly()
+		x.err = x.mismatched(&board.Mismatch{Rank: noValue, Mine: x.bytes(), Lost: true})
+	}
+	k.leave()
+	b.Passed()
+}
+
+// last performs the Barrier that ends MPI. Ranks that still wait for this one on the board are told, and
+// come to it when their calls have failed.
+func (x *collective) last() error {
+	k := x.c.rank
+	x.prepare(int32(x.Op))
+	if b := x.c.board; b != nil && !b.IsCut() {
+		b.Depart()
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	x.wholly()
+	return x.err
 }
 
 // begin begins a non-blocking call.
@@ -179,7 +216,7 @@ func (c *Comm) Barrier() error {
 	}
 	k.mu.Lock()
 	x.rewind()
-	x.wholly()
+	x.apart()
 	err := x.err
 	k.mu.Unlock()
 	return err

@@ -235,6 +235,9 @@ func (s *collective) advance() bool {
 	if s.line != nil {
 		s.line.leave(s.c.rank)
 	}
+	if b := s.c.board; b != nil && s.line == &s.c.turns.blocking {
+		b.Passed()
+	}
 	s.c.turns.underWay--
 	return true
 }

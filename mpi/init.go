@@ -325,7 +325,7 @@ func (k *rank) finalize(world *Comm) error {
 	began := time.Now()
 	x, err := world.invoke("Finalize", coll.Barrier)
 	if err == nil {
-		err = x.exchange()
+		err = x.last()
 	}
 	if k.stats != nil {
 		k.stats.record("Finalize", 0, began)

@@ -192,9 +192,9 @@ func (k *rank) waitFor(done func() bool, w *board.Words) {
 				k.cond.Wait()
 			} else {
 				k.boarders++
-				w.Sleep()
+				may := w.Sleep()
 				k.fab.Settle()
-				if !w.There() {
+				if may && !w.There() {
 					k.cond.Wait()
 				}
 				w.Wake()
@@ -262,10 +262,7 @@ func (k *rank) lead(done func() bool, w *board.Words) {
 		}
 		k.proto.Remind(k.wake)
 		k.mu.Unlock()
-		if w != nil {
-			w.Sleep()
-		}
-		doubtful := k.sleep(mark)
+		doubtful := (w == nil || w.Sleep()) && k.sleep(mark)
 		if w != nil {
 			w.Wake()
 		}

@@ -308,7 +308,7 @@ func (x *collective) drop(which func(m *pooled) bool) {
 }
 
 // await waits for words of the board and reports whether they have come: they do not
-// if a rank has died or the ranks have lost count of each other.
+// if a rank has died, the ranks have lost count of each other, or one has strayed.
 func (x *collective) await(w *board.Words) bool {
 	k := x.c.rank
 	if k.fab.Look(&w.Words) {
@@ -316,7 +316,7 @@ func (x *collective) await(w *board.Words) bool {
 	}
 	k.mu.Lock()
 	x.next, k.sharing = k.sharing, x
-	k.waitFor(func() bool { return w.There() || x.c.board.Broken() || x.c.mourns() }, w)
+	k.waitFor(func() bool { return w.There() || x.c.board.Broken() || x.c.mourns() || x.op.Strayed() }, w)
 	for at := &k.sharing; ; at = &(*at).next {
 		if *at == x {
 			*at, x.next = x.next, nil

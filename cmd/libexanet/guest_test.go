@@ -140,6 +140,17 @@ func TestEnds(t *testing.T) {
 	})
 }
 
+// Ranks whose sizes make them go different ways are told, where hosts alone may wait for ever.
+func TestApart(t *testing.T) {
+	eachHost(t, func(t *testing.T, h *host) {
+		got := h.job(t, 2, []string{h.library(t)}, h.compile(t, "apart"))
+		assert.Zero(t, got.code)
+		for _, rank := range []string{"0", "1"} {
+			assert.Contains(t, got.out, "rank "+rank+": 0 wrong, 18 told\n")
+		}
+	})
+}
+
 // A debugger stops where it is told, and nowhere else.
 func TestDebugger(t *testing.T) {
 	eachHost(t, func(t *testing.T, h *host) {

@@ -9,6 +9,7 @@
 //	direct.go long data, which are read where they are
 //	stage.go  or where a copy of them is
 //	across.go how they are written for the other of two ranks
+//	apart.go  ranks that make a call by messages instead
 //
 // A collective is a sequence of turns, one for each piece of the data that a
 // place has room for. A turn has one number at all ranks, which all count alike,
@@ -74,7 +75,7 @@ type line struct {
 	staged  [2]uint64     // 1 + the last turn in which this rank has lent what is on each of its stages; of two ranks, on its stage, and so that all was there or on the belt
 	seeks   uint64        // what it looks for in the twin while it yields, see wholeTurn
 	visit   int64         // when a call that waits goes on in Go next, by the twin's clock
-	_       [cellSize - 120]byte
+	apart   atomic.Uint64 // calls by messages, see apart.go
 
 	// The turns, in the upper halves, in which this rank could not read from those whose bits
 	// are set. Who lent them looks when this rank may be slots turns ahead.
@@ -190,6 +191,7 @@ type Words struct {
 	mem.Words
 
 	b      *Board
+	first  uint64 // turn of the call that waits
 	rank   int    // whose word it is, if it is one
 	signal uint64 // what the rank's line tells while it sleeps
 }
@@ -213,10 +215,12 @@ const (
 
 // Sleep announces that this rank is about to sleep until the words come, and Wake
 // that it does not any more. Between Sleep and the last look at the words there must
-// be a fence for all ranks, unless they post with one.
-func (w *Words) Sleep() {
+// be a fence for all ranks, unless they post with one. Sleep reports false if they
+// may never come, as Strayed tells.
+func (w *Words) Sleep() bool {
 	w.b.own.waiting.Store(w.signal)
 	w.b.head.sleepers.Add(1)
+	return w.b.strayed(w.first) < 0
 }
 
 // Wake is the end of Sleep.

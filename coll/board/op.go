@@ -31,6 +31,7 @@ type Op struct {
 	got     int    // turns that it has taken its part of
 	seen    int    // cells of the turn to be taken that have been seen
 	asked   int    // ranks that have been asked whether they have read, see freed
+	stray   int    // 1 + a rank that makes another call, by messages, see Strayed
 	scratch []byte
 	awaits  Words
 	err     error
@@ -44,13 +45,16 @@ type Mismatch struct {
 	Root, Size int
 	Mine       int // the size that this rank has passed
 	Lost       bool
+	Stray      bool // that rank makes its call by messages
 	Heard      bool // that rank has found out that another one has
 }
 
 func (m *Mismatch) Error() string {
 	switch {
 	case m.Lost:
-		return "this call, or one before it, does not match on all ranks"
+		return "this call, or one next to it, does not match on all ranks"
+	case m.Stray:
+		return "that rank has made another call, or passed a size for which ranks exchange messages, not as this one"
 	case m.Heard:
 		return "that rank could not go on, since calls did not match"
 	}
@@ -143,7 +147,7 @@ func (o *Op) Begin(b *Board) {
 	}
 	past := int(b.own.past)
 	o.first = b.own.turns.Load() - b.own.past
-	o.put, o.got, o.seen, o.asked, o.err, o.Late, o.Missed, o.Owed = past, past, 0, 0, nil, o.Late[:0], o.Missed[:0], o.Owed[:0]
+	o.put, o.got, o.seen, o.asked, o.stray, o.err, o.Late, o.Missed, o.Owed = past, past, 0, 0, 0, nil, o.Late[:0], o.Missed[:0], o.Owed[:0]
 	switch {
 	case b.own.left != 0 && b.own.left == o.first:
 		o.first-- // the twin has taken this rank's part
@@ -200,7 +204,10 @@ func (o *Op) measure(size int) {
 func (o *Op) Err() error { return o.err }
 
 // Awaits is what the Op waits for, if Step has said that it can not go on.
-func (o *Op) Awaits() *Words { return &o.awaits }
+func (o *Op) Awaits() *Words {
+	o.awaits.first = o.first
+	return &o.awaits
+}
 
 // Broken reports whether the ranks of the board have lost count of each other, so
 // that nothing may be waited for.
@@ -217,7 +224,12 @@ func (b *Board) breaks() {
 }
 
 // Lost ends an Op on a board that is broken.
-func (o *Op) Lost() error { return &Mismatch{Rank: o.awaits.Rank(), Mine: o.size, Lost: true} }
+func (o *Op) Lost() error {
+	if o.stray > 0 {
+		return &Mismatch{Rank: o.stray - 1, Mine: o.size, Stray: true}
+	}
+	return &Mismatch{Rank: o.awaits.Rank(), Mine: o.size, Lost: true}
+}
 
 // Step carries the call on as far as it goes without waiting, and reports whether
 // it has ended.

@@ -706,6 +706,12 @@ void board_announced(struct board *b, enum board_op op, int root)
 	over(b, own, own->turns, op == BOARD_SCATTERV && root == 0);
 }
 
+void board_passed(const struct board *b)
+{
+	uint64_t *apart = &AT(struct line, b->own)->apart;
+	__atomic_store_n(apart, *apart + 2, __ATOMIC_RELAXED);
+}
+
 /* A part of what a rank posts of an Alltoallv. */
 struct part {
 	uint64_t size;

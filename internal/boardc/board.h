@@ -76,6 +76,9 @@ void board_announced(struct board *b, enum board_op op, int root);
    has blocks. */
 int board_direct(struct board *b, enum board_op op, int root, const void *send, void *recv, size_t n, const struct board_blocks *blocks);
 
+/* Counts a call of two ranks that has been one message, and nothing on the board. */
+void board_passed(const struct board *b);
+
 /* The functions for predefined operators on kinds of elements, 0 if there is none. */
 enum board_kind { BOARD_NONE, BOARD_I8, BOARD_I16, BOARD_I32, BOARD_I64, BOARD_U8, BOARD_U16, BOARD_U32, BOARD_U64, BOARD_F32, BOARD_F64, BOARD_KINDS };
 enum board_operator { BOARD_SUM, BOARD_PROD, BOARD_MAX, BOARD_MIN, BOARD_BAND, BOARD_BOR, BOARD_BXOR, BOARD_OPERATORS };

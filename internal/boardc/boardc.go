@@ -47,6 +47,9 @@ func Needed(v *board.View, core uint32, missing uint64) bool {
 	return C.rank_needs((*C.struct_board)(unsafe.Pointer(v)), C.uint32_t(core), C.uint64_t(missing)) != 0
 }
 
+// Passed is that of package board.
+func Passed(v *board.View) { C.board_passed((*C.struct_board)(unsafe.Pointer(v))) }
+
 // Way is the Way of a gauge, and Note its Note.
 func Way(g *across.Gauge, n int, f across.Forms) across.Way {
 	w := C.gauge_way((*C.struct_across)(unsafe.Pointer(g)), C.size_t(n), C.uint32_t(f))

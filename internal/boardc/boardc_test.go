@@ -369,6 +369,29 @@ func TestBcastGoesOnWhereTheTwinHasLeftIt(t *testing.T) {
 	}
 }
 
+// Calls by messages that the twin has made count as those that Go has.
+func TestTheTwinCountsMessages(t *testing.T) {
+	memory := mem.Bytes(make([]uint64, (board.Fixed(most)+2*8*2048)/8))
+	boards := []*board.Board{board.Open(memory, most, 0, 2), board.Open(memory, most, 1, 2)}
+	for _, b := range boards {
+		b.Fenced, b.Ring = true, func(int) {}
+	}
+	var v board.View
+	boards[0].View(&v, board.Berths{})
+	x, _ := (&call{op: coll.Bcast, root: 1, n: 100}).part(0, 2)
+	waits := func() *board.Op {
+		o := &board.Op{Call: x}
+		o.Begin(boards[0])
+		require.False(t, o.Step())
+		return o
+	}
+	boards[1].Passed()
+	boards[1].Depart()
+	require.False(t, waits().Strayed(), "the other is ahead")
+	boardc.Passed(&v)
+	require.True(t, waits().Strayed())
+}
+
 // What rank 1 has staged rank 0 gets when it comes, though rank 1 has gone on meanwhile: its next block is lent
 // as it is, and so is one that is longer than a stage.
 func TestTheTwinStages(t *testing.T) {

@@ -16,7 +16,7 @@ struct header {
 struct line {
 	uint64_t turns, waiting, core, tends, world, known, posted, cut, gave, left, past, staged[2], seeks;
 	int64_t visit;
-	uint64_t spare;
+	uint64_t apart;
 	uint64_t missed[2 * SLOTS];
 };
 

@@ -19,16 +19,24 @@ static inline int take(const struct board *b, enum board_op op, void *buf, size_
 	return exanet_table && n <= UINT32_MAX && exanet_lane_take(exanet_table, buf, n, c, 1 - b->me, op, comm);
 }
 
+/* A call that is nothing but a message. */
+static inline int counted(const struct board *b, int passed)
+{
+	if (passed)
+		board_passed(b);
+	return passed;
+}
+
 int exanet_pair_bcast(const struct board *b, int root, void *buf, size_t n, exanet_handle comm)
 {
-	return b->me == (uint32_t)root ? pass(b, BOARD_BCAST, buf, n, 0, comm) : take(b, BOARD_BCAST, buf, n, 0, comm);
+	return counted(b, b->me == (uint32_t)root ? pass(b, BOARD_BCAST, buf, n, 0, comm) : take(b, BOARD_BCAST, buf, n, 0, comm));
 }
 
 int exanet_pair_gather(const struct board *b, int root, const void *send, void *recv, size_t n, exanet_handle comm)
 {
 	if (b->me != (uint32_t)root)
-		return pass(b, BOARD_GATHER, send, n, 0, comm);
-	if (!take(b, BOARD_GATHER, (char *)recv + (1 - root) * n, n, 0, comm))
+		return counted(b, pass(b, BOARD_GATHER, send, n, 0, comm));
+	if (!counted(b, take(b, BOARD_GATHER, (char *)recv + (1 - root) * n, n, 0, comm)))
 		return 0;
 	memcpy((char *)recv + root * n, send, n);
 	return 1;
@@ -37,8 +45,8 @@ int exanet_pair_gather(const struct board *b, int root, const void *send, void *
 int exanet_pair_scatter(const struct board *b, int root, const void *send, void *recv, size_t n, exanet_handle comm)
 {
 	if (b->me != (uint32_t)root)
-		return take(b, BOARD_SCATTER, recv, n, 0, comm);
-	if (!pass(b, BOARD_SCATTER, (const char *)send + (1 - root) * n, n, 0, comm))
+		return counted(b, take(b, BOARD_SCATTER, recv, n, 0, comm));
+	if (!counted(b, pass(b, BOARD_SCATTER, (const char *)send + (1 - root) * n, n, 0, comm)))
 		return 0;
 	memcpy(recv, (const char *)send + root * n, n);
 	return 1;
@@ -91,10 +99,10 @@ int exanet_pair_scatterv(struct board *b, int root, struct board_blocks send, vo
 int exanet_pair_reduce(const struct board *b, int root, const void *send, void *recv, size_t n, board_fold fold, exanet_handle comm)
 {
 	struct express_combination c = {fold, send};
-	return b->me == (uint32_t)root ? take(b, BOARD_REDUCE, recv, n, &c, comm) : pass(b, BOARD_REDUCE, send, n, &c, comm);
+	return counted(b, b->me == (uint32_t)root ? take(b, BOARD_REDUCE, recv, n, &c, comm) : pass(b, BOARD_REDUCE, send, n, &c, comm));
 }
 
 int exanet_pair_exscan(const struct board *b, const void *send, void *recv, size_t n, exanet_handle comm)
 {
-	return b->me == 0 ? pass(b, BOARD_EXSCAN, send, n, 0, comm) : take(b, BOARD_EXSCAN, recv, n, 0, comm);
+	return counted(b, b->me == 0 ? pass(b, BOARD_EXSCAN, send, n, 0, comm) : take(b, BOARD_EXSCAN, recv, n, 0, comm));
 }
