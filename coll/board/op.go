@@ -188,7 +188,15 @@ func (b *Board) formOf(size int) form {
 }
 
 // central reports whether a collective goes through rank 0.
-func (b *Board) central(op coll.Collective) bool { return b.Central>>op&1 != 0 }
+func (b *Board) central(op coll.Collective) bool { return b.centrals()>>op&1 != 0 }
+
+// centrals are bits of those that do: none of two ranks, where all data are measured.
+func (b *Board) centrals() uint32 {
+	if b.gauges != nil {
+		return 0
+	}
+	return b.Central
+}
 
 // measure sets the number of turns for a size.
 func (o *Op) measure(size int) {

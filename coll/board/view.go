@@ -46,7 +46,7 @@ func (b *Board) View(v *View, berths Berths) {
 	*v = View{
 		Berths: berths,
 		head:   mem.Ref(b.head), own: mem.Ref(b.own), lines: mem.AddrOf(b.lines), cells: mem.AddrOf(b.cells), cores: mem.AddrOf(b.cores), pieces: mem.AddrOf(b.pieces),
-		piece: uint32(b.piece), me: uint32(b.Me), ranks: uint32(b.Ranks), fenced: flag(b.Fenced), central: b.Central, split: uint32(min(b.Split, math.MaxUint32)), follows: flag(b.Follows),
+		piece: uint32(b.piece), me: uint32(b.Me), ranks: uint32(b.Ranks), fenced: flag(b.Fenced), central: b.centrals(), split: uint32(min(b.Split, math.MaxUint32)), follows: flag(b.Follows),
 		most: [2]uint32{uint32(b.Most(coll.Gatherv)), uint32(max(0, b.Most(coll.Alltoallv)))},
 	}
 	if b.gauges != nil {

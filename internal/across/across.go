@@ -55,14 +55,16 @@ const (
 
 // Least is the length in bytes from which there is a choice, for lengths of the same power of two, and for all long ones.
 const (
-	Least   = 2048
-	sizes   = 10       // powers of two, the last with all longer ones
-	long    = 2        // the one from which on blocks are long: a few cold ones do not show what many are worth, since the lines of a belt may be in no cache at all by then
+	Least   = 1024
+	sizes   = 11       // powers of two, the last with all longer ones
+	long    = 3        // the one from which on blocks are long: a few cold ones do not show what many are worth, since the lines of a belt may be in no cache at all by then
 	Classes = long + 1 // for which there is a choice
 	first   = 8        // blocks of a length, before other forms are tried than that of the nearest class
 	givenUp = 64       // after which the others are tried as seldom as if they were known, though nobody has noted them
 	timed   = 64       // one block of so many is
 	tried   = 512      // of so many the last ones take another form
+	short   = 2048     // blocks of fewer bytes
+	rarely  = 8        // are timed, and take another form, so many times as seldom: they are soon through
 	row     = 3        // in a row do, of which the last is timed: the first hot one behind others is written to lines that are as good as cold
 	seldom  = 32       // one of so many long ones is cold, all in a row: for once around the belt, and then as many as a row
 	never   = 4        // times as seldom, where cold ones take twice as long
@@ -74,10 +76,10 @@ type Gauge struct {
 	asks   atomic.Uint32 // 3 bits a class: 1 + the form, or 0: all have to be tried; and hopeless
 	_      [60]byte
 	blocks [sizes]uint16 // that have been written
-	_      [44]byte
+	_      [42]byte
 	cost   [Classes][forms]uint32 // ticks for 16 KiB
 	seen   [Classes][forms]uint8  // blocks of the form, up to samples
-	_      [68]byte
+	_      [48]byte
 }
 
 // hopeless says that long blocks take more than twice as long if they are cold as they do in the form that is asked for: where cores share no cache,
@@ -165,11 +167,15 @@ func (g *Gauge) Way(n int, f Forms) Way {
 		}
 		return Way{f.behind(Hot, i/row%f.number()), i%row == row-1}
 	}
-	others := f &^ (1 << form)
-	if at := count % tried; at >= tried-row && others != 0 {
-		return Way{others.behind(form, 1+count/tried%others.number()), at == tried-1}
+	times := 1
+	if n < short {
+		times = rarely
 	}
-	return Way{form, count%timed == timed-1}
+	others := f &^ (1 << form)
+	if at := count % (tried * times); at >= tried*times-row && others != 0 {
+		return Way{others.behind(form, 1+count/(tried*times)%others.number()), at == tried*times-1}
+	}
+	return Way{form, count%(timed*times) == timed*times-1}
 }
 
 // Told is what the reader is told of a block that is timed: the ticks that it took to write it, its bytes, and the form; 0 of

@@ -147,7 +147,7 @@ func TestClasses(t *testing.T) {
 	require.Equal(t, Hot, g.Way(4096, f).Form)
 	require.Equal(t, Cold, g.Way(8192, f).Form)
 	require.Equal(t, Cold, g.Way(16<<10, f).Form)
-	require.Equal(t, Way{}, g.Way(2047, f), "too short for a choice")
+	require.Equal(t, Way{}, g.Way(1023, f), "too short for a choice")
 }
 
 // Where only one form is possible nothing is measured, and the first blocks of a class are hot.
@@ -195,4 +195,29 @@ func TestWrite(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Short blocks, which are soon through, are timed and tried more seldom than others.
+func TestShortBlocks(t *testing.T) {
+	count := func(n int) (timed, tried int) {
+		var g Gauge
+		for class := range Classes {
+			g.Ask(class, Hot)
+		}
+		for range 1 << 15 {
+			way := g.Way(n, Roomy)
+			if way.Timed {
+				timed++
+			}
+			if way.Form != Hot {
+				tried++
+			}
+		}
+		return timed, tried
+	}
+	shortTimed, shortTried := count(2047)
+	timed, tried := count(2048)
+	require.Equal(t, timed, 8*shortTimed)
+	require.Equal(t, tried, 8*shortTried)
+	require.Positive(t, shortTried)
 }

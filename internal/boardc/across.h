@@ -24,8 +24,8 @@ enum { ACROSS_COPIED = 1 << ACROSS_HOT };
 #endif
 enum { ACROSS_ROOMY = ACROSS_COPIED | 1 << ACROSS_COLD, ACROSS_OR_LENT = ACROSS_ROOMY | 1 << ACROSS_LENT };
 
-enum { ACROSS_LEAST = 2048, ACROSS_SIZES = 10, ACROSS_LONG = 2, ACROSS_CLASSES = ACROSS_LONG + 1, ACROSS_FIRST = 8, ACROSS_TIMED = 64,
-	ACROSS_TRIED = 512, ACROSS_SAMPLES = 2, ACROSS_ROW = 3, ACROSS_GIVEN_UP = 64, ACROSS_SELDOM = 32, ACROSS_NEVER = 4 };
+enum { ACROSS_LEAST = 1024, ACROSS_SIZES = 11, ACROSS_LONG = 3, ACROSS_CLASSES = ACROSS_LONG + 1, ACROSS_FIRST = 8, ACROSS_TIMED = 64,
+	ACROSS_TRIED = 512, ACROSS_SHORT = 2048, ACROSS_RARELY = 8, ACROSS_SAMPLES = 2, ACROSS_ROW = 3, ACROSS_GIVEN_UP = 64, ACROSS_SELDOM = 32, ACROSS_NEVER = 4 };
 
 /* Beside what is asked for: long cold blocks take more than twice as long. */
 static const uint32_t ACROSS_HOPELESS = 1u << 31;
@@ -38,10 +38,10 @@ struct across {
 	uint32_t asks;
 	uint32_t spare1[15];
 	uint16_t blocks[ACROSS_SIZES];
-	uint32_t spare2[11];
+	uint16_t spare2[21];
 	uint32_t cost[ACROSS_CLASSES][ACROSS_FORMS];
 	uint8_t samples[ACROSS_CLASSES][ACROSS_FORMS];
-	uint32_t spare3[17];
+	uint32_t spare3[12];
 };
 
 /* What is told of a block that is timed: the ticks that it took to write it, its bytes, and the form; 0 of others. */
@@ -59,7 +59,7 @@ struct across_way {
 };
 
 static inline uint32_t across_at_most(uint32_t x, uint32_t most) { return x < most ? x : most; }
-static inline uint32_t across_size(size_t n) { return across_at_most(63 - __builtin_clzll(n) - 11, ACROSS_SIZES - 1); }
+static inline uint32_t across_size(size_t n) { return across_at_most(63 - __builtin_clzll(n) - 10 /* that of ACROSS_LEAST */, ACROSS_SIZES - 1); }
 static inline uint32_t across_class(size_t n) { return across_at_most(across_size(n), ACROSS_LONG); }
 
 /* The step-th form behind one, round, of those that there are. */
@@ -107,11 +107,11 @@ static inline struct across_way across_way(struct across *g, size_t n, uint32_t 
 			return (struct across_way){form, 0};
 		return (struct across_way){across_behind(ACROSS_HOT, i / ACROSS_ROW % __builtin_popcount(forms), forms), i % ACROSS_ROW == ACROSS_ROW - 1};
 	}
-	uint32_t others = forms & ~(1u << form);
-	at = count % ACROSS_TRIED;
-	if (at >= ACROSS_TRIED - ACROSS_ROW && others)
-		return (struct across_way){across_behind(form, 1 + count / ACROSS_TRIED % __builtin_popcount(others), others), at == ACROSS_TRIED - 1};
-	return (struct across_way){form, count % ACROSS_TIMED == ACROSS_TIMED - 1};
+	uint32_t others = forms & ~(1u << form), rarely = n < ACROSS_SHORT ? ACROSS_RARELY : 1, tried = ACROSS_TRIED * rarely, timed = ACROSS_TIMED * rarely;
+	at = count % tried;
+	if (at >= tried - ACROSS_ROW && others)
+		return (struct across_way){across_behind(form, 1 + count / tried % __builtin_popcount(others), others), at == tried - 1};
+	return (struct across_way){form, count % timed == timed - 1};
 }
 
 /* The reader has read a block in so many ticks, of which it has been told. */

@@ -415,7 +415,7 @@ func TestTheTwinStages(t *testing.T) {
 			views[i].Limit[op] = math.MaxInt64
 		}
 		for g := range gauges {
-			*mem.Deref[uint32](gaugeAt(views[0], g)) = 1<<31 | 0o111 // hot; cold is not worth a try
+			*mem.Deref[uint32](gaugeAt(views[0], g)) = 1<<31 | 0o1111 // hot; cold is not worth a try
 		}
 		twin := func(i int, c *call) (x *coll.Call, ended bool) {
 			x, want := c.part(i, ranks)
