@@ -20,7 +20,7 @@ type near struct {
 }
 
 type taker interface {
-	Take(ctx *variants.Context, src, tag int32, buf []byte, h packetizer.Header, payload []byte) bool
+	Take(ctx *variants.Context, src, tag int32, buf []byte, h *packetizer.Header, payload []byte) bool
 	TakesNext(ctx *variants.Context, src, tag int32) bool
 }
 
@@ -31,23 +31,30 @@ func (n *near) open(f fabric, proto protocol) {
 	}
 }
 
-// receiveNow receives a message into d, with the lock held, and returns its size.
-func (k *rank) receiveNow(ctx *variants.Context, d memory, source, tag int) (n int, ok bool) {
-	if k.near.fab == nil || k.leader || k.armed || d.gaps() || source < 0 || tag < 0 {
-		return 0, false
+// receiveNow receives a message into b, and releases the lock, which is held; or reports false.
+func (c *Comm) receiveNow(ctx *variants.Context, b []byte, source, tag int) (st Status, ok bool) {
+	k := c.rank
+	if k.near.fab == nil || k.leader || k.armed || source < 0 || tag < 0 {
+		return st, false
 	}
 	world := int(ctx.World(int32(source)))
-	h, payload, ok := k.near.fab.NextFrom(world, 1)
-	if !ok && d.size() <= k.limit && k.near.proto.TakesNext(ctx, int32(source), int32(tag)) {
-		h, payload, ok = k.near.fab.NextFrom(world, k.near.looks)
+	h, payload := k.near.fab.NextFrom(world, 1)
+	if h == nil && len(b) <= k.limit && k.near.proto.TakesNext(ctx, int32(source), int32(tag)) {
+		h, payload = k.near.fab.NextFrom(world, k.near.looks)
 	}
-	if !ok {
-		return 0, false
+	if h == nil {
+		return st, false
 	}
-	if ok = k.near.proto.Take(ctx, int32(source), int32(tag), d.buf, h, payload); !ok {
-		k.proto.Deliver(h, payload)
+	if ok = k.near.proto.Take(ctx, int32(source), int32(tag), b, h, payload); !ok {
+		k.proto.Deliver(*h, payload)
 	}
-	n = len(payload)
 	k.near.fab.Release()
-	return n, ok
+	if !ok {
+		return st, false
+	}
+	if ctx == c.p2p {
+		c.lendInFrom(int32(source), int32(tag))
+	}
+	k.mu.Unlock()
+	return Status{Source: source, Tag: tag, bytes: len(payload)}, true
 }

@@ -72,6 +72,9 @@ func Recv[T Element](c *Comm, buf []T, source, tag int) (Status, error) {
 		defer s.record("Recv", len(b), time.Now())
 	}
 	c.rank.mu.Lock()
+	if st, ok := c.receiveNow(c.p2p, b, source, tag); ok {
+		return st, nil
+	}
 	return c.recvAndWait("Recv", c.p2p, raw(b), source, tag)
 }
 
@@ -182,16 +185,9 @@ func (k *rank) relax() {
 	k.mu.Lock()
 }
 
-// recvAndWait receives into d. It is called with the lock held and releases it.
+// recvAndWait receives into d. It is called with the lock held, behind receiveNow if d has no gaps, and releases it.
 func (c *Comm) recvAndWait(op string, ctx *variants.Context, d memory, source, tag int) (Status, error) {
 	k := c.rank
-	if n, ok := k.receiveNow(ctx, d, source, tag); ok {
-		if ctx == c.p2p {
-			c.lendInFrom(int32(source), int32(tag))
-		}
-		k.mu.Unlock()
-		return Status{Source: source, Tag: tag, bytes: n}, nil
-	}
 	r := k.take()
 	r.Recv, r.Ctx, r.Peer, r.Tag = true, ctx, int32(source), int32(tag)
 	k.load(r, d)

@@ -72,7 +72,7 @@ func (p *Protocol) advertise(c *comm, m *remote, r *variants.Request) {
 // arrive would, or reports false and does nothing.
 func (p *Protocol) deliverShort(h packetizer.Header, payload []byte) bool {
 	c := p.comms.Last()
-	if c == nil || c.eager != variants.Head(h) {
+	if c == nil || c.eager != variants.Head(&h) {
 		return false
 	}
 	m, r := c.last, c.Posted.Head()

@@ -78,6 +78,14 @@ func (e Envelope) Pack() packetizer.Header {
 	}
 }
 
+// Number makes the header of a message that of another, which differs in its Ticket only; it stores nothing
+// if that is what it is.
+func Number(h *packetizer.Header, ticket uint32) {
+	if uint32(h[2]>>32) != ticket {
+		h[2] = h[2]&(1<<32-1) | uint64(ticket)<<32
+	}
+}
+
 // Unpack reads the header of a message.
 func Unpack(h packetizer.Header) Envelope {
 	head := uint32(h[0] >> 32)
@@ -91,7 +99,7 @@ func Unpack(h packetizer.Header) Envelope {
 // Head is the part of a header that its kind, its flags and its communicator
 // determine, to recognise messages without unpacking them: two halves, the id
 // in the lower.
-func Head(h packetizer.Header) uint64 { return h[0]&^(1<<32-1) | h[1]&(1<<32-1) }
+func Head(h *packetizer.Header) uint64 { return h[0]&^(1<<32-1) | h[1]&(1<<32-1) }
 
 // Head is what Head finds in the headers of messages with this envelope.
 func (e Envelope) Head() uint64 { return uint64(e.head())<<32 | uint64(e.Ctx) }

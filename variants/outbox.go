@@ -88,14 +88,14 @@ func (o *Outbox) Control(p *Peer, e Envelope, words ...uint64) {
 }
 
 func (o *Outbox) send(p *Peer, h packetizer.Header, payload []byte) {
-	if !o.pass(p, h, payload) {
+	if !o.pass(p, &h, payload) {
 		o.hold(p, h, payload)
 	}
 }
 
 // pass gives a message to the device, if nothing must go before it.
-func (o *Outbox) pass(p *Peer, h packetizer.Header, payload []byte) bool {
-	return !p.backlogged() && p.Writing == 0 && o.port.TrySend(int(p.World), h, payload)
+func (o *Outbox) pass(p *Peer, h *packetizer.Header, payload []byte) bool {
+	return !p.backlogged() && p.Writing == 0 && o.port.TrySend(int(p.World), *h, payload)
 }
 
 // hold puts a message behind the backlog.
@@ -145,19 +145,30 @@ func (o *Outbox) Insist(p *Peer, e Envelope, payload []byte) {
 // it. If the device does not take it now, copied says whether to keep a copy or
 // to give up.
 func (o *Outbox) Eager(p *Peer, e Envelope, payload []byte, copied bool) bool {
+	h := o.Pack(e)
+	return o.EagerPacked(p, e.Kind, &h, payload, copied)
+}
+
+// Pack makes the header of a message from this rank.
+func (o *Outbox) Pack(e Envelope) packetizer.Header {
+	e.Src = o.me
+	return e.Pack()
+}
+
+// EagerPacked is Eager for a header that Pack has made, some time ago at best: to copy one whose words
+// have just been stored takes the processor as long as the rest.
+func (o *Outbox) EagerPacked(p *Peer, k Kind, h *packetizer.Header, payload []byte, copied bool) bool {
 	if p.Failed || o.OutOfCredit(p, len(payload)) {
 		return false
 	}
-	e.Src = o.me
-	h := e.Pack()
 	if !o.pass(p, h, payload) {
 		if !copied {
 			return false
 		}
-		o.hold(p, h, payload)
+		o.hold(p, *h, payload)
 	}
 	p.Unmatched += int64(cost(len(payload)))
-	o.count.Control[e.Kind]++
+	o.count.Control[k]++
 	return true
 }
 

@@ -86,8 +86,8 @@ func (x *exchange) over() bool { return x.sent == batchCopies && x.received == b
 func (f *Fabric) hear() {
 	for i := range f.in {
 		if c, _, ok := f.in[i].peek(&f.job.geo); ok {
-			f.carryOut(&f.in[i], c)
-			f.advance(&f.in[i])
+			f.carryOut(f.in[i], c)
+			f.advance(f.in[i])
 		}
 	}
 }

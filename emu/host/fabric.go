@@ -44,12 +44,14 @@ const (
 type Fabric struct {
 	*Member
 	limit  int
-	fenced bool // publish with a full fence
+	fenced bool           // publish with a full fence
+	ways   map[int]*inbox // to and from ranks that there has been something to or from
+	last   *inbox         // of the last of them
 
 	// The polling side.
-	in         []inbox     // rings that peers have opened
+	in         []*inbox    // of rings that peers have opened
 	cursor     int         // where the next poll begins
-	current    inbox       // whose message is out, between Next and Release
+	current    *inbox      // whose message is out, between Next and Release
 	timed      across.Told // how it was written, and when its reading began
 	began      uint64
 	openedSeen uint32
@@ -63,7 +65,7 @@ type Fabric struct {
 // NewFabric makes the fabric of a member, of a job that all ranks have joined. most is the largest payload
 // of a message in bytes, at all ranks; 0: what suits the host.
 func NewFabric(m *Member, most int) *Fabric {
-	f := &Fabric{Member: m, limit: most, fenced: true, patience: spinTime}
+	f := &Fabric{Member: m, limit: most, fenced: true, patience: spinTime, ways: make(map[int]*inbox)}
 	switch {
 	case most > 0:
 	case f.Dear():
@@ -84,7 +86,7 @@ func (f *Fabric) Limit() int { return f.limit }
 // TrySend implements packetizer.Port.
 func (f *Fabric) TrySend(to int, h packetizer.Header, payload []byte) bool {
 	g := &f.job.geo
-	r := f.job.ringOf(f.me, to)
+	r := f.way(to).back
 	inline := len(payload) <= cellInline
 	way := r.head.gauge.Way(len(payload), g.forms())
 	c, bulk, bulkTail := r.room(g, inline, len(payload), way.Form)
@@ -139,7 +141,7 @@ func (f *Fabric) rescan() {
 		for set := w.Load(); set != 0; set &= set - 1 {
 			from := base + bits.TrailingZeros64(set)
 			if !f.knows(from) {
-				f.in = append(f.in, f.inboxOf(from))
+				f.in = append(f.in, f.way(from))
 			}
 		}
 	}
@@ -171,7 +173,7 @@ func (f *Fabric) Next() (h packetizer.Header, payload []byte, ok bool) {
 		if f.cursor >= len(f.in) {
 			f.cursor = 0
 		}
-		in := &f.in[f.cursor]
+		in := f.in[f.cursor]
 		c, w, ok := in.peek(g)
 		if !ok {
 			f.cursor++
@@ -185,8 +187,7 @@ func (f *Fabric) Next() (h packetizer.Header, payload []byte, ok bool) {
 			continue
 		}
 		f.cursor++
-		h, payload = f.out(in, c, w, n)
-		return h, payload, true
+		return packetizer.Header{w, c.header[1], c.header[2]}, f.out(in, c, n), true
 	}
 	if len(f.shares) > 0 && !f.wrote {
 		f.readShares()
@@ -195,10 +196,11 @@ func (f *Fabric) Next() (h packetizer.Header, payload []byte, ok bool) {
 	return h, nil, false
 }
 
-// NextFrom is Next for the messages of one rank, at which it looks so many times. It
+// NextFrom is Next for the messages of one rank, at which it looks so many times; h is nil if
+// there is none, and lasts as long as the payload: to copy it takes longer than all else here. It
 // carries out no records. If it has to wait, it prepares what it will write to that rank.
-func (f *Fabric) NextFrom(rank, looks int) (h packetizer.Header, payload []byte, ok bool) {
-	in := f.inboxOf(rank)
+func (f *Fabric) NextFrom(rank, looks int) (h *packetizer.Header, payload []byte) {
+	in := f.way(rank)
 	if looks > 1 && in.unprepared() {
 		in.prepare(&f.job.geo)
 	}
@@ -211,19 +213,33 @@ func (f *Fabric) NextFrom(rank, looks int) (h packetizer.Header, payload []byte,
 		if n == deviceLength {
 			break
 		}
-		h, payload = f.out(&in, c, w, n)
-		return h, payload, true
+		return &c.header, f.out(in, c, n)
 	}
-	return h, nil, false
+	return nil, nil
 }
 
-func (f *Fabric) inboxOf(from int) inbox {
-	return inbox{f.job.ringOf(from, f.me), f.job.ringOf(f.me, from).head, from}
+// way is the one to a rank and back.
+func (f *Fabric) way(rank int) *inbox {
+	if w := f.last; w != nil && w.from == rank {
+		return w
+	}
+	return f.find(rank)
+}
+
+// find is way for another rank than the last.
+func (f *Fabric) find(rank int) *inbox {
+	w := f.ways[rank]
+	if w == nil {
+		w = &inbox{f.job.ringOf(rank, f.me), f.job.ringOf(f.me, rank), rank}
+		f.ways[rank] = w
+	}
+	f.last = w
+	return w
 }
 
 // out takes a message of n bytes out, until Release.
-func (f *Fabric) out(in *inbox, c *cell, w uint64, n int) (packetizer.Header, []byte) {
-	f.current = *in
+func (f *Fabric) out(in *inbox, c *cell, n int) []byte {
+	f.current = in
 	payload := c.payload[:min(n, cellInline)]
 	if n > cellInline {
 		payload = in.bulkNext(&f.job.geo, c, n)
@@ -234,17 +250,17 @@ func (f *Fabric) out(in *inbox, c *cell, w uint64, n int) (packetizer.Header, []
 	}
 	if tellsDone(n) {
 		if done := *c.done(); done > 0 { // else nothing of the ring back need be touched
-			in.back.credited(done)
+			in.back.head.credited(done)
 		}
 	}
-	return packetizer.Header{w, c.header[1], c.header[2]}, payload
+	return payload
 }
 
 // Release implements mbox.Box.
 func (f *Fabric) Release() {
 	f.current.head.gauge.Ended(f.timed, f.began, f.job.geo.forms())
 	f.timed = 0
-	f.advance(&f.current)
+	f.advance(f.current)
 }
 
 func (f *Fabric) advance(in *inbox) {

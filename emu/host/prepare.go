@@ -14,22 +14,21 @@ import (
 // prepare does so for all ranks whose answers may be awaited.
 func (f *Fabric) prepare() {
 	for i := range f.in {
-		if in := &f.in[i]; in.unprepared() {
+		if in := f.in[i]; in.unprepared() {
 			in.prepare(&f.job.geo)
 		}
 	}
 }
 
 // unprepared reports whether there is something to prepare for the next message to the rank of an inbox.
-func (in *inbox) unprepared() bool { return mem.WorthFetching(int(in.back.recent)) }
+func (in *inbox) unprepared() bool { return mem.WorthFetching(int(in.back.head.recent)) }
 
 // prepare brings what a message to the rank of an inbox, as long as the last one, would be written to
 // into the cache, until one from it is there; it returns up to where. That will be at the front again
 // if the peer has read all by then, as who answers has. What it may be reading still must not
 // be taken from it.
 func (in *inbox) prepare(g *geometry) uint64 {
-	out := g.ringAt(unsafe.Pointer(in.back))
-	h, n := in.back, int(in.back.recent)
+	h, n := in.back.head, int(in.back.head.recent)
 	at := g.bulkPlace(h.bulkTail, bulkSize(n), g.stage())
 	if n <= mostInFront && g.behindFront(h.bulkTail) {
 		at = g.lap(h.bulkTail)
@@ -39,7 +38,7 @@ func (in *inbox) prepare(g *geometry) uint64 {
 		if _, _, come := in.peek(g); come {
 			break
 		}
-		mem.Own(unsafe.Add(out.bulk, at&(g.bulk-1)))
+		mem.Own(unsafe.Add(in.back.bulk, at&(g.bulk-1)))
 	}
 	return at
 }

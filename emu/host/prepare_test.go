@@ -51,14 +51,14 @@ func TestPrepare(t *testing.T) {
 		if c.come {
 			send(1, 8)
 		}
-		in, h, g := f.inboxOf(1), f.job.ringOf(0, 1).head, &f.job.geo
+		in, h, g := f.way(1), f.job.ringOf(0, 1).head, &f.job.geo
 		want := h.bulkTail%g.bulk + uint64(c.bytes)
 		if c.again {
 			want = uint64(c.bytes)
 		}
-		require.NotZero(t, in.back.recent)
+		require.NotZero(t, in.back.head.recent)
 		require.Equal(t, want%g.bulk, in.prepare(g)%g.bulk, c)
-		require.Zero(t, in.back.recent)
+		require.Zero(t, in.back.head.recent)
 	}
 }
 
@@ -76,9 +76,9 @@ func TestWhoWaitsPrepares(t *testing.T) {
 		require.True(t, ok)
 		f.Release()
 		require.True(t, f.TrySend(1, packetizer.Header{}, make([]byte, 1000)))
-		in := f.inboxOf(1)
-		require.NotZero(t, in.back.recent)
+		in := f.way(1)
+		require.NotZero(t, in.back.head.recent)
 		wait(f)
-		require.Zero(t, in.back.recent, name)
+		require.Zero(t, in.back.head.recent, name)
 	}
 }

@@ -289,7 +289,7 @@ func (r ring) publish(g *geometry, c *cell, word0 uint64, length int, bulkTail u
 // inbox is the consumer's side of a ring.
 type inbox struct {
 	ring
-	back *ringHead // of the ring to the same rank
+	back ring // to the same rank
 	from int
 }
 
@@ -317,7 +317,7 @@ func (in *inbox) advance(g *geometry) (ring bool) {
 	at.head++
 	if at.bulkDone != at.bulkHead {
 		at.bulkDone = at.bulkHead
-		in.back.done = at.bulkDone
+		in.back.head.done = at.bulkDone
 	}
 	if at.head-at.returned < g.cells/8 && at.bulkHead-at.bulkRet < g.stage()/8 {
 		return false

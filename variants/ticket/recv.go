@@ -68,7 +68,7 @@ func (l *inLane) pass(used uint32) {
 // arrive would, or reports false and does nothing.
 func (p *Protocol) deliverShort(h packetizer.Header, payload []byte) bool {
 	c := p.comms.Last()
-	if c == nil || c.eager != variants.Head(h) {
+	if c == nil || c.eager != variants.Head(&h) {
 		return false
 	}
 	l := c.lastIn
@@ -90,7 +90,7 @@ func (p *Protocol) deliverShort(h packetizer.Header, payload []byte) bool {
 // Take gives a message that has just come to a receive that would be posted now, if
 // that is what would become of it: the receive is the only one of its lane and names
 // it, and nothing older waits. Else it reports false and does nothing.
-func (p *Protocol) Take(ctx *variants.Context, src, tag int32, buf []byte, h packetizer.Header, payload []byte) bool {
+func (p *Protocol) Take(ctx *variants.Context, src, tag int32, buf []byte, h *packetizer.Header, payload []byte) bool {
 	c := p.comms.Of(ctx)
 	if c.eager != variants.Head(h) || c.wild.Head() != nil || len(payload) > len(buf) {
 		return false

@@ -16,11 +16,12 @@ func (p *Protocol) eager(ctx *variants.Context, dst, tag int32, buf []byte, copi
 	c := p.comms.Of(ctx)
 	l := p.outLane(c, dst, tag)
 	l.drop()
-	e := c.envelope(variants.EnvD, tag, l.next)
-	if !p.Out.Eager(l.peer, e, buf, copied) {
+	variants.Number(&l.header, l.next) // where nothing has come between it has that number
+	if !p.Out.EagerPacked(l.peer, variants.EnvD, &l.header, buf, copied) {
 		return false
 	}
 	l.next++
+	variants.Number(&l.header, l.next)
 	p.Done.Tickets++
 	if len(l.rtrs) > 0 {
 		// Eager sends of the thesis leave stale advertisements to the next

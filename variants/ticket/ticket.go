@@ -109,6 +109,7 @@ type outLane struct {
 	posted   variants.Queue
 	rtrs     []rtr // received receives, by ticket
 	peer     *variants.Peer
+	header   packetizer.Header // of the next EnvD, if nothing else is sent before
 }
 
 // rtr is a receive that its owner has advertised.
@@ -179,7 +180,7 @@ func (p *Protocol) findOut(c *comm, dst, tag int32) *outLane {
 	l := c.out[key(dst, tag)]
 	if l == nil {
 		l = c.newOut()
-		*l = outLane{dst: dst, tag: tag, peer: p.Out.Peer(c.World(dst)), next: p.first, rtrs: l.rtrs[:0]}
+		*l = outLane{dst: dst, tag: tag, peer: p.Out.Peer(c.World(dst)), next: p.first, rtrs: l.rtrs[:0], header: p.Out.Pack(c.envelope(variants.EnvD, tag, p.first))}
 		c.out[key(dst, tag)] = l
 	}
 	c.lastOut = l
