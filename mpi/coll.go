@@ -119,7 +119,7 @@ func (x *collective) apart() {
 	}
 	for !b.Broken() && !x.perform(true) {
 		b.Depart()
-		k.waitUntil(func() bool { return x.batch.Open == 0 || b.Broken() })
+		k.waitUntil(func() bool { return x.batch.Open == 0 || b.Broken() || b.Deserted() })
 	}
 	if b.Broken() {
 		x.drop(func(*pooled) bool { return true })
@@ -131,13 +131,13 @@ func (x *collective) apart() {
 	b.Passed()
 }
 
-// last performs the Barrier that ends MPI. Ranks that still wait for this one on the board are told, and
+// last performs the Barrier that ends MPI. Ranks that still wait for this one, on the board or by messages, are told, and
 // come to it when their calls have failed.
 func (x *collective) last() error {
 	k := x.c.rank
 	x.prepare(int32(x.Op))
 	if b := x.c.board; b != nil && !b.IsCut() {
-		b.Depart()
+		b.Last()
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()

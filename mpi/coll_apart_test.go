@@ -122,15 +122,32 @@ func TestSharedMemoryAndMessagesInTurn(t *testing.T) {
 
 // A rank that ends MPI while others wait for it in a collective is an error for those, and to nobody else.
 func TestFinalizeBesideACollective(t *testing.T) {
-	for _, ranks := range []int{2, 3} {
-		require.NoError(t, mpi.Run(ranks, func(c *mpi.Comm) error {
-			if c.Rank() > 0 {
-				v := make([]int, 1)
-				if err := mpi.Allreduce(c, v, v, mpi.Sum); !errors.Is(err, mpi.ErrCount) {
-					return fmt.Errorf("not told: %w", err)
+	for _, ranks := range []int{2, 3, 4} {
+		for _, n := range []int{1, 1 << 19} {
+			for ending := range ranks {
+				over := make(chan error, 1)
+				go func() {
+					over <- mpi.Run(ranks, func(c *mpi.Comm) error {
+						v := make([]int, n)
+						before := errors.Join(mpi.Bcast(c, v, 0), mpi.Allreduce(c, v, v, mpi.Sum))
+						if c.Rank() == ending {
+							time.Sleep(time.Duration(n%3) * time.Millisecond)
+							return before
+						}
+						// Who is behind may be told in a call that matches.
+						if err := errors.Join(before, mpi.Allreduce(c, v, v, mpi.Sum)); !errors.Is(err, mpi.ErrCount) {
+							return fmt.Errorf("%d ranks, %d elements, not told: %w", ranks, n, err)
+						}
+						return nil
+					})
+				}()
+				select {
+				case err := <-over:
+					require.NoError(t, err)
+				case <-time.After(20 * time.Second):
+					t.Fatal("does not end")
 				}
 			}
-			return nil
-		}))
+		}
 	}
 }

@@ -7,12 +7,36 @@ package board
 // many calls by messages as that one has made, waits in another call than all made alike could
 // be: before both, the same calls have been made.
 
+// A rank that ends MPI waits by messages too, and is in no call at all: so those that wait by messages look for it.
+
 // apart is a line's word: twice the number of calls that have been made by messages, and 1
-// while its rank waits in the next.
-const isApart = 1
+// while its rank waits in the next; beside that, whether it has made its last.
+const (
+	isApart = 1
+	isLast  = 1 << 63
+)
 
 // Passed counts a call by messages that has ended.
 func (b *Board) Passed() { b.own.apart.Store(b.own.apart.Load()&^isApart + 2) }
+
+// Last is Depart for who ends MPI.
+func (b *Board) Last() {
+	b.own.apart.Store(b.own.apart.Load() | isLast)
+	b.Depart()
+}
+
+// Deserted reports whether another rank has ended MPI instead of the call by messages in which this one waits, which
+// will not end; then it breaks the board.
+func (b *Board) Deserted() bool {
+	turns := b.own.turns.Load()
+	for i := range b.Ranks {
+		if l := b.line(i); i != b.Me && l.apart.Load() == b.own.apart.Load()|isLast && l.turns.Load() <= turns {
+			b.breaks()
+			return true
+		}
+	}
+	return false
+}
 
 // Depart tells that this rank waits in a call by messages, and rings at those that sleep, who
 // may wait for it on the board. Passed takes that back.
@@ -34,7 +58,7 @@ func (b *Board) strayed(first uint64) int {
 	apart := b.own.apart.Load() | isApart
 	for i := range b.Ranks {
 		// In this order: who is ahead has told of his turns first.
-		if l := b.line(i); i != b.Me && l.apart.Load() == apart && l.turns.Load() <= first {
+		if l := b.line(i); i != b.Me && l.apart.Load()&^isLast == apart && l.turns.Load() <= first {
 			return i
 		}
 	}
