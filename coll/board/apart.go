@@ -17,7 +17,12 @@ const (
 )
 
 // Passed counts a call by messages that has ended.
-func (b *Board) Passed() { b.own.apart.Store(b.own.apart.Load()&^isApart + 2) }
+func (b *Board) Passed() {
+	was := b.own.apart.Load()
+	if b.own.apart.Store(was&^isApart + 2); was&isApart != 0 {
+		b.head.apart.Add(-1)
+	}
+}
 
 // Last is Depart for who ends MPI.
 func (b *Board) Last() {
@@ -41,7 +46,10 @@ func (b *Board) Deserted() bool {
 // Depart tells that this rank waits in a call by messages, and rings at those that sleep, who
 // may wait for it on the board. Passed takes that back.
 func (b *Board) Depart() {
-	b.own.apart.Store(b.own.apart.Load() | isApart)
+	if was := b.own.apart.Load(); was&isApart == 0 {
+		b.own.apart.Store(was | isApart)
+		b.head.apart.Add(1)
+	}
 	if b.head.sleepers.Add(0) == 0 { // a fence: who is about to sleep sees this, or is seen
 		return
 	}
@@ -55,6 +63,9 @@ func (b *Board) Depart() {
 // strayed returns a rank that waits by messages in a call before that of this rank, or beside it, -1 if
 // there is none.
 func (b *Board) strayed(first uint64) int {
+	if b.head.apart.Load() == 0 {
+		return -1
+	}
 	apart := b.own.apart.Load() | isApart
 	for i := range b.Ranks {
 		// In this order: who is ahead has told of his turns first.
