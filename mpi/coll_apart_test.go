@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/exanet-mpi/exanet/datatype"
 	"github.com/exanet-mpi/exanet/mpi"
 )
 
@@ -96,9 +97,18 @@ func TestSharedMemoryAndMessagesInTurn(t *testing.T) {
 					time.Sleep(time.Duration(own.IntN(300)) * time.Microsecond)
 				}
 				var err error
-				switch same.IntN(6) {
+				switch same.IntN(7) {
 				case 0:
 					err = mpi.Bcast(c, long[:n], root)
+				case 6: // some in another form of the same call
+					if own.IntN(2) == 0 {
+						err = mpi.Bcast(c, long[:n], root)
+						break
+					}
+					var q *mpi.Request
+					if q, err = c.BcastData(datatype.Bytes(long[:n]), root).BeginDo(); err == nil {
+						_, err = q.Wait()
+					}
 				case 1:
 					err = mpi.Reduce(c, long[:n], to[:n], mpi.Max, root)
 				case 2:
@@ -134,8 +144,9 @@ func TestFinalizeBesideACollective(t *testing.T) {
 							time.Sleep(time.Duration(n%3) * time.Millisecond)
 							return before
 						}
-						// Who is behind may be told in a call that matches.
-						if err := errors.Join(before, mpi.Allreduce(c, v, v, mpi.Sum)); !errors.Is(err, mpi.ErrCount) {
+						// Who is behind may be told in a call that matches; of those that are missed the first one, or a later one.
+						missed := errors.Join(mpi.Reduce(c, v, v, mpi.Sum, ending), mpi.Bcast(c, v, (ending+1)%ranks), mpi.Allreduce(c, v, v, mpi.Sum), c.Barrier())
+						if err := errors.Join(before, missed); !errors.Is(err, mpi.ErrCount) {
 							return fmt.Errorf("%d ranks, %d elements, not told: %w", ranks, n, err)
 						}
 						return nil

@@ -6,11 +6,12 @@ package board
 // the board has not seen more turns than who waits on it, and that waits by messages after as
 // many calls by messages as that one has made, waits in another call than all made alike could
 // be: before both, the same calls have been made.
-
-// A rank that ends MPI waits by messages too, and is in no call at all: so those that wait by messages look for it.
+//
+// A rank that ends MPI makes no call any more, so nobody gets further than it has come. It waits for the others by
+// messages too, so those that wait so look for it as well.
 
 // apart is a line's word: twice the number of calls that have been made by messages, and 1
-// while its rank waits in the next; beside that, whether it has made its last.
+// while its rank waits in the next; beside that, whether it has ended MPI.
 const (
 	isApart = 1
 	isLast  = 1 << 63
@@ -24,33 +25,24 @@ func (b *Board) Passed() {
 	}
 }
 
-// Last is Depart for who ends MPI.
-func (b *Board) Last() {
-	b.own.apart.Store(b.own.apart.Load() | isLast)
-	b.Depart()
-}
-
-// Deserted reports whether another rank has ended MPI instead of the call by messages in which this one waits, which
-// will not end; then it breaks the board.
-func (b *Board) Deserted() bool {
-	turns := b.own.turns.Load()
-	for i := range b.Ranks {
-		if l := b.line(i); i != b.Me && l.apart.Load() == b.own.apart.Load()|isLast && l.turns.Load() <= turns {
-			b.breaks()
-			return true
-		}
-	}
-	return false
-}
-
 // Depart tells that this rank waits in a call by messages, and rings at those that sleep, who
 // may wait for it on the board. Passed takes that back.
-func (b *Board) Depart() {
-	if was := b.own.apart.Load(); was&isApart == 0 {
-		b.own.apart.Store(was | isApart)
-		b.head.apart.Add(1)
+func (b *Board) Depart() { b.depart(isApart) }
+
+// Last is Depart for who ends MPI.
+func (b *Board) Last() {
+	b.head.ended.Store(1)
+	b.depart(isApart | isLast)
+}
+
+func (b *Board) depart(how uint64) {
+	was := b.own.apart.Load()
+	if was&isApart != 0 {
+		return // who has begun to sleep since has seen that
 	}
-	if b.head.sleepers.Add(0) == 0 { // a fence: who is about to sleep sees this, or is seen
+	b.own.apart.Store(was | how)
+	b.head.apart.Add(1) // a fence: who is about to sleep sees this, or is seen
+	if b.head.sleepers.Load() == 0 {
 		return
 	}
 	for i := range b.Ranks {
@@ -60,8 +52,8 @@ func (b *Board) Depart() {
 	}
 }
 
-// strayed returns a rank that waits by messages in a call before that of this rank, or beside it, -1 if
-// there is none.
+// strayed returns a rank that waits by messages in a call before that of this rank, or beside it, or has ended
+// MPI before it, -1 if there is none.
 func (b *Board) strayed(first uint64) int {
 	if b.head.apart.Load() == 0 {
 		return -1
@@ -69,7 +61,8 @@ func (b *Board) strayed(first uint64) int {
 	apart := b.own.apart.Load() | isApart
 	for i := range b.Ranks {
 		// In this order: who is ahead has told of his turns first.
-		if l := b.line(i); i != b.Me && l.apart.Load()&^isLast == apart && l.turns.Load() <= first {
+		l := b.line(i)
+		if its := l.apart.Load(); i != b.Me && (its == apart || its&isLast != 0) && l.turns.Load() <= first {
 			return i
 		}
 	}
@@ -86,4 +79,20 @@ func (o *Op) Strayed() bool {
 	o.stray = 1 + rank
 	o.b.breaks()
 	return true
+}
+
+// Deserted reports whether another rank has ended MPI before the call by messages in which this one waits, which
+// will not end; then it breaks the board.
+func (b *Board) Deserted() bool {
+	if b.head.ended.Load() == 0 {
+		return false
+	}
+	own := b.own.apart.Load()
+	for i := range b.Ranks {
+		if its := b.line(i).apart.Load(); its&isLast != 0 && its&^isLast <= own {
+			b.breaks()
+			return true
+		}
+	}
+	return false
 }

@@ -56,8 +56,9 @@ type header struct {
 	users    atomic.Uint32 // ranks that have the board open
 	sleepers atomic.Uint32 // ranks that sleep until a word of it changes
 	broken   atomic.Uint32 // the ranks count turns differently
-	apart    atomic.Int32  // ranks that wait in calls by messages, so that nobody else need be looked for
-	_        [cellSize - 16]byte
+	apart    atomic.Int32  // ranks that wait in calls by messages: while there is none nobody looks at all lines
+	ended    atomic.Uint32 // a rank has ended MPI
+	_        [cellSize - 20]byte
 }
 
 // line is what a rank writes beside its cells.

@@ -118,7 +118,7 @@ func testSleepers(t *testing.T, ranks, calls int, central uint32, wait waiting, 
 			plan, own := rand.New(rand.NewSource(int64(ranks))), rand.New(rand.NewSource(int64(i)))
 			for n := range calls {
 				ops := []coll.Collective{coll.Barrier, coll.Bcast, coll.Gather, coll.Scatter, coll.Allgather, coll.Allgatherv, coll.Alltoall, coll.Reduce, coll.Allreduce, coll.ReduceScatter, coll.Scan}
-				c := &call{op: ops[plan.Intn(len(ops))], root: plan.Intn(ranks), n: 1 + plan.Intn(25)*plan.Intn(25), seed: int64(n)}
+				c := &call{op: ops[plan.Intn(len(ops))], root: plan.Intn(ranks), n: 1 + plan.Intn(45)*plan.Intn(45), seed: int64(n)}
 				waits[i].Store(c)
 				x, want := c.part(i, ranks)
 				direct, perform := c.direct(true), func() bool { return boardc.Perform(v, x, x.Bytes()) }

@@ -21,7 +21,7 @@ func (p *Protocol) eager(ctx *variants.Context, dst, tag int32, buf []byte, copi
 		return false
 	}
 	l.next++
-	variants.Number(&l.header, l.next)
+	variants.Number(&l.header, l.next) // now, so that it has left the store buffer when it is copied
 	p.Done.Tickets++
 	if len(l.rtrs) > 0 {
 		// Eager sends of the thesis leave stale advertisements to the next
