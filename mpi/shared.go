@@ -143,7 +143,7 @@ func (c *Comm) readable() uint64 {
 }
 
 // How often the twin looks for what it takes, or yields, before it leaves the call to Go,
-// which makes progress meanwhile: for about 2 us, or 20; or for how many ms it sleeps. That is longer than
+// which makes progress meanwhile: for about 2 us, or 40 for each rank of its core; or for how many ms it sleeps. That is longer than
 // the time to the next tick, for which a core's timer is set already: to set it again takes microseconds.
 const (
 	boardSpins  = 4000

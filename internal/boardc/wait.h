@@ -139,7 +139,7 @@ struct patience {
 };
 
 /* In ns, and looks between two of the clock. */
-enum { YIELD_TIME = 20000, COPY_TIME = 500000, MS = 1000000, SPIN_TIME = 30000, GLANCES = 50, KEEPS = 100, VISIT = 2 * MS };
+enum { YIELD_TIME = 40000 /* for each rank of a core: where more have their turn meanwhile, one comes round later */, COPY_TIME = 500000, MS = 1000000, SPIN_TIME = 30000, GLANCES = 50, KEEPS = 100, VISIT = 2 * MS };
 
 static int64_t now(void)
 {
@@ -277,13 +277,18 @@ static int again(const struct board *b, uint64_t turn, uint32_t rank, struct pat
 	return 1;
 }
 
-static inline struct patience patience_of(const struct board *b) { return (struct patience){.board = b, .looks = b->spins, .yields = b->yields, .most = YIELD_TIME}; }
+static inline struct patience patience_of(const struct board *b)
+{
+	uint32_t share = b->berths.percore ? b->berths.percore : 1;
+	return (struct patience){.board = b, .looks = b->spins, .yields = b->yields, .most = (int64_t)YIELD_TIME * share};
+}
 
 /* The patience of calls that wait for copies. */
 static void lengthen(struct patience *p)
 {
 	p->yields *= 20;
-	p->most = COPY_TIME;
+	if (p->most < COPY_TIME)
+		p->most = COPY_TIME;
 }
 
 /* A call goes from begin to the end of its function, which ends calls whether they are over or go on in Go. */
