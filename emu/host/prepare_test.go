@@ -1,6 +1,7 @@
 package host
 
 import (
+	"bytes"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -80,5 +81,38 @@ func TestWhoWaitsPrepares(t *testing.T) {
 		require.NotZero(t, in.back.head.recent)
 		wait(f)
 		require.Zero(t, in.back.head.recent, name)
+	}
+}
+
+// The cells of later messages are made the producer's own as long as nothing unread is in them,
+// however far the consumer is behind.
+func TestOwnCells(t *testing.T) {
+	const n, laps = cellInline - 8, 3
+	for behind := range localCells {
+		fabs := attachAll(t, 2)
+		sent, read := 0, 0
+		for read < laps*localCells {
+			for sent-read <= behind && fabs[0].TrySend(1, packetizer.Header{0, uint64(sent), ^uint64(sent)}, bytes.Repeat([]byte{byte(sent)}, n)) {
+				sent++
+			}
+			h, b, ok := fabs[1].Next()
+			require.True(t, ok)
+			require.Equal(t, []uint64{uint64(read), ^uint64(read)}, h[1:])
+			require.Equal(t, bytes.Repeat([]byte{byte(read)}, n), b)
+			fabs[1].Release()
+			read++
+		}
+		r, g := fabs[0].job.ringOf(0, 1), &fabs[0].job.geo
+		at := r.head.tail + 2*owned
+		r.head.credit = r.head.tail
+		r.head.released.Store(r.head.tail)
+		*r.cell(g, at-1) = cell{header: packetizer.Header{1, 2, 3}}
+		for i := range r.cell(g, at-1).payload {
+			r.cell(g, at-1).payload[i] = 4
+		}
+		r.ownCells(g, n)
+		c := r.cell(g, at-1)
+		require.Equal(t, packetizer.Header{1, 2, 0}, c.header)
+		require.Equal(t, 3*8, bytes.Count(c.payload[:], []byte{0})) // a word of each line that follows
 	}
 }

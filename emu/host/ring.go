@@ -30,8 +30,8 @@ import (
 // their first cache line has room for that. A producer that knows so that all of it is
 // free begins again at its front, which both processors still have in their caches, once it
 // is behind that: two ranks that answer each other use the same few lines, but not those
-// again that the other side may just be reading. So a producer that waits can bring into its
-// cache what it is about to write (prepare.go).
+// again that the other side may just be reading. So a producer that waits can make its own
+// what it is about to write (prepare.go).
 type ring struct {
 	head  *ringHead
 	cells unsafe.Pointer // *[geometry.cells]cell
@@ -283,6 +283,9 @@ func (r ring) publish(g *geometry, c *cell, word0 uint64, length int, bulkTail u
 		atomic.StoreUint64(first, w)
 	} else {
 		mem.Publish(first, w)
+	}
+	if h.tail%owned == 0 {
+		r.ownCells(g, length)
 	}
 }
 

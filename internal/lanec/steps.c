@@ -124,17 +124,35 @@ static inline struct express_cell *vacant(const struct express_table *t, const s
 	return r->opened ? cell(t, p->out, r->tail) : 0;
 }
 
-/* Cells from here to the one that comes into the cache meanwhile. In a burst that of the consumer has
-   been written already, and that of the producer is where it was read last: both are far. */
-enum { AHEAD = 4 };
+/* After so many messages the producer makes its own the cells of so many that come later. */
+enum { OWNED = 8 };
+
+/* Takes from the consumer the lines of the cells of later messages, as long as this one, which it read a lap ago:
+   at once, as one that is taken when it is written keeps all stores behind it waiting. */
+static __attribute__((noinline)) void own_cells(const struct express_table *t, struct express_ring *r, uint32_t n)
+{
+	uint64_t end = r->tail + 2 * OWNED;
+	if (end - r->credit > t->cells)
+		r->credit = __atomic_load_n(&r->released, __ATOMIC_ACQUIRE);
+	if (end - r->credit > t->cells)
+		return;
+	uint32_t used = n <= EXPRESS_INLINE ? EXPRESS_HEADER + n : EXPRESS_LINE;
+	for (uint64_t i = end - OWNED; i < end; i++) {
+		struct express_cell *c = cell(t, (uintptr_t)r, i);
+		own(&c->header[2]); /* not the first word, which tells whether there is a message */
+		for (uint32_t at = EXPRESS_LINE; at < used; at += EXPRESS_LINE)
+			own((char *)c + at);
+	}
+}
 
 /* Lets the peer see the message of n bytes in that cell, and reports whether its bell is up. */
 static inline int publish(const struct express_table *t, const struct express_port *p, struct express_cell *c, uint64_t head, uint32_t n)
 {
 	struct express_ring *r = (struct express_ring *)p->out;
 	uint64_t i = r->tail++;
-	prefetch_to_write(cell(t, p->out, i + AHEAD));
 	__atomic_store_n(&c->header[0], head | (uint64_t)n << 16 | phase(t, i), __ATOMIC_RELEASE);
+	if (r->tail % OWNED == 0)
+		own_cells(t, r, n);
 	if (t->fenced)
 		__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	return (__atomic_load_n((uint32_t *)p->bell, __ATOMIC_RELAXED) & EXPRESS_BELLS) != 0;
@@ -192,7 +210,7 @@ enum express_result express_send(struct express_table *t, uint64_t comm, const v
 	return publish(t, p, c, l->head, n) ? EXPRESS_RUNG : EXPRESS_SENT;
 }
 
-/* Brings what a message as long as the last one would be written to into the cache of this rank, which
+/* Makes what a message as long as the last one would be written to this rank's own, which
    waits, until a message from the peer is there; returns up to where. It will be at the front again if the
    peer has read all by then, as who answers has. What it may be reading still must not be taken from it. */
 __attribute__((noinline, cold)) uint64_t express_prepare(const struct express_table *t, struct express_port *p)
@@ -203,7 +221,7 @@ __attribute__((noinline, cold)) uint64_t express_prepare(const struct express_ta
 	uint64_t end = at + size < most ? at + size : most;
 	r->recent = 0;
 	for (; at < end && !express_here(t, p); at += EXPRESS_LINE)
-		prefetch_to_write(bulk(t, p->out, at));
+		own(bulk(t, p->out, at));
 	return at;
 }
 
@@ -289,7 +307,6 @@ static inline enum express_result take(struct express_table *t, struct express_l
 	p->consumed += EXPRESS_HEADER + n;
 	l->next++;
 	r->head++;
-	__builtin_prefetch(cell(t, p->in, r->head + AHEAD));
 	*world = p->world;
 	enum express_result taken = give_back(t, r);
 	return due && taken == EXPRESS_RECEIVED ? grant(t, p) : taken;

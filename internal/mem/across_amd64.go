@@ -21,9 +21,6 @@ func Across(dst, src []byte) int {
 // Up to so many bytes vector instructions are as fast.
 const inVectors = 2048
 
-// WorthFetching reports whether n bytes that Across is going to write are worth owning before, see Own.
-func WorthFetching(n int) bool { return n > 0 && (n <= inVectors || !amd) }
-
 //go:noescape
 func across(dst, src *byte, n int)
 

@@ -7,9 +7,6 @@ package mem
 // would not see.
 func Across(dst, src []byte) int { return copy(dst, src) }
 
-// WorthFetching reports whether n bytes that Across is going to write are worth owning before, see Own.
-func WorthFetching(n int) bool { return n > 0 }
-
 // GoesAround is 1 if Around is another copy than Across.
 const GoesAround = 0
 

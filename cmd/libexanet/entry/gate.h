@@ -62,10 +62,10 @@ static inline int arrived(struct express_table *t, struct express_port *p)
 	return 0;
 }
 
-/* Brings meanwhile what the next message to a peer would be written to. */
+/* Makes this rank's own meanwhile what the next message to a peer would be written to. */
 static inline void prepare(const struct express_table *t, struct express_port *p)
 {
-	if (worth_fetching(express_unprepared(p)))
+	if (express_unprepared(p))
 		express_prepare(t, p);
 }
 
