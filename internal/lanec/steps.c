@@ -124,12 +124,12 @@ static inline struct express_cell *vacant(const struct express_table *t, const s
 	return r->opened ? cell(t, p->out, r->tail) : 0;
 }
 
-/* After so many messages the producer makes its own the cells of so many that come later. */
+/* After so many messages the producer makes its own what so many later ones will be written to. */
 enum { OWNED = 8 };
 
 /* Takes from the consumer the lines of the cells of later messages, as long as this one, which it read a lap ago:
    at once, as one that is taken when it is written keeps all stores behind it waiting. */
-static __attribute__((noinline)) void own_cells(const struct express_table *t, struct express_ring *r, uint32_t n)
+static void own_cells(const struct express_table *t, struct express_ring *r, uint32_t n)
 {
 	uint64_t end = r->tail + 2 * OWNED;
 	if (end - r->credit > t->cells)
@@ -145,6 +145,23 @@ static __attribute__((noinline)) void own_cells(const struct express_table *t, s
 	}
 }
 
+/* And the lines of their bulk, in a window of many, of so few bytes that it is not measured which form they take. Of
+   one that is answered it is known better where the next one goes (express_prepare). */
+static void own_bulk(const struct express_table *t, struct express_ring *r, uint32_t n)
+{
+	uint64_t size = bulk_size(n), at = place(t, r->bulk_tail, size, stage(t)), end = at + OWNED * size;
+	if (r->bulk_tail - r->bulk_credit > size && leaves(t, r, end, 0))
+		for (; at < end; at += EXPRESS_LINE)
+			own(bulk(t, (uintptr_t)r, at));
+}
+
+static __attribute__((noinline)) void own_later(const struct express_table *t, struct express_ring *r, uint32_t n)
+{
+	own_cells(t, r, n);
+	if (n > EXPRESS_INLINE && n < ACROSS_LEAST)
+		own_bulk(t, r, n);
+}
+
 /* Lets the peer see the message of n bytes in that cell, and reports whether its bell is up. */
 static inline int publish(const struct express_table *t, const struct express_port *p, struct express_cell *c, uint64_t head, uint32_t n)
 {
@@ -152,7 +169,7 @@ static inline int publish(const struct express_table *t, const struct express_po
 	uint64_t i = r->tail++;
 	__atomic_store_n(&c->header[0], head | (uint64_t)n << 16 | phase(t, i), __ATOMIC_RELEASE);
 	if (r->tail % OWNED == 0)
-		own_cells(t, r, n);
+		own_later(t, r, n);
 	if (t->fenced)
 		__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	return (__atomic_load_n((uint32_t *)p->bell, __ATOMIC_RELAXED) & EXPRESS_BELLS) != 0;
@@ -284,6 +301,9 @@ enum express_result express_credit(struct express_table *t, struct express_port 
 	return give_back(t, r);
 }
 
+/* So many messages further the consumer of bulk fetches a cell. */
+enum { AHEAD = 5 };
+
 /* Takes a message that belongs to a lane out of the ring. */
 static inline enum express_result take(struct express_table *t, struct express_lane *l, const struct express_cell *c, uint32_t n, void *buf, int32_t *world)
 {
@@ -301,6 +321,7 @@ static inline enum express_result take(struct express_table *t, struct express_l
 		memcpy(buf, bulk(t, p->in, c->bulk_at), n);
 		across_ends(&r->gauge, told, begun, forms_of(t));
 		back->done = r->bulk_done = r->bulk_head = c->bulk_at + bulk_size(n);
+		__builtin_prefetch(cell(t, p->in, r->head + AHEAD)); /* in a window it has been written when this one is read; shorter ones it would be taken from who writes them */
 	}
 	if ((n <= EXPRESS_SHORT || n > EXPRESS_INLINE) && c->done > 0)
 		credited(back, c->done);
