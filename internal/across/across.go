@@ -64,7 +64,8 @@ const (
 	timed   = 64       // one block of so many is
 	tried   = 512      // of so many the last ones take another form
 	short   = 2048     // blocks of fewer bytes
-	rarely  = 8        // are timed, and take another form, so many times as seldom: they are soon through
+	rarely  = 8        // are timed, and take another form, so many times as seldom: they are soon through,
+	early   = 8192     // but for so many of all that are counted, until it is known what they take
 	row     = 3        // in a row do, of which the last is timed: the first hot one behind others is written to lines that are as good as cold
 	seldom  = 32       // one of so many long ones is cold, all in a row: for once around the belt, and then as many as a row
 	never   = 4        // times as seldom, where cold ones take twice as long
@@ -168,7 +169,7 @@ func (g *Gauge) Way(n int, f Forms) Way {
 		return Way{f.behind(Hot, i/row%f.number()), i%row == row-1}
 	}
 	times := 1
-	if n < short {
+	if n < short && count >= early {
 		times = rarely
 	}
 	others := f &^ (1 << form)

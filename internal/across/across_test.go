@@ -197,14 +197,17 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// Short blocks, which are soon through, are timed and tried more seldom than others.
+// Short blocks, which are soon through, are timed and tried more seldom than others, but for the first ones.
 func TestShortBlocks(t *testing.T) {
-	count := func(n int) (timed, tried int) {
+	count := func(n, from, to int) (timed, tried int) {
 		var g Gauge
 		for class := range Classes {
 			g.Ask(class, Hot)
 		}
-		for range 1 << 15 {
+		for range from {
+			g.Way(n, Roomy)
+		}
+		for range to - from {
 			way := g.Way(n, Roomy)
 			if way.Timed {
 				timed++
@@ -215,8 +218,12 @@ func TestShortBlocks(t *testing.T) {
 		}
 		return timed, tried
 	}
-	shortTimed, shortTried := count(2047)
-	timed, tried := count(2048)
+	shortTimed, shortTried := count(2047, 0, early)
+	timed, tried := count(2048, 0, early)
+	require.Equal(t, timed, shortTimed)
+	require.Equal(t, tried, shortTried)
+	shortTimed, shortTried = count(2047, early, 5*early)
+	timed, tried = count(2048, early, 5*early)
 	require.Equal(t, timed, 8*shortTimed)
 	require.Equal(t, tried, 8*shortTried)
 	require.Positive(t, shortTried)

@@ -25,7 +25,7 @@ enum { ACROSS_COPIED = 1 << ACROSS_HOT };
 enum { ACROSS_ROOMY = ACROSS_COPIED | 1 << ACROSS_COLD, ACROSS_OR_LENT = ACROSS_ROOMY | 1 << ACROSS_LENT };
 
 enum { ACROSS_LEAST = 1024, ACROSS_SIZES = 11, ACROSS_LONG = 3, ACROSS_CLASSES = ACROSS_LONG + 1, ACROSS_FIRST = 8, ACROSS_TIMED = 64,
-	ACROSS_TRIED = 512, ACROSS_SHORT = 2048, ACROSS_RARELY = 8, ACROSS_SAMPLES = 2, ACROSS_ROW = 3, ACROSS_GIVEN_UP = 64, ACROSS_SELDOM = 32, ACROSS_NEVER = 4 };
+	ACROSS_TRIED = 512, ACROSS_SHORT = 2048, ACROSS_RARELY = 8, ACROSS_EARLY = 8192, ACROSS_SAMPLES = 2, ACROSS_ROW = 3, ACROSS_GIVEN_UP = 64, ACROSS_SELDOM = 32, ACROSS_NEVER = 4 };
 
 /* Beside what is asked for: long cold blocks take more than twice as long. */
 static const uint32_t ACROSS_HOPELESS = 1u << 31;
@@ -107,7 +107,7 @@ static inline struct across_way across_way(struct across *g, size_t n, uint32_t 
 			return (struct across_way){form, 0};
 		return (struct across_way){across_behind(ACROSS_HOT, i / ACROSS_ROW % __builtin_popcount(forms), forms), i % ACROSS_ROW == ACROSS_ROW - 1};
 	}
-	uint32_t others = forms & ~(1u << form), rarely = n < ACROSS_SHORT ? ACROSS_RARELY : 1, tried = ACROSS_TRIED * rarely, timed = ACROSS_TIMED * rarely;
+	uint32_t others = forms & ~(1u << form), rarely = n < ACROSS_SHORT && count >= ACROSS_EARLY ? ACROSS_RARELY : 1, tried = ACROSS_TRIED * rarely, timed = ACROSS_TIMED * rarely;
 	at = count % tried;
 	if (at >= tried - ACROSS_ROW && others)
 		return (struct across_way){across_behind(form, 1 + count / tried % __builtin_popcount(others), others), at == tried - 1};

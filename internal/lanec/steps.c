@@ -145,8 +145,8 @@ static void own_cells(const struct express_table *t, struct express_ring *r, uin
 	}
 }
 
-/* And the lines of their bulk, in a window of many, of so few bytes that it is not measured which form they take. Of
-   one that is answered it is known better where the next one goes (express_prepare). */
+/* And the lines of their bulk, in a window of many. Of one that is answered it is known better where the next
+   one goes (express_prepare). */
 static void own_bulk(const struct express_table *t, struct express_ring *r, uint32_t n)
 {
 	uint64_t size = bulk_size(n), at = place(t, r->bulk_tail, size, stage(t)), end = at + OWNED * size;
@@ -158,7 +158,7 @@ static void own_bulk(const struct express_table *t, struct express_ring *r, uint
 static __attribute__((noinline)) void own_later(const struct express_table *t, struct express_ring *r, uint32_t n)
 {
 	own_cells(t, r, n);
-	if (n > EXPRESS_INLINE && n < ACROSS_LEAST)
+	if (n > EXPRESS_INLINE && n <= ACROSS_LEAST && r->recent == n) /* longer ones keep enough lines at once on their way by themselves */
 		own_bulk(t, r, n);
 }
 
