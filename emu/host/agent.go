@@ -33,9 +33,9 @@ func (f *Fabric) OfferView(v datatype.View) (int, rdmaeng.Window) {
 func (f *Fabric) Fetch(from int, src, dst rdmaeng.Window, size int, n rdmaeng.Notification) bool {
 	g := &f.job.geo
 	r := f.job.ringOf(f.me, from)
-	c, _, bulkTail := r.room(g, true, 0, across.Hot)
+	c, _ := r.room(g, true, 0, across.Hot)
 	if c == nil {
-		if c, _, bulkTail = f.starve(r, from, true, 0, across.Hot); c == nil {
+		if c, _ = f.starve(r, from, true, 0, across.Hot); c == nil {
 			return f.lost(from)
 		}
 	}
@@ -44,7 +44,7 @@ func (f *Fabric) Fetch(from int, src, dst rdmaeng.Window, size int, n rdmaeng.No
 	}
 	*(*fetchBody)(unsafe.Pointer(&c.payload)) = fetchBody{dst, uint64(size), n}
 	c.header[1], c.header[2] = src.Notify, 0
-	r.publish(g, c, fetchRecord<<32, deviceLength, bulkTail, f.fenced)
+	r.publish(g, c, fetchRecord<<32, deviceLength, f.fenced)
 	f.Ring(from)
 	return true
 }

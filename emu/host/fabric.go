@@ -89,9 +89,9 @@ func (f *Fabric) TrySend(to int, h packetizer.Header, payload []byte) bool {
 	r := f.way(to).back
 	inline := len(payload) <= cellInline
 	way := r.head.gauge.Way(len(payload), g.forms())
-	c, bulk, bulkTail := r.room(g, inline, len(payload), way.Form)
+	c, bulk := r.room(g, inline, len(payload), way.Form)
 	if c == nil {
-		c, bulk, bulkTail = f.starve(r, to, inline, len(payload), way.Form)
+		c, bulk = f.starve(r, to, inline, len(payload), way.Form)
 	}
 	if c == nil { // asked again, or the compiler has the cell read for this: which is in the peer's cache
 		return f.lost(to)
@@ -108,7 +108,7 @@ func (f *Fabric) TrySend(to int, h packetizer.Header, payload []byte) bool {
 		*c.done() = r.head.done
 	}
 	c.header[1], c.header[2] = h[1], h[2]
-	r.publish(g, c, h[0], len(payload), bulkTail, f.fenced)
+	r.publish(g, c, h[0], len(payload), f.fenced)
 	f.Ring(to)
 	return true
 }
@@ -120,7 +120,7 @@ func (f *Fabric) lost(to int) bool {
 }
 
 // starve asks the consumer to ring when it has made room, and looks again.
-func (f *Fabric) starve(r ring, to int, inline bool, n int, form across.Form) (*cell, []byte, uint64) {
+func (f *Fabric) starve(r ring, to int, inline bool, n int, form across.Form) (*cell, []byte) {
 	r.head.starved.Store(1)
 	return r.room(&f.job.geo, inline, n, form)
 }

@@ -197,9 +197,9 @@ func (f *Fabric) record(r ring, t *rdmaeng.Transfer, kind uint64, n int) bool {
 	if t.View.Type == nil {
 		way = r.head.gauge.Way(n, g.forms())
 	}
-	c, bulk, bulkTail := r.room(g, inline, n, way.Form)
+	c, bulk := r.room(g, inline, n, way.Form)
 	if c == nil {
-		if c, bulk, bulkTail = f.starve(r, t.To, inline, n, way.Form); c == nil {
+		if c, bulk = f.starve(r, t.To, inline, n, way.Form); c == nil {
 			return f.lost(t.To)
 		}
 	}
@@ -215,7 +215,7 @@ func (f *Fabric) record(r ring, t *rdmaeng.Transfer, kind uint64, n int) bool {
 	body := (*recordBody)(unsafe.Pointer(&c.payload))
 	body.size, body.notify = uint64(n), t.Notify
 	c.header[1], c.header[2] = t.Dst.Notify, uint64(t.Done)
-	r.publish(g, c, kind<<32, deviceLength, bulkTail, f.fenced)
+	r.publish(g, c, kind<<32, deviceLength, f.fenced)
 	f.Ring(t.To)
 	return true
 }

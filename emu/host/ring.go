@@ -200,9 +200,9 @@ func (h *ringHead) leaves(g *geometry, next, rest uint64) bool {
 	return next-h.bulkCredit+rest <= g.bulk
 }
 
-// takeBulk takes bulk space for n bytes, and returns the new tail. What is skipped on the way to the stage, or to the belt, the
+// takeBulk takes bulk space for n bytes, and returns where it begins. What is skipped on the way to the stage, or to the belt, the
 // consumer gives back with what follows: where it might not, for lack of room, the bytes go where the last ones end.
-func (h *ringHead) takeBulk(g *geometry, n int, form across.Form) (at, next uint64, ok bool) {
+func (h *ringHead) takeBulk(g *geometry, n int, form across.Form) (at uint64, ok bool) {
 	size := bulkSize(n)
 	if n <= mostInFront && form != across.Cold && h.bulkCredit == h.bulkTail && g.behindFront(h.bulkTail) {
 		h.bulkTail = g.lap(h.bulkTail)
@@ -219,7 +219,11 @@ func (h *ringHead) takeBulk(g *geometry, n int, form across.Form) (at, next uint
 	case form == across.Cold:
 		h.cold += size
 	}
-	return at, at + size, h.leaves(g, at+size, 0)
+	if !h.leaves(g, at+size, 0) {
+		return 0, false
+	}
+	h.bulkTail = at + size
+	return at, true
 }
 
 // bulkSize is the bulk space that n bytes take.
@@ -243,29 +247,29 @@ func (r ring) bulkBytes(g *geometry, at uint64, n int) []byte {
 // fabric and not from its user.
 const deviceLength = 0xffff
 
-// room returns the next cell to write and, if n bytes do not fit into it, the
-// bulk space for them, which are to be written in a form. It returns nil if either is taken.
-func (r ring) room(g *geometry, inline bool, n int, form across.Form) (c *cell, bulk []byte, bulkTail uint64) {
+// room returns the next cell to write and, if n bytes do not fit into it, takes the
+// bulk space for them, which are to be written in a form: until it is published nobody sees the cell, but the space is
+// no longer that of the next message (prepare.go). It returns nil if either is taken.
+func (r ring) room(g *geometry, inline bool, n int, form across.Form) (c *cell, bulk []byte) {
 	h := r.head
 	if h.tail-h.credit >= g.cells {
 		h.credit = h.released.Load()
 		if h.tail-h.credit >= g.cells {
-			return nil, nil, 0
+			return nil, nil
 		}
 	}
-	c, bulkTail = r.cell(g, h.tail), h.bulkTail
+	c = r.cell(g, h.tail)
 	if !inline {
-		at, next, ok := h.takeBulk(g, n, form)
+		at, ok := h.takeBulk(g, n, form)
 		if !ok {
-			return nil, nil, 0
+			return nil, nil
 		}
-		bulkTail = next
 		*c.bulkAt(), bulk = at, r.bulkBytes(g, at, n)
 		if h.recent = 0; form == across.Hot {
 			h.recent = uint32(n)
 		}
 	}
-	return c, bulk, bulkTail
+	return c, bulk
 }
 
 // credited notes how much bulk space the consumer has said to have consumed.
@@ -273,11 +277,10 @@ func (h *ringHead) credited(bulk uint64) { h.bulkCredit = max(h.bulkCredit, bulk
 
 // publish makes the cell that room returned visible to the consumer. low is
 // the length field; fenced asks for a full barrier behind the store.
-func (r ring) publish(g *geometry, c *cell, word0 uint64, length int, bulkTail uint64, fenced bool) {
+func (r ring) publish(g *geometry, c *cell, word0 uint64, length int, fenced bool) {
 	h := r.head
 	w := word0 | uint64(length)<<16 | g.phase(h.tail)
 	h.tail++
-	h.bulkTail = bulkTail
 	first := (*uint64)(unsafe.Pointer(c)) // not &c.header[0]: for that the compiler has the cell read
 	if fenced {
 		atomic.StoreUint64(first, w)

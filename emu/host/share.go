@@ -113,7 +113,7 @@ func (f *Fabric) begin(t *rdmaeng.Transfer) {
 func (f *Fabric) offer(t *rdmaeng.Transfer) bool {
 	r := f.job.ringOf(f.me, t.To)
 	g := &f.job.geo
-	c, _, bulkTail := r.room(g, true, 0, across.Hot)
+	c, _ := r.room(g, true, 0, across.Hot)
 	if c == nil || !f.claimFor(t) {
 		return false
 	}
@@ -123,7 +123,7 @@ func (f *Fabric) offer(t *rdmaeng.Transfer) bool {
 	f.begin(t)
 	*(*offerBody)(unsafe.Pointer(&c.payload)) = offerBody{mem.Addr(t.Src), uint64(len(t.Src)), t.Notify}
 	c.header[1], c.header[2] = t.Dst.Notify, uint64(t.Slot)|uint64(t.Share)<<32
-	r.publish(g, c, offerRecord<<32, deviceLength, bulkTail, f.fenced)
+	r.publish(g, c, offerRecord<<32, deviceLength, f.fenced)
 	// A rank that computes shall go on: what it is offered will be done without it.
 	if f.job.control(t.To).flags.Load()&bellForeground != 0 {
 		f.job.ring(t.To, bellForeground)

@@ -51,10 +51,10 @@ func claimAndStop(sig unix.Signal) {
 	f.TrySend(0, packetizer.Header{7 << 32}, []byte("whole"))
 	g := &f.job.geo
 	r := f.job.ringOf(2, 0)
-	c, _, tail := r.room(g, true, 4, across.Hot)
+	c, _ := r.room(g, true, 4, across.Hot)
 	copy(c.payload[:], "half")
 	stopHere(int(sig))
-	r.publish(g, c, 8<<32, 4, tail, true) // after SIGCONT
+	r.publish(g, c, 8<<32, 4, true) // after SIGCONT
 }
 
 func receiveWithin(t *testing.T, f *Fabric, what string) (packetizer.Header, string) {
