@@ -88,7 +88,7 @@ func (f *Fabric) TrySend(to int, h packetizer.Header, payload []byte) bool {
 	g := &f.job.geo
 	r := f.way(to).back
 	inline := len(payload) <= cellInline
-	way := r.head.gauge.Way(len(payload), g.forms())
+	way := r.gauge().Way(len(payload), g.forms())
 	c, bulk := r.room(g, inline, len(payload), way.Form)
 	if c == nil {
 		c, bulk = f.starve(r, to, inline, len(payload), way.Form)
@@ -258,7 +258,7 @@ func (f *Fabric) out(in *inbox, c *cell, n int) []byte {
 
 // Release implements mbox.Box.
 func (f *Fabric) Release() {
-	f.current.head.gauge.Ended(f.timed, f.began, f.job.geo.forms())
+	f.current.gauge().Ended(f.timed, f.began, f.job.geo.forms())
 	f.timed = 0
 	f.advance(f.current)
 }

@@ -95,7 +95,7 @@ func (f *Fabric) carryOut(in *inbox, c *cell) {
 			told := across.Told(*c.done())
 			began := told.Began()
 			s.put(bulk, off)
-			in.head.gauge.Ended(told, began, f.job.geo.forms())
+			in.gauge().Ended(told, began, f.job.geo.forms())
 		}
 	}
 	if s != nil && kind != depositRecord {
@@ -195,7 +195,7 @@ func (f *Fabric) record(r ring, t *rdmaeng.Transfer, kind uint64, n int) bool {
 	inline := n == 0
 	var way across.Way
 	if t.View.Type == nil {
-		way = r.head.gauge.Way(n, g.forms())
+		way = r.gauge().Way(n, g.forms())
 	}
 	c, bulk := r.room(g, inline, n, way.Form)
 	if c == nil {
