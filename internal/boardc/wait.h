@@ -279,7 +279,10 @@ static int again(const struct board *b, uint64_t turn, uint32_t rank, struct pat
 
 static inline struct patience patience_of(const struct board *b)
 {
+	enum { MOST = 32 /* ranks of a core for which it is longer: of more, once they have slept, those that are awake would only be in the way of those that are woken */ };
 	uint32_t share = b->berths.percore ? b->berths.percore : 1;
+	if (share > MOST)
+		share = MOST;
 	return (struct patience){.board = b, .looks = b->spins, .yields = b->yields, .most = (int64_t)YIELD_TIME * share};
 }
 
