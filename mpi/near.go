@@ -8,7 +8,7 @@ import (
 
 // A blocking receive of a short message, from a named rank, looks at that rank's
 // messages first. If the next one is for it, and it has come already or comes within
-// two microseconds, it is copied out of the ring, and no receive is posted at all. A
+// a microsecond, it is copied out of the ring, and no receive is posted at all. A
 // receive of a long message is posted without that wait: its sender is to know of it.
 
 // near is what it takes: a fabric with messages of each rank by themselves, and a
@@ -19,10 +19,6 @@ type near struct {
 	looks int
 }
 
-// oneRing is how many looks at the ring of one rank take about as long as one at all there is to see. An answer
-// that comes from a core that is far away needs half a microsecond.
-const oneRing = 5
-
 type taker interface {
 	Take(ctx *variants.Context, src, tag int32, buf []byte, h *packetizer.Header, payload []byte) bool
 	TakesNext(ctx *variants.Context, src, tag int32) bool
@@ -31,7 +27,7 @@ type taker interface {
 func (n *near) open(f fabric, proto protocol) {
 	fab, ok := any(f).(*host.Fabric)
 	if n.proto, _ = any(proto).(taker); ok && n.proto != nil {
-		n.fab, n.looks = fab, oneRing*fab.Looks()
+		n.fab, n.looks = fab, fab.Looks()
 	}
 }
 

@@ -92,13 +92,13 @@ func TestOwnCells(t *testing.T) {
 		fabs := attachAll(t, 2)
 		sent, read := 0, 0
 		for read < laps*localCells {
-			for sent-read <= behind && fabs[0].TrySend(1, packetizer.Header{0, uint64(sent), ^uint64(sent)}, bytes.Repeat([]byte{byte(sent)}, n)) {
+			for sent-read <= behind && fabs[0].TrySend(1, packetizer.Header{0, uint64(sent), ^uint64(sent)}, bytes.Repeat([]byte{byte(sent) | 1}, n)) {
 				sent++
 			}
 			h, b, ok := fabs[1].Next()
 			require.True(t, ok)
 			require.Equal(t, []uint64{uint64(read), ^uint64(read)}, h[1:])
-			require.Equal(t, bytes.Repeat([]byte{byte(read)}, n), b)
+			require.Equal(t, bytes.Repeat([]byte{byte(read) | 1}, n), b)
 			fabs[1].Release()
 			read++
 		}

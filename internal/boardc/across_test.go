@@ -43,6 +43,22 @@ func TestGaugesInCAndInGoAreOne(t *testing.T) {
 	})
 }
 
+// So it is for as many blocks as are counted, after which it begins again.
+func TestGaugesInCAndInGoCountAlike(t *testing.T) {
+	for _, n := range []int{across.Least, 2047, 2048, 100_000} {
+		var inC, inGo across.Gauge
+		for class := range across.Classes {
+			inC.Ask(class, across.Hot)
+			inGo.Ask(class, across.Hot)
+		}
+		for i := range math.MaxUint16 + 1000 {
+			if inGo.Way(n, across.Roomy) != boardc.Way(&inC, n, across.Roomy) {
+				require.Fail(t, "another way", "%d bytes, block %d", n, i)
+			}
+		}
+	}
+}
+
 // What is on a rank's belt stays there until the other one has read it, though it is full: more goes to its place.
 func TestWhatIsOnTheBeltStays(t *testing.T) {
 	const n, calls = 4096, 6 // of which the belt holds two

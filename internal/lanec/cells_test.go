@@ -22,7 +22,7 @@ func TestNothingUnreadIsOwned(t *testing.T) {
 		for _, behind := range []int{0, cells / 2, cells - 1} {
 			ps := lent(t)
 			a, b := ps[0], ps[1]
-			data := func(i int) []byte { return bytes.Repeat([]byte{byte(i)}, sizes[i%len(sizes)]) }
+			data := func(i int) []byte { return bytes.Repeat([]byte{byte(i) | 1}, sizes[i%len(sizes)]) }
 			sent, in := 0, make([]byte, limit)
 			for read := range 8 * cells {
 				for ok := true; ok && sent-read <= behind; { // until there is no room

@@ -321,7 +321,7 @@ static inline enum express_result take(struct express_table *t, struct express_l
 		memcpy(buf, bulk(t, p->in, c->bulk_at), n);
 		across_ends(&r->gauge, told, begun, forms_of(t));
 		back->done = r->bulk_done = r->bulk_head = c->bulk_at + bulk_size(n);
-		__builtin_prefetch(cell(t, p->in, r->head + AHEAD)); /* in a window it has been written when this one is read; shorter ones it would be taken from who writes them */
+		__builtin_prefetch(cell(t, p->in, r->head + AHEAD)); /* in a window it has been written when this one is read; those of shorter messages would be taken from who writes them */
 	}
 	if ((n <= EXPRESS_SHORT || n > EXPRESS_INLINE) && c->done > 0)
 		credited(back, c->done);
