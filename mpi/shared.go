@@ -112,12 +112,17 @@ func (c *Comm) Board(v *board.View) bool {
 	if c.board.Read != nil && c.size <= mostPlain {
 		v.Pids = c.readable()
 	}
+	naps := false
 	switch {
 	case !fab.Crowded():
 		v.Spins = boardSpins
 	case fab.Yielding():
 		v.Yields = boardYields
-	case fab.Fenced():
+		naps = fab.PerCore() > host.Throng
+	default:
+		naps = fab.Fenced()
+	}
+	if naps {
 		v.Naps = boardNaps
 		if busy := c.rank.outside.busy; busy != nil {
 			v.Outside = mem.Ref(busy)

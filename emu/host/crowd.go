@@ -22,6 +22,11 @@ const (
 	apart                   // the same, but only sleeping does, see sys.SchedGroup
 )
 
+// Throng is how many ranks of a core can take turns by yields. Where there are more, a rank that has slept, as each has
+// when they do not arrive at once, finds itself behind so many that those sleep in their turn before it has come round:
+// then they sleep in C, where it takes least (internal/boardc/wait.h).
+const Throng = 64
+
 // cpuWords are those of a set of processors, as the kernel numbers them.
 const cpuWords = 16
 
@@ -88,6 +93,10 @@ type verdict struct {
 	crowding     crowding
 	mates, cores int
 }
+
+// PerCore is how many ranks a core has at most if those that share cores with this one, which is
+// one of them, are spread evenly.
+func (v *verdict) PerCore() int { return (v.mates + v.cores - 1) / v.cores }
 
 // judge finds out for each berth whether there are more ranks than cores: on those
 // that this rank may run on, or on these and all that are connected with them by
@@ -194,17 +203,18 @@ func (c *control) moor() {
 
 // assess tells all ranks how they stand to each other, once all have joined.
 func (j *Job) assess() {
-	worst := roomy
+	worst, sleep := roomy, false
 	for i, v := range judge(j.berths()) {
 		c := j.control(i)
 		c.crowding.Store(uint32(v.crowding))
 		c.mates.Store(uint32(v.mates))
 		c.cores.Store(uint32(v.cores))
 		worst = max(worst, v.crowding)
+		sleep = sleep || v.crowding == apart || v.PerCore() > Throng
 	}
 	j.head.crowded.Store(uint32(worst))
-	if worst == apart {
-		j.head.fence.Store(1) // they sleep all the time
+	if sleep {
+		j.head.fence.Store(1)
 	}
 }
 

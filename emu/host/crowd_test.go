@@ -75,3 +75,29 @@ func TestJudgeAgainstCounting(t *testing.T) {
 		}
 	})
 }
+
+// Where so many ranks share a core that they sleep in C, who stores does so with a fence, whichever cores the others have.
+func TestAThrongFences(t *testing.T) {
+	for name, c := range map[string]struct {
+		here, elsewhere int // ranks on core 0, and on core 1
+		fence           uint32
+	}{
+		"as many as can take turns": {Throng, 1, 0},
+		"one more":                  {Throng + 1, 1, 1},
+		"one more, elsewhere":       {1, Throng + 1, 1},
+	} {
+		j := NewLocalJob(c.here + c.elsewhere)
+		j.head.fence.Store(0)
+		for i := range j.ranks {
+			core := on(0)
+			if i >= c.here {
+				core = on(1)
+			}
+			for w := range core {
+				j.control(i).cpus[w].Store(core[w])
+			}
+		}
+		j.assess()
+		require.Equal(t, c.fence, j.head.fence.Load(), name)
+	}
+}

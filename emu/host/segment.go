@@ -43,7 +43,7 @@ type header struct {
 	_      [60]byte
 
 	// Set by a rank whose kernel does not let it use membarrier, and where ranks sleep
-	// all the time: senders must then fence between publishing and looking at the bell.
+	// in C, or all the time: senders must then fence between publishing and looking at the bell.
 	fence atomic.Uint32
 
 	// How the ranks stand to each other that do so worst, see crowding.

@@ -79,10 +79,6 @@ func (f *Fabric) even() {
 	}
 }
 
-// PerCore is how many ranks a core has at most if those that share cores with this one, which is
-// one of them, are spread evenly.
-func (m *Member) PerCore() int { return (m.mates + m.cores - 1) / m.cores }
-
 // remove takes a core, as sys.Core numbers them, out of a set, and first is the first
 // there.
 func (s *cpuSet) remove(core uint32) {

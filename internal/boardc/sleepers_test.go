@@ -59,12 +59,16 @@ func (bs berths) finish(o *board.Op, rank int) {
 	}
 }
 
-// waiting is how ranks wait in the twin: they sleep for longer than the test, look for a moment, or yield.
+// waiting is how ranks wait in the twin: they sleep for longer than the test, look for a moment, yield, or yield and then sleep.
 type waiting func(v *board.View)
 
 func naps(v *board.View)   { v.Naps, v.PerCore = 10*60*1000, most }
 func looks(v *board.View)  { v.Spins = 200 }
 func yields(v *board.View) { v.Yields = 50 }
+func tires(v *board.View) {
+	naps(v)
+	v.Yields = 3
+}
 
 // Ranks that nap in the twin, or spin or yield there for a moment, and ranks that sleep in Go wake each
 // other: those in Go would sleep for ever.
@@ -77,6 +81,7 @@ func TestSleepersAreWoken(t *testing.T) {
 		for _, central := range []uint32{0, 1<<coll.Barrier | 1<<coll.Allreduce} {
 			testSleepers(t, ranks, calls, central, naps, -1)
 			testSleepers(t, ranks, calls, central, yields, -1)
+			testSleepers(t, ranks, calls, central, tires, -1)
 		}
 	}
 	for _, deaf := range []int{-1, 1} {
@@ -229,6 +234,12 @@ func TestWhoIsTooManyOnACoreGoesOnInGo(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Where ranks nap after they have yielded they do so in the twin.
+func TestWhoHasYieldedNaps(t *testing.T) {
+	require.True(t, waits(t, 1, func(v *board.View, _ berths) { v.Yields = 50 }))
+	require.False(t, waits(t, 1, func(v *board.View, _ berths) { v.Yields, v.Naps = 50, 0 }))
 }
 
 // waits lets a rank nap in the twin, until rank 0, in Go, broadcasts what it waits for, and reports

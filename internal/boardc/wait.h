@@ -2,7 +2,8 @@
  * How ranks wait for each other on a board. With a core for each a rank looks, for microseconds. Where ranks share
  * cores and yields hand them over, it yields as soon as another on its core may go on: it tells in its line what it
  * looks for, so that the others see whether it can. Where only sleeping hands a core over, it sleeps a moment, and
- * ranks that are awake wake those of their own core. What takes longer is left to Go.
+ * ranks that are awake wake those of their own core; so it does after its yields where a core has so many ranks that
+ * they would not come round otherwise once they have slept in Go. What takes longer is left to Go.
  */
 #ifndef EXANET_BOARD_WAIT_H
 #define EXANET_BOARD_WAIT_H
@@ -129,10 +130,10 @@ static void turn_away(const struct board *b)
 }
 
 /* How long a call waits: for some looks, then for some yields, unless others compute
-   meanwhile; or, where ranks nap, for as long as a nap takes at most. */
+   meanwhile; then, where ranks nap, for as long as a nap takes at most. */
 struct patience {
 	const struct board *board;
-	uint32_t looks, yields, kept; /* kept: looks for which this rank has kept its core since the last yield */
+	uint32_t looks, yields, kept; /* that are left; kept: looks for which this rank has kept its core since the last yield */
 	enum { ONE_CELL, WHOLE, EVERYBODY } until; /* a cell, all cells of the turn from one on, or all ranks have done with it */
 	int64_t end; /* of yielding or napping; 0: not begun */
 	int64_t most; /* ns of yielding */
@@ -256,34 +257,34 @@ static int keeps(const struct board *b, uint64_t turn, uint32_t rank, struct pat
 	return !needed(b, here(b), seeks) || fulfilled(b, b->me, seeks);
 }
 
+/* Whether what p says may be looked for again, after as long as it takes to let others run. */
 static int again(const struct board *b, uint64_t turn, uint32_t rank, struct patience *p)
 {
-	if (b->naps)
-		return nap(b, turn, rank, p);
 	if (p->looks && --p->looks)
 		return 1;
 	if (!p->yields)
-		return 0;
+		return b->naps && nap(b, turn, rank, p);
 	if (keeps(b, turn, rank, p))
 		return 1;
 	p->kept = 0;
-	p->yields--;
 	int64_t at = now();
 	if (!p->end)
 		p->end = at + p->most;
-	if (at > p->end || moves(b, at))
+	if (moves(b, at))
 		return 0;
+	if (at > p->end || !--p->yields) {
+		p->yields = 0;
+		p->end = 0;
+		return b->naps && nap(b, turn, rank, p);
+	}
 	sched_yield();
 	return 1;
 }
 
 static inline struct patience patience_of(const struct board *b)
 {
-	enum { MOST = 32 /* ranks of a core for which it is longer: of more, once they have slept, those that are awake would only be in the way of those that are woken */ };
-	uint32_t share = b->berths.percore ? b->berths.percore : 1;
-	if (share > MOST)
-		share = MOST;
-	return (struct patience){.board = b, .looks = b->spins, .yields = b->yields, .most = (int64_t)YIELD_TIME * share};
+	int64_t share = b->berths.percore ? b->berths.percore : 1;
+	return (struct patience){.board = b, .looks = b->spins, .yields = b->yields, .most = YIELD_TIME * share};
 }
 
 /* The patience of calls that wait for copies. */
@@ -301,7 +302,7 @@ static inline struct patience begin(const struct board *b, struct line *own)
 {
 	if (own->core)
 		__atomic_store_n(&own->core, 0, __ATOMIC_RELEASE); /* ranks in Go leave nobody to this one */
-	if (b->naps)
+	if (b->naps && !b->yields)
 		attend(b, here(b));
 	return patience_of(b);
 }
