@@ -21,3 +21,14 @@ type ReadingDevice interface {
 
 // port is what an Outbox needs of it.
 type port = packetizer.Port
+
+// reader is a port that reads headers where they lie, as that of emu/host does.
+type reader interface {
+	TrySendAt(to int, h *packetizer.Header, payload []byte) bool
+}
+
+// readerOf is the port as one, nil if it is none.
+func readerOf(p port) reader {
+	r, _ := p.(reader)
+	return r
+}

@@ -11,4 +11,7 @@ type (
 	Device        = *host.Fabric
 	ReadingDevice = *host.Fabric
 	port          = *host.Fabric
+	reader        = *host.Fabric
 )
+
+func readerOf(p port) reader { return p }

@@ -49,6 +49,7 @@ func (m *held) payload() []byte {
 type Outbox struct {
 	me      int32
 	port    port
+	reader  reader // the port, if it is one
 	count   *Counters
 	peers   map[int32]*Peer
 	waiting []*Peer  // those with a backlog
@@ -63,7 +64,7 @@ const spareHeld = 128
 // NewOutbox makes the outbox of rank me of the job, which sends through port
 // and counts what it sends in count.
 func NewOutbox(me int32, port port, count *Counters) *Outbox {
-	return &Outbox{me: me, port: port, count: count, peers: make(map[int32]*Peer)}
+	return &Outbox{me: me, port: port, reader: readerOf(port), count: count, peers: make(map[int32]*Peer)}
 }
 
 // Peer returns the state towards a rank of the job.
@@ -95,7 +96,13 @@ func (o *Outbox) send(p *Peer, h packetizer.Header, payload []byte) {
 
 // pass gives a message to the device, if nothing must go before it.
 func (o *Outbox) pass(p *Peer, h *packetizer.Header, payload []byte) bool {
-	return !p.backlogged() && p.Writing == 0 && o.port.TrySend(int(p.World), *h, payload)
+	switch {
+	case p.backlogged() || p.Writing > 0:
+		return false
+	case o.reader != nil:
+		return o.reader.TrySendAt(int(p.World), h, payload)
+	}
+	return o.port.TrySend(int(p.World), *h, payload)
 }
 
 // hold puts a message behind the backlog.

@@ -1,0 +1,37 @@
+//go:build !hostfabric
+
+package variants
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/exanet-mpi/exanet/emu/host"
+	"github.com/exanet-mpi/exanet/packetizer"
+)
+
+// A port that reads headers where they lie is given them so, one that only has TrySend by value; both with the same words.
+func TestHeadersReachThePort(t *testing.T) {
+	j := host.NewLocalJob(2)
+	var fabs [2]*host.Fabric
+	for i := range fabs {
+		m, err := j.JoinLocal(i)
+		require.NoError(t, err)
+		fabs[i] = host.NewFabric(m, 0)
+	}
+	require.NotNil(t, NewOutbox(0, fabs[0], new(Counters)).reader, "the host's fabric reads them")
+
+	type byValue struct{ packetizer.Port }
+	for _, p := range []packetizer.Port{fabs[0], byValue{fabs[0]}} {
+		o := NewOutbox(0, p, new(Counters))
+		h := o.Pack(Envelope{Kind: EnvD, Ctx: 7, Tag: 3, Ticket: 9})
+		require.True(t, o.EagerPacked(o.Peer(1), EnvD, &h, []byte{1, 2}, false))
+		got, payload, ok := fabs[1].Next()
+		require.True(t, ok)
+		want, e := Unpack(h), Unpack(got)
+		require.Equal(t, want, e)
+		require.Equal(t, []byte{1, 2}, payload)
+		fabs[1].Release()
+	}
+}
