@@ -30,13 +30,19 @@ func (in *inbox) unprepared() bool { return in.back.head.recent > 0 }
 // if the peer has read all by then, as who answers has. What it may be reading still must not
 // be written to.
 func (in *inbox) prepare(g *geometry) uint64 {
-	h, n := in.back.head, int(in.back.head.recent)
-	at := g.bulkPlace(h.bulkTail, bulkSize(n), g.stage())
-	if n <= mostInFront && g.behindFront(h.bulkTail) {
+	h, n := in.back.head, int(in.back.head.recent&^onBelt)
+	size := bulkSize(n)
+	var at uint64
+	switch {
+	case h.recent&onBelt != 0:
+		at = h.beltPlace(g, size)
+	case n <= mostInFront && g.behindFront(h.bulkTail):
 		at = g.lap(h.bulkTail)
+	default:
+		at = g.bulkPlace(h.bulkTail, size, g.stage())
 	}
 	h.recent = 0
-	for end := min(at+bulkSize(n), h.bulkCredit+g.bulk); at < end; at += bulkAlign {
+	for end := min(at+size, h.bulkCredit+g.bulk); at < end; at += bulkAlign {
 		if _, _, come := in.peek(g); come {
 			break
 		}

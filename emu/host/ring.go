@@ -48,7 +48,7 @@ type ringHead struct {
 	opened     bool  // the consumer has been told of this ring
 	attach     uint8 // what the probe of cross-memory attach found
 	_          [2]byte
-	recent     uint32                  // bytes of the last message with bulk, if it was hot, until the place of the next one has been prepared
+	recent     uint32                  // bytes of the last message with bulk, if it was hot, or cold and with onBelt, until the place of the next one has been prepared
 	claimed    [shareSlots / 64]uint64 // bitmap of claims in use
 	done       uint64                  // bytes of bulk of the ring back that this side has consumed
 
@@ -97,6 +97,8 @@ type cursor struct {
 	bulkRet  uint64 // and those that the producer has skipped since
 	bulkDone uint64 // those of cells consumed
 }
+
+const onBelt = 1 << 31
 
 const (
 	cellSize   = 256
@@ -186,10 +188,11 @@ func (g *geometry) stage() uint64 { return min(g.bulk, across.Stage) }
 
 // beltPlace is the place on the belt.
 func (h *ringHead) beltPlace(g *geometry, size uint64) (at uint64) {
-	if h.cold+size > g.bulk-across.Stage {
-		h.cold = 0
+	cold := h.cold
+	if cold+size > g.bulk-across.Stage {
+		cold = 0
 	}
-	if at = h.bulkTail&^(g.bulk-1) + across.Stage + h.cold; at < h.bulkTail {
+	if at = h.bulkTail&^(g.bulk-1) + across.Stage + cold; at < h.bulkTail {
 		at += g.bulk
 	}
 	return at
@@ -223,7 +226,7 @@ func (h *ringHead) takeBulk(g *geometry, n int, form across.Form) (at uint64, ok
 	case at != h.bulkTail && g.stage() < g.bulk && !h.leaves(g, at+size, slack):
 		at = g.bulkPlace(h.bulkTail, size, g.bulk)
 	case form == across.Cold:
-		h.cold += size
+		h.cold = at&(g.bulk-1) - across.Stage + size
 	}
 	if !h.leaves(g, at+size, 0) {
 		return 0, false
@@ -271,8 +274,13 @@ func (r ring) room(g *geometry, inline bool, n int, form across.Form) (c *cell, 
 			return nil, nil
 		}
 		*c.bulkAt(), bulk = at, r.bulkBytes(g, at, n)
-		if h.recent = 0; form == across.Hot {
+		switch form {
+		case across.Hot:
 			h.recent = uint32(n)
+		case across.Cold:
+			h.recent = uint32(n) | onBelt
+		default:
+			h.recent = 0
 		}
 	}
 	return c, bulk

@@ -81,6 +81,12 @@ func TestRingsAreBoundedFIFOs(t *testing.T) {
 					fabs[me].job.ringOf(me, 1-me).head.gauge.Ask(class, across.Form(rapid.Uint32Range(0, 3).Draw(t, "form")))
 				}
 			},
+			"wait": func(t *rapid.T) {
+				me := rank.Draw(t, "who")
+				if in := fabs[me].way(1 - me); in.unprepared() {
+					in.prepare(&fabs[me].job.geo)
+				}
+			},
 			"take out": func(t *rapid.T) {
 				me := rank.Draw(t, "by")
 				if current[me] {
@@ -116,14 +122,14 @@ func TestRingsAreBoundedFIFOs(t *testing.T) {
 	})
 }
 
-// Cold copies go around the belt, which is all but the front of the bulk space, and never beyond its end.
+// Cold copies go around the belt, which is all but the front of the bulk space, and never beyond its end; who waits prepares where the next one goes.
 func TestRingGoesAroundItsBelt(t *testing.T) {
 	j, fabs := joined(t)
 	defer j.Close()
 	const size = 2500
 	head, geo := j.ringOf(0, 1).head, &j.geo
-	var most uint64
-	onStage := 0
+	var most, prepared uint64
+	onStage, hit := 0, 0
 	for range 4000 {
 		for class := range across.Classes {
 			head.gauge.Ask(class, across.Cold) // the peer would find out that another form is sooner
@@ -134,11 +140,17 @@ func TestRingGoesAroundItsBelt(t *testing.T) {
 		if end < across.Stage {
 			onStage++
 			require.Zero(t, end%bulkSize(size), "a message lies beyond the end of the bulk space")
+		} else if end == prepared {
+			hit++
 		}
 		_, _, ok := fabs[1].Next()
 		require.True(t, ok)
 		fabs[1].Release()
+		if in := fabs[0].way(1); in.unprepared() {
+			prepared = in.prepare(geo) & (geo.bulk - 1)
+		}
 	}
+	require.Greater(t, hit, 4000*9/10)
 	require.Greater(t, most, geo.bulk-2*size)
 	require.Less(t, onStage, 4000/10, "other forms are tried now and then, and there is no room for a moment")
 }

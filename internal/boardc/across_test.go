@@ -59,24 +59,31 @@ func TestGaugesInCAndInGoCountAlike(t *testing.T) {
 	}
 }
 
-// What is on a rank's belt stays there until the other one has read it, though it is full: more goes to its place.
+// beltPart is how long a part of the belt is on the boards of belted: there are four, behind the stage.
+const beltPart = 2560
+
+// belted is a board of two that ask for cold copies, with stages and belts behind each other.
+func belted() (boards [2]*board.Board, views [2]*board.View, stages []byte) {
+	memory, stages := mem.Bytes(make([]uint64, (board.Fixed(most)+2*8*4096)/8)), make([]byte, 2*5*beltPart)
+	for i := range boards {
+		b := board.Open(memory, most, i, 2)
+		b.Fenced, b.Ring = true, func(int) {}
+		b.Stage(stages)
+		boards[i], views[i] = b, new(board.View)
+		b.View(views[i], board.Berths{})
+		views[i].Spins, views[i].Limit[coll.Bcast], views[i].Limit[coll.Barrier] = 1000, math.MaxInt64, math.MaxInt64
+	}
+	for g := range gauges {
+		ask(views[0], g, func() across.Form { return across.Cold })
+	}
+	return boards, views, stages
+}
+
+// What is on a rank's belt stays there until the other one has read it, though it is full, and the rank waits: more goes to its place.
 func TestWhatIsOnTheBeltStays(t *testing.T) {
 	const n, calls = 4096, 6 // of which the belt holds two
 	for _, inC := range []bool{true, false} {
-		memory, stages := mem.Bytes(make([]uint64, (board.Fixed(most)+2*8*n)/8)), make([]byte, 2*5*2560)
-		var boards [2]*board.Board
-		var views [2]*board.View
-		for i := range boards {
-			b := board.Open(memory, most, i, 2)
-			b.Fenced, b.Ring = true, func(int) {}
-			b.Stage(stages)
-			boards[i], views[i] = b, new(board.View)
-			b.View(views[i], board.Berths{})
-			views[i].Limit[coll.Bcast] = math.MaxInt64
-		}
-		for g := range gauges {
-			ask(views[0], g, func() across.Form { return across.Cold })
-		}
+		boards, views, stages := belted()
 		perform := func(rank int, seed int64) {
 			x, want := (&call{op: coll.Bcast, n: n, seed: seed}).part(rank, 2)
 			if inC {
@@ -91,9 +98,32 @@ func TestWhatIsOnTheBeltStays(t *testing.T) {
 		for seed := range int64(calls) {
 			perform(0, seed)
 		}
-		require.NotZero(t, slices.Max(stages[1280:]))
+		x, _ := (&call{op: coll.Barrier}).part(0, 2)
+		require.False(t, boardc.Perform(views[0], x, 0))
+		require.NotZero(t, slices.Max(stages[beltPart/2:]))
 		for seed := range int64(calls) {
 			perform(1, seed)
 		}
 	}
+}
+
+// Who waits makes its own what it writes next on its belt: a word of each line.
+func TestWhoWaitsPreparesTheBelt(t *testing.T) {
+	const n = 4096
+	_, views, stages := belted()
+	for i, v := range views {
+		x, _ := (&call{op: coll.Bcast, n: n}).part(i, 2)
+		require.True(t, boardc.Perform(v, x, n))
+	}
+	rest := stages[beltPart+n : 5*beltPart]
+	for i := range rest {
+		rest[i] = 1
+	}
+	x, _ := (&call{op: coll.Barrier}).part(0, 2)
+	require.False(t, boardc.Perform(views[0], x, 0))
+	want := slices.Repeat([]byte{1}, len(rest))
+	for at := 0; at < n; at += mem.CacheLine {
+		clear(want[at : at+8])
+	}
+	require.Equal(t, want, rest)
 }

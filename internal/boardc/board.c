@@ -47,13 +47,73 @@ static inline void post(struct board *b, uint64_t turn, uint32_t rank, uint64_t 
 	store(b, &c->turn, turn + 1);
 }
 
+/* In place of a rank whose place has been written last: it was this one's belt. */
+static const uint32_t ON_BELT = ~0u;
+
+static inline uint64_t in_lines(size_t n) { return (n + CACHE_LINE - 1) & ~(uint64_t)(CACHE_LINE - 1); }
+
+/* Where so many bytes go next on this rank's belt. */
+static inline uint64_t belt_place(const struct board *b, uint64_t size)
+{
+	uint64_t at = belt(b, b->me)->at;
+	return at + size <= portion(b) * (PORTIONS - 1) ? at : 0;
+}
+
+/* Whether the other rank has read what was there before. */
+static inline int belt_read(const struct board *b, uint64_t at, uint64_t size)
+{
+	uint64_t one = portion(b), read = load(&line(b, 1 - b->me)->turns);
+	for (uint64_t i = (at + one - 1) / one; i * one < at + size; i++)
+		if (read < belt(b, b->me)->last[i])
+			return 0;
+	return 1;
+}
+
+/* Takes room for n bytes on this rank's belt, where the other one has read what was there before; returns 1 + where it begins, or 0. */
+static __attribute__((noinline)) uint64_t take_belt(struct board *b, uint64_t turn, size_t n)
+{
+	struct belt *own = belt(b, b->me);
+	uint64_t one = portion(b), length = one * (PORTIONS - 1), size = in_lines(n), at = belt_place(b, size);
+	if (!size || size > length)
+		return 0;
+	if (at + size > own->filled) { /* to touch the pages one by one takes longer */
+		uint64_t more = length - own->filled < FILLED ? length - own->filled : FILLED;
+		madvise(on_belt(b, b->me, own->filled), more, MADV_POPULATE_WRITE);
+		own->filled += more;
+	}
+	if (!belt_read(b, at, size))
+		return 0;
+	for (uint64_t i = at / one; i * one < at + size; i++)
+		own->last[i] = turn + 1;
+	own->at = at + size;
+	return at + 1;
+}
+
+/* Makes the lines this rank's own, as long as a word is not v, where n more bytes would go on its belt. They may be in the other's cache still, since it
+   read what was there: then it takes as long to write there as to memory. 32 KiB were written in 0.6 us instead of 0.9 to 1.9. */
+static void prepare_belt(const struct board *b, size_t n, const uint64_t *word, uint64_t v)
+{
+	enum { AT_ONCE = 4 * CACHE_LINE };
+	uint64_t size = in_lines(n), at = belt_place(b, size);
+	if (at + size > belt(b, b->me)->filled || !belt_read(b, at, size))
+		return;
+	for (uint64_t i = 0; i < size && load(word) != v; i += AT_ONCE)
+		for (uint64_t j = i; j < i + AT_ONCE && j < size; j += CACHE_LINE)
+			own(on_belt(b, b->me, at + j));
+}
+
 /* Brings into this rank's cache, as long as a word is not v, what a call like the last one that it gave
    something to would write in a turn. Others have read it, some turns ago, so that to write there would
    take as long as to read it from them. */
 static __attribute__((noinline, cold)) void prepare(struct board *b, uint64_t turn, const uint64_t *word, uint64_t v)
 {
-	char *at = place(b, turn, b->whose, b->recent), *end = at + b->recent;
+	uint32_t n = b->recent;
 	b->recent = 0;
+	if (b->whose == ON_BELT) {
+		prepare_belt(b, n, word, v);
+		return;
+	}
+	char *at = place(b, turn, b->whose, n), *end = at + n;
 	for (; at < end && load(word) != v; at += CACHE_LINE)
 		prefetch_to_write(at);
 }
@@ -159,28 +219,6 @@ static inline void move(void *to, const void *from, size_t n)
 /* The forms in which what is copied may be written. */
 static inline uint32_t forms_of(const struct board *b) { return b->stage ? ACROSS_ROOMY : ACROSS_COPIED; }
 
-/* Takes room for n bytes on this rank's belt, where the other one has read what was there before; returns 1 + where it begins, or 0. */
-static __attribute__((noinline)) uint64_t take_belt(struct board *b, uint64_t turn, size_t n)
-{
-	struct belt *own = belt(b, b->me);
-	uint64_t one = portion(b), length = one * (PORTIONS - 1), size = (n + CACHE_LINE - 1) & ~(uint64_t)(CACHE_LINE - 1);
-	uint64_t at = own->at + size <= length ? own->at : 0, read = load(&line(b, 1 - b->me)->turns);
-	if (!size || size > length)
-		return 0;
-	if (at + size > own->filled) { /* to touch the pages one by one takes longer */
-		uint64_t more = length - own->filled < FILLED ? length - own->filled : FILLED;
-		madvise(on_belt(b, b->me, own->filled), more, MADV_POPULATE_WRITE);
-		own->filled += more;
-	}
-	for (uint64_t i = (at + one - 1) / one; i * one < at + size; i++)
-		if (read < own->last[i])
-			return 0;
-	for (uint64_t i = at / one; i * one < at + size; i++)
-		own->last[i] = turn + 1;
-	own->at = at + size;
-	return at + 1;
-}
-
 /* Writes what this rank gives to the other of two, or to others, in a rank's cell of a turn, and tells how and where. */
 static inline enum across_form put(struct board *b, uint64_t turn, uint32_t rank, enum kind k, char *to, const char *from, size_t n)
 {
@@ -192,6 +230,10 @@ static inline enum across_form put(struct board *b, uint64_t turn, uint32_t rank
 	uint64_t at = way.form == ACROSS_COLD ? take_belt(b, turn, n) : 0;
 	*where(b, turn, rank) = at;
 	*told(b, turn, rank) = across_write(way, at ? on_belt(b, b->me, at - 1) : to, from, n);
+	if (at) {
+		b->recent = n;
+		b->whose = ON_BELT;
+	}
 	return way.form;
 }
 
@@ -199,7 +241,7 @@ static inline enum across_form put(struct board *b, uint64_t turn, uint32_t rank
 static inline void write_place(struct board *b, uint64_t turn, uint32_t rank, enum kind k, const char *from, size_t n)
 {
 	enum across_form form = put(b, turn, rank, k, place(b, turn, rank, n), from, n);
-	if (n > IN_CELL) {
+	if (n > IN_CELL && form != ACROSS_COLD) {
 		b->recent = form == ACROSS_HOT ? worth_fetching(n) : 0;
 		b->whose = rank;
 	}

@@ -32,7 +32,7 @@ func (p *player) ask(form func() across.Form) {
 	}
 }
 
-// Whatever is asked for, messages come out of the ring as they went in, and an empty ring takes one.
+// Whatever is asked for, and whatever is prepared, messages come out of the ring as they went in, and an empty ring takes one.
 func TestAnEmptyRingTakesAMessage(t *testing.T) {
 	ps := belted(t)
 	random := rand.New(rand.NewSource(1))
@@ -45,6 +45,9 @@ func TestAnEmptyRingTakesAMessage(t *testing.T) {
 			a.ask(func() across.Form { return across.Form(random.Intn(3)) })
 		}
 		a.credits()
+		if random.Intn(3) == 0 {
+			a.lane.Prepare(a.port)
+		}
 		if len(under) > 0 && random.Intn(9) < i/1000%9 { // now the one is behind, now the other
 			n, ok, _ := b.lane.Receive(handle, in, int32(a.me), 0)
 			require.True(t, ok)
@@ -82,6 +85,24 @@ func TestAroundTheBelt(t *testing.T) {
 	}
 	require.Greater(t, most, uint64(ps[0].table.Bulk)-2*limit)
 	require.Less(t, onStage, 4000/10, "other forms are tried now and then, and there is no room for a moment")
+}
+
+// Who waits prepares the place on the belt of a message as long as the last one, which goes there.
+func TestPreparingTheBelt(t *testing.T) {
+	ps := belted(t)
+	var prepared uint64
+	hit := 0
+	for range 4000 {
+		ps[0].ask(func() across.Form { return across.Cold })
+		ps[0].credits()
+		pass(t, ps, 0, limit)
+		if end := ps[0].taken(); end == prepared && end > across.Stage {
+			hit++
+		}
+		end, _ := ps[0].lane.Prepare(ps[0].port)
+		prepared = end % uint64(ps[0].table.Bulk)
+	}
+	require.Greater(t, hit, 4000*9/10)
 }
 
 // Who receives on the lane asks for a form.

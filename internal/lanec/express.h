@@ -99,6 +99,8 @@ struct express_rendezvous {
 
 enum { EXPRESS_MEETINGS = 64 };
 
+static const uint32_t EXPRESS_ON_BELT = 1u << 31;
+
 /* A ring of package host: what the producer touches; what the consumer has released, and
    whether it waits in a call; whether the producer waits for what is released; what the
    consumer touches; how it wants bulk to be written; how far the producer has come with the belt; where the two meet; cells; bulk. */
@@ -106,7 +108,7 @@ struct express_ring {
 	uint64_t tail, credit, bulk_tail, bulk_credit;
 	uint8_t opened, attach;
 	uint8_t spare1[2];
-	uint32_t recent;
+	uint32_t recent; /* bytes of the last message with bulk, if it was hot, or cold with EXPRESS_ON_BELT, until the place of the next one has been prepared */
 	uint64_t claimed[2], done;
 	uint64_t released, bulk_released;
 	uint32_t waits;

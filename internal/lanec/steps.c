@@ -75,11 +75,10 @@ static inline uint64_t place(const struct express_table *t, uint64_t tail, uint6
 /* The front of the space is the stage, the rest, if there is any, the belt, which is for cold copies. */
 static inline uint64_t stage(const struct express_table *t) { return t->bulk < ACROSS_STAGE ? t->bulk : ACROSS_STAGE; }
 
-static inline uint64_t place_on_belt(const struct express_table *t, struct express_ring *r, uint64_t size)
+static inline uint64_t place_on_belt(const struct express_table *t, const struct express_ring *r, uint64_t size)
 {
-	if (r->cold + size > t->bulk - ACROSS_STAGE)
-		r->cold = 0;
-	uint64_t tail = r->bulk_tail, at = (tail & ~((uint64_t)t->bulk - 1)) + ACROSS_STAGE + r->cold;
+	uint64_t cold = r->cold + size > t->bulk - ACROSS_STAGE ? 0 : r->cold;
+	uint64_t tail = r->bulk_tail, at = (tail & ~((uint64_t)t->bulk - 1)) + ACROSS_STAGE + cold;
 	return at < tail ? at + t->bulk : at;
 }
 
@@ -105,7 +104,7 @@ static inline int take_bulk(const struct express_table *t, struct express_ring *
 	if (*at != r->bulk_tail && stage(t) < t->bulk && !leaves(t, r, *at + size, EXPRESS_SLACK))
 		*at = place(t, r->bulk_tail, size, t->bulk);
 	else if (form == ACROSS_COLD)
-		r->cold += size;
+		r->cold = (*at & (t->bulk - 1)) - ACROSS_STAGE + size;
 	if (!leaves(t, r, *at + size, 0))
 		return 0;
 	r->bulk_tail = *at + size;
@@ -215,7 +214,7 @@ enum express_result express_send(struct express_table *t, uint64_t comm, const v
 			return EXPRESS_REFUSED;
 		c->told = across_write(way, bulk(t, p->out, at), buf, n);
 		c->bulk_at = at;
-		r->recent = way.form == ACROSS_HOT ? n : 0;
+		r->recent = way.form == ACROSS_HOT ? n : way.form == ACROSS_COLD ? n | EXPRESS_ON_BELT : 0;
 	}
 	if (n <= EXPRESS_SHORT || n > EXPRESS_INLINE)
 		c->done = r->done;
@@ -233,8 +232,12 @@ enum express_result express_send(struct express_table *t, uint64_t comm, const v
 __attribute__((noinline, cold)) uint64_t express_prepare(const struct express_table *t, struct express_port *p)
 {
 	struct express_ring *r = (struct express_ring *)p->out;
-	uint64_t tail = r->bulk_tail, size = bulk_size(r->recent), most = r->bulk_credit + t->bulk;
-	uint64_t at = r->recent <= EXPRESS_FRONT && behind_front(t, tail) ? lap(t, tail) : place(t, tail, size, stage(t));
+	uint32_t n = r->recent & ~EXPRESS_ON_BELT;
+	uint64_t tail = r->bulk_tail, size = bulk_size(n), most = r->bulk_credit + t->bulk, at;
+	if (r->recent != n)
+		at = place_on_belt(t, r, size);
+	else
+		at = n <= EXPRESS_FRONT && behind_front(t, tail) ? lap(t, tail) : place(t, tail, size, stage(t));
 	uint64_t end = at + size < most ? at + size : most;
 	r->recent = 0;
 	for (; at < end && !express_here(t, p); at += EXPRESS_LINE)
