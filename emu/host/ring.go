@@ -274,13 +274,11 @@ func (r ring) room(g *geometry, inline bool, n int, form across.Form) (c *cell, 
 			return nil, nil
 		}
 		*c.bulkAt(), bulk = at, r.bulkBytes(g, at, n)
-		switch form {
-		case across.Hot:
+		switch h.recent = 0; {
+		case form == across.Hot:
 			h.recent = uint32(n)
-		case across.Cold:
+		case form == across.Cold && r.gauge().Prepares(n):
 			h.recent = uint32(n) | onBelt
-		default:
-			h.recent = 0
 		}
 	}
 	return c, bulk

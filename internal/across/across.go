@@ -179,6 +179,12 @@ func (g *Gauge) Way(n int, f Forms) Way {
 	return Way{form, count%(timed*times) == timed*times-1}
 }
 
+// Prepares reports whether the next block of n bytes is Cold as those before, and not timed: then it may be written to lines that the
+// writer has made its own while it waited. What is timed must not, since that time is not in it: where cores share no cache it is much.
+func (g *Gauge) Prepares(n int) bool {
+	return Form(g.asks.Load()>>(3*class(n))&7) == 1+Cold && g.blocks[size(n)]%timed != timed-1
+}
+
 // Told is what the reader is told of a block that is timed: the ticks that it took to write it, its bytes, and the form; 0 of
 // others.
 type Told uint64

@@ -228,3 +228,24 @@ func TestShortBlocks(t *testing.T) {
 	require.Equal(t, tried, 8*shortTried)
 	require.Positive(t, shortTried)
 }
+
+// What the writer may have prepared is not timed: the gauge would not see what that has taken.
+func TestWhatIsPreparedIsNotTimed(t *testing.T) {
+	for _, n := range []int{Least, 2048, 4096, 8192, 100_000} {
+		var g Gauge
+		require.False(t, g.Prepares(n), "nothing is asked for")
+		prepared := 0
+		for i := range 4 * tried * rarely {
+			g.Ask(class(n), Cold)
+			if i%1000 > 900 {
+				g.Ask(class(n), Hot)
+				require.False(t, g.Prepares(n))
+			}
+			if p, w := g.Prepares(n), g.Way(n, Roomy); p {
+				prepared++
+				require.False(t, w.Timed, "%d bytes, block %d", n, i)
+			}
+		}
+		require.Greater(t, prepared, 3*tried*rarely)
+	}
+}

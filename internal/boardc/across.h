@@ -114,6 +114,13 @@ static inline struct across_way across_way(struct across *g, size_t n, uint32_t 
 	return (struct across_way){form, count % timed == timed - 1};
 }
 
+/* Whether the next block of n bytes is cold as those before, and not timed: then it may be written to lines that the writer has made its own while it
+   waited. What is timed must not, since that time is not in it: where cores share no cache it is much. */
+static inline int across_prepares(const struct across *g, size_t n)
+{
+	return (__atomic_load_n(&g->asks, __ATOMIC_RELAXED) >> 3 * across_class(n) & 7) == 1 + ACROSS_COLD && g->blocks[across_size(n)] % ACROSS_TIMED != ACROSS_TIMED - 1;
+}
+
 /* The reader has read a block in so many ticks, of which it has been told. */
 static __attribute__((noinline, cold, unused)) void across_note(struct across *g, uint64_t told, uint64_t ticks, uint32_t forms)
 {

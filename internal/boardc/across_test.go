@@ -29,6 +29,9 @@ func TestGaugesInCAndInGoAreOne(t *testing.T) {
 			n := size.Draw(t, "n")
 			way := inGo.Way(n, forms)
 			require.Equal(t, way, boardc.Way(&inC, n, forms))
+			if n >= across.Least {
+				require.Equal(t, inGo.Prepares(n), boardc.Prepares(&inC, n))
+			}
 			if way.Timed {
 				told := across.Tell(way.Form, n, ticks.Draw(t, "written in"))
 				if rapid.IntRange(0, 20).Draw(t, "told") == 0 {

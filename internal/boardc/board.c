@@ -226,12 +226,13 @@ static inline enum across_form put(struct board *b, uint64_t turn, uint32_t rank
 		move(to, from, n);
 		return ACROSS_HOT;
 	}
-	struct across_way way = across_way(gauge(b, 1 - b->me, k), n, forms_of(b));
+	struct across *g = gauge(b, 1 - b->me, k);
+	struct across_way way = across_way(g, n, forms_of(b));
 	uint64_t at = way.form == ACROSS_COLD ? take_belt(b, turn, n) : 0;
 	*where(b, turn, rank) = at;
 	*told(b, turn, rank) = across_write(way, at ? on_belt(b, b->me, at - 1) : to, from, n);
 	if (at) {
-		b->recent = n;
+		b->recent = across_prepares(g, n) ? n : 0;
 		b->whose = ON_BELT;
 	}
 	return way.form;

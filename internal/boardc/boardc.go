@@ -4,6 +4,7 @@ package boardc
 // #include "wait.h"
 //
 // static uint32_t gauge_way(struct across *g, size_t n, uint32_t forms) { struct across_way w = across_way(g, n, forms); return w.form << 1 | w.timed; }
+// static int gauge_prepares(struct across *g, size_t n) { return across_prepares(g, n); }
 // static void gauge_note(struct across *g, uint64_t told, uint64_t ticks, uint32_t forms) { across_note(g, told, ticks, forms); }
 // static int rank_needs(const struct board *b, uint32_t core, uint64_t missing) { return needed(b, core, missing); }
 import "C"
@@ -50,10 +51,14 @@ func Needed(v *board.View, core uint32, missing uint64) bool {
 // Passed is that of package board.
 func Passed(v *board.View) { C.board_passed((*C.struct_board)(unsafe.Pointer(v))) }
 
-// Way is the Way of a gauge, and Note its Note.
+// Way is the Way of a gauge, Prepares its Prepares, and Note its Note.
 func Way(g *across.Gauge, n int, f across.Forms) across.Way {
 	w := C.gauge_way((*C.struct_across)(unsafe.Pointer(g)), C.size_t(n), C.uint32_t(f))
 	return across.Way{Form: across.Form(w >> 1), Timed: w&1 != 0}
+}
+
+func Prepares(g *across.Gauge, n int) bool {
+	return C.gauge_prepares((*C.struct_across)(unsafe.Pointer(g)), C.size_t(n)) != 0
 }
 
 func Note(g *across.Gauge, t across.Told, ticks uint64, f across.Forms) {

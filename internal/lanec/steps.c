@@ -214,7 +214,7 @@ enum express_result express_send(struct express_table *t, uint64_t comm, const v
 			return EXPRESS_REFUSED;
 		c->told = across_write(way, bulk(t, p->out, at), buf, n);
 		c->bulk_at = at;
-		r->recent = way.form == ACROSS_HOT ? n : way.form == ACROSS_COLD ? n | EXPRESS_ON_BELT : 0;
+		r->recent = way.form == ACROSS_HOT ? n : way.form == ACROSS_COLD && across_prepares(&r->gauge, n) ? n | EXPRESS_ON_BELT : 0;
 	}
 	if (n <= EXPRESS_SHORT || n > EXPRESS_INLINE)
 		c->done = r->done;
