@@ -84,7 +84,8 @@ type Gauge struct {
 }
 
 // hopeless says that long blocks take more than twice as long if they are cold as they do in the form that is asked for: where cores share no cache,
-// a belt does not leave that of who reads.
+// a belt does not leave that of who reads. So it is taken to be as long as it is not known, if to go around the caches takes less than half of what hot
+// blocks do: to find out takes one time around the belt.
 const hopeless = 1 << 31
 
 // Size is that of a Gauge in bytes.
@@ -134,6 +135,9 @@ func burst(n int, f Forms) int {
 	return Belt/n + row
 }
 
+// lead is how many long blocks take these forms, all but Cold, before that is tried: as many as they need to be known.
+func (f Forms) lead() int { return first + samples*row*f.number() }
+
 // Way is for who writes n bytes next.
 func (g *Gauge) Way(n int, f Forms) Way {
 	if n < Least || f == 1<<Hot {
@@ -151,18 +155,24 @@ func (g *Gauge) Way(n int, f Forms) Way {
 	if f>>form&1 == 0 {
 		form = Hot // that is no word of a reader's
 	}
-	cold := burst(n, f)
-	if cold > 0 {
-		often, known := cold*seldom, all&hopeless != 0
+	if cold := burst(n, f); cold > 0 {
+		f &^= 1 << Cold
+		lead, often, known := f.lead(), cold*seldom, all&hopeless != 0
 		if known {
 			often *= never
 		}
-		if at := count % often; at < cold && (asked == 0 || form != Cold && !(known && count < cold)) {
+		at := count % often
+		if asked == 0 {
+			at = count - lead
+		}
+		if at >= 0 && at < cold && (asked == 0 || form != Cold && !(known && count < cold)) {
 			return Way{Cold, at+samples >= cold}
 		}
-		f &^= 1 << Cold
+		if asked == 0 && at >= cold {
+			count -= cold
+		}
 	}
-	if i := count - cold - first; asked == 0 && i < givenUp-first {
+	if i := count - first; asked == 0 && i < givenUp-first {
 		if i < 0 {
 			return Way{form, false}
 		}
@@ -241,11 +251,15 @@ func (g *Gauge) Note(t Told, ticks uint64, f Forms) {
 	}
 	all := g.asks.Load()
 	asked, best := all>>(3*c)&7, uint32(0)
+	far := c == long && seen[Cold] < samples && seen[Around] == samples && seen[Hot] == samples && cost[Around] < cost[Hot]/2
 	for i := range uint32(forms) {
-		if f>>i&1 == 0 {
+		switch {
+		case f>>i&1 == 0:
 			continue
-		}
-		if seen[i] < samples {
+		case seen[i] == samples:
+		case c == long && i == uint32(Cold) && (far || asked != 0):
+			continue
+		default:
 			return
 		}
 		if best == 0 || cost[i] < cost[best-1] {
@@ -257,7 +271,7 @@ func (g *Gauge) Note(t Told, ticks uint64, f Forms) {
 	}
 	word := with(all, c, Form(best-1))
 	if c == long {
-		if word &^= hopeless; f>>Cold&1 != 0 && cost[Cold]/2 > cost[best-1] {
+		if word &^= hopeless; f>>Cold&1 != 0 && (far || cost[Cold]/2 > cost[best-1]) {
 			word |= hopeless
 		}
 	}

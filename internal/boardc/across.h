@@ -27,7 +27,7 @@ enum { ACROSS_ROOMY = ACROSS_COPIED | 1 << ACROSS_COLD, ACROSS_OR_LENT = ACROSS_
 enum { ACROSS_LEAST = 1024, ACROSS_SIZES = 11, ACROSS_LONG = 3, ACROSS_CLASSES = ACROSS_LONG + 1, ACROSS_FIRST = 8, ACROSS_TIMED = 64,
 	ACROSS_TRIED = 512, ACROSS_SHORT = 2048, ACROSS_RARELY = 8, ACROSS_EARLY = 8192, ACROSS_SAMPLES = 2, ACROSS_ROW = 3, ACROSS_GIVEN_UP = 64, ACROSS_SELDOM = 32, ACROSS_NEVER = 4 };
 
-/* Beside what is asked for: long cold blocks take more than twice as long. */
+/* Beside what is asked for: long cold blocks take more than twice as long; or are taken to, as around the caches they take less than half of what hot ones do. */
 static const uint32_t ACROSS_HOPELESS = 1u << 31;
 
 /* What a rank has for hot copies, and for cold ones: more than a core has of cache for itself, on the processors that we know. */
@@ -89,21 +89,29 @@ static inline uint32_t across_burst(size_t n, uint32_t forms)
 	return n >= ACROSS_LEAST << ACROSS_LONG && (forms >> ACROSS_COLD & 1) ? ACROSS_BELT / n + ACROSS_ROW : 0;
 }
 
+/* How many long blocks take these forms, all but cold, before that is tried: as many as they need to be known. */
+static inline uint32_t across_lead(uint32_t forms) { return ACROSS_FIRST + ACROSS_SAMPLES * ACROSS_ROW * __builtin_popcount(forms); }
+
 static inline struct across_way across_way(struct across *g, size_t n, uint32_t forms)
 {
 	if (n < ACROSS_LEAST || forms == 1 << ACROSS_HOT)
 		return (struct across_way){ACROSS_HOT, 0};
 	uint32_t class = across_class(n), all = __atomic_load_n(&g->asks, __ATOMIC_RELAXED), asked = all >> 3 * class & 7, count = g->blocks[across_size(n)]++;
-	uint32_t form = (asked ? asked : across_nearest(all, class)) - 1, burst = across_burst(n, forms), hopeless = (all & ACROSS_HOPELESS) != 0, at = burst ? count % (burst * ACROSS_SELDOM * (hopeless ? ACROSS_NEVER : 1)) : 0;
+	uint32_t form = (asked ? asked : across_nearest(all, class)) - 1, burst = across_burst(n, forms), at;
 	if (!(forms >> form & 1))
 		form = ACROSS_HOT; /* that is no word of a reader's */
-	if (at < burst && (!asked || (form != ACROSS_COLD && !(hopeless && count < burst))))
-		return (struct across_way){ACROSS_COLD, at + ACROSS_SAMPLES >= burst};
-	if (burst)
+	if (burst) {
 		forms &= ~(1u << ACROSS_COLD);
-	if (!asked && count < burst + ACROSS_GIVEN_UP) {
-		uint32_t i = count - burst - ACROSS_FIRST;
-		if (count < burst + ACROSS_FIRST)
+		uint32_t lead = across_lead(forms), hopeless = (all & ACROSS_HOPELESS) != 0;
+		at = asked ? count % (burst * ACROSS_SELDOM * (hopeless ? ACROSS_NEVER : 1)) : count - lead;
+		if (at < burst && (!asked || (form != ACROSS_COLD && !(hopeless && count < burst))))
+			return (struct across_way){ACROSS_COLD, at + ACROSS_SAMPLES >= burst};
+		if (!asked && count >= lead + burst)
+			count -= burst;
+	}
+	if (!asked && count < ACROSS_GIVEN_UP) {
+		uint32_t i = count - ACROSS_FIRST;
+		if (count < ACROSS_FIRST)
 			return (struct across_way){form, 0};
 		return (struct across_way){across_behind(ACROSS_HOT, i / ACROSS_ROW % __builtin_popcount(forms), forms), i % ACROSS_ROW == ACROSS_ROW - 1};
 	}
@@ -144,11 +152,15 @@ static __attribute__((noinline, cold, unused)) void across_note(struct across *g
 		cost[form] += (sample - cost[form]) / 8;
 	}
 	uint32_t asked = g->asks >> 3 * class & 7, best = 0;
+	int far = class == ACROSS_LONG && samples[ACROSS_COLD] < ACROSS_SAMPLES && samples[ACROSS_AROUND] == ACROSS_SAMPLES && samples[ACROSS_HOT] == ACROSS_SAMPLES && cost[ACROSS_AROUND] < cost[ACROSS_HOT] / 2;
 	for (uint32_t i = 0; i < ACROSS_FORMS; i++) {
 		if (!(forms >> i & 1))
 			continue;
-		if (samples[i] < ACROSS_SAMPLES)
+		if (samples[i] < ACROSS_SAMPLES) {
+			if (class == ACROSS_LONG && i == ACROSS_COLD && (far || asked))
+				continue;
 			return;
+		}
 		if (!best || cost[i] < cost[best - 1])
 			best = i + 1;
 	}
@@ -157,7 +169,7 @@ static __attribute__((noinline, cold, unused)) void across_note(struct across *g
 	uint32_t word = (g->asks & ~(7u << 3 * class)) | best << 3 * class;
 	if (class == ACROSS_LONG) {
 		word &= ~ACROSS_HOPELESS;
-		if ((forms >> ACROSS_COLD & 1) && cost[ACROSS_COLD] / 2 > cost[best - 1])
+		if ((forms >> ACROSS_COLD & 1) && (far || cost[ACROSS_COLD] / 2 > cost[best - 1]))
 			word |= ACROSS_HOPELESS;
 	}
 	if (word != g->asks)
