@@ -51,6 +51,9 @@ func (b *Board) View(v *View, berths Berths) {
 	}
 	if b.gauges != nil {
 		v.gauges = mem.AddrOf(b.gauges)
+		for _, k := range []kind{copies, folds} {
+			b.gauge(b.Me, k).Ahead() // the twin prepares what it writes, but not what it lends
+		}
 	}
 	if b.stages != nil {
 		v.stages, v.stage = mem.Addr(b.stages), uint64(len(b.stages)/b.Ranks)

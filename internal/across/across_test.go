@@ -272,3 +272,17 @@ func TestFarFromTheBeginning(t *testing.T) {
 		require.Greater(t, used[Cold], 9000, "they are neighbours by now")
 	}
 }
+
+// Cold blocks of who prepares its belt take less than is measured.
+func TestAhead(t *testing.T) {
+	ticks := constant([forms]uint64{Hot: 5000, Cold: 5500, Around: 6000})
+	for _, n := range []int{8 << 10, 64 << 10} {
+		var g Gauge
+		used := play(&g, 2000, n, Roomy|1<<Around, ticks)
+		require.Less(t, used[Cold], 200)
+		g = Gauge{}
+		g.Ahead()
+		used = play(&g, 2000, n, Roomy|1<<Around, ticks)
+		require.Greater(t, used[Cold], 900)
+	}
+}

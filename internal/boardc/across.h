@@ -41,7 +41,8 @@ struct across {
 	uint16_t spare2[21];
 	uint32_t cost[ACROSS_CLASSES][ACROSS_FORMS];
 	uint8_t samples[ACROSS_CLASSES][ACROSS_FORMS];
-	uint32_t spare3[12];
+	uint32_t ahead; /* who writes makes lines of its belt its own while it waits */
+	uint32_t spare3[11];
 };
 
 /* What is told of a block that is timed: the ticks that it took to write it, its bytes, and the form; 0 of others. */
@@ -129,6 +130,13 @@ static inline int across_prepares(const struct across *g, size_t n)
 	return (__atomic_load_n(&g->asks, __ATOMIC_RELAXED) >> 3 * across_class(n) & 7) == 1 + ACROSS_COLD && g->blocks[across_size(n)] % ACROSS_TIMED != ACROSS_TIMED - 1;
 }
 
+/* What a block of a form that is not timed takes. */
+static inline uint32_t across_expected(const struct across *g, uint32_t class, uint32_t form)
+{
+	uint32_t cost = g->cost[class][form];
+	return form == ACROSS_COLD && g->ahead ? cost / 4 * 3 : cost;
+}
+
 /* The reader has read a block in so many ticks, of which it has been told. */
 static __attribute__((noinline, cold, unused)) void across_note(struct across *g, uint64_t told, uint64_t ticks, uint32_t forms)
 {
@@ -161,10 +169,10 @@ static __attribute__((noinline, cold, unused)) void across_note(struct across *g
 				continue;
 			return;
 		}
-		if (!best || cost[i] < cost[best - 1])
+		if (!best || across_expected(g, class, i) < across_expected(g, class, best - 1))
 			best = i + 1;
 	}
-	if (asked && (forms >> (asked - 1) & 1) && cost[best - 1] > cost[asked - 1] / 8 * 7)
+	if (asked && (forms >> (asked - 1) & 1) && across_expected(g, class, best - 1) > across_expected(g, class, asked - 1) / 8 * 7)
 		best = asked;
 	uint32_t word = (g->asks & ~(7u << 3 * class)) | best << 3 * class;
 	if (class == ACROSS_LONG) {

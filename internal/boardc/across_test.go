@@ -22,6 +22,10 @@ import (
 func TestGaugesInCAndInGoAreOne(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var inC, inGo across.Gauge
+		if rapid.Bool().Draw(t, "ahead") {
+			inC.Ahead()
+			inGo.Ahead()
+		}
 		forms := rapid.SampledFrom([]across.Forms{across.Copied, across.Roomy, across.OrLent}).Draw(t, "forms")
 		size := rapid.SampledFrom([]int{1, 1023, 1024, 2047, 2048, 3000, 4095, 4096, 100_000, 1 << 18, 1 << 20, 1 << 25})
 		ticks := rapid.Uint64Range(0, 1<<20)
