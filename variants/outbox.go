@@ -52,9 +52,10 @@ type Outbox struct {
 	reader  reader // the port, if it is one
 	count   *Counters
 	peers   map[int32]*Peer
-	waiting []*Peer  // those with a backlog
-	body    body     // of the message being sent
-	spare   [][]byte // for the data of held messages
+	waiting []*Peer           // those with a backlog
+	header  packetizer.Header // of the message being sent, if it has none that lasts: one on the stack would be allocated for the port
+	body    body              // and what it carries
+	spare   [][]byte          // for the data of held messages
 }
 
 // spareHeld bounds the buffers kept for data of held messages, each of which is as
@@ -89,7 +90,8 @@ func (o *Outbox) Control(p *Peer, e Envelope, words ...uint64) {
 }
 
 func (o *Outbox) send(p *Peer, h packetizer.Header, payload []byte) {
-	if !o.pass(p, &h, payload) {
+	o.header = h
+	if !o.pass(p, &o.header, payload) {
 		o.hold(p, h, payload)
 	}
 }
@@ -152,8 +154,8 @@ func (o *Outbox) Insist(p *Peer, e Envelope, payload []byte) {
 // it. If the device does not take it now, copied says whether to keep a copy or
 // to give up.
 func (o *Outbox) Eager(p *Peer, e Envelope, payload []byte, copied bool) bool {
-	h := o.Pack(e)
-	return o.EagerPacked(p, e.Kind, &h, payload, copied)
+	o.header = o.Pack(e)
+	return o.EagerPacked(p, e.Kind, &o.header, payload, copied)
 }
 
 // Pack makes the header of a message from this rank.
