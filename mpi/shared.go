@@ -112,6 +112,15 @@ func (c *Comm) Board(v *board.View) bool {
 	if c.board.Read != nil && c.size <= mostPlain {
 		v.Pids = c.readable()
 	}
+	waits(fab, v)
+	if busy := c.rank.outside.busy; v.Naps > 0 && busy != nil {
+		v.Outside = mem.Ref(busy)
+	}
+	return true
+}
+
+// waits says how the twin waits on a board.
+func waits(fab fabric, v *board.View) {
 	naps := false
 	switch {
 	case !fab.Crowded():
@@ -124,11 +133,7 @@ func (c *Comm) Board(v *board.View) bool {
 	}
 	if naps {
 		v.Naps = boardNaps
-		if busy := c.rank.outside.busy; busy != nil {
-			v.Outside = mem.Ref(busy)
-		}
 	}
-	return true
 }
 
 // readable returns the address of the processes of the communicator's ranks, for the twin: 0

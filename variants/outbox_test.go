@@ -11,6 +11,17 @@ import (
 	"github.com/exanet-mpi/exanet/packetizer"
 )
 
+// counting counts the headers that are read where they lie.
+type counting struct {
+	packetizer.Port
+	read int
+}
+
+func (c *counting) TrySendAt(to int, h *packetizer.Header, payload []byte) bool {
+	c.read++
+	return c.Port.TrySend(to, *h, payload)
+}
+
 // A port that reads headers where they lie is given them so, one that only has TrySend by value; both with the same words.
 func TestHeadersReachThePort(t *testing.T) {
 	j := host.NewLocalJob(2)
@@ -23,7 +34,8 @@ func TestHeadersReachThePort(t *testing.T) {
 	require.NotNil(t, NewOutbox(0, fabs[0], new(Counters)).reader, "the host's fabric reads them")
 
 	type byValue struct{ packetizer.Port }
-	for _, p := range []packetizer.Port{fabs[0], byValue{fabs[0]}} {
+	reads := &counting{Port: fabs[0]}
+	for _, p := range []packetizer.Port{reads, byValue{fabs[0]}} {
 		o := NewOutbox(0, p, new(Counters))
 		h := o.Pack(Envelope{Kind: EnvD, Ctx: 7, Tag: 3, Ticket: 9})
 		require.True(t, o.EagerPacked(o.Peer(1), EnvD, &h, []byte{1, 2}, false))
@@ -34,4 +46,5 @@ func TestHeadersReachThePort(t *testing.T) {
 		require.Equal(t, []byte{1, 2}, payload)
 		fabs[1].Release()
 	}
+	require.Equal(t, 1, reads.read)
 }

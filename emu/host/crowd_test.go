@@ -76,15 +76,19 @@ func TestJudgeAgainstCounting(t *testing.T) {
 	})
 }
 
-// Where so many ranks share a core that they sleep in C, who stores does so with a fence, whichever cores the others have.
-func TestAThrongFences(t *testing.T) {
+// Where ranks sleep in C, as so many share a core or only sleeping hands it over, who stores does so with a fence, whichever cores the others have.
+func TestASleeperFences(t *testing.T) {
 	for name, c := range map[string]struct {
-		here, elsewhere int // ranks on core 0, and on core 1
+		here, elsewhere int  // ranks on core 0, and on core 1
+		groups          bool // each has one of its own
 		fence           uint32
 	}{
-		"as many as can take turns": {Throng, 1, 0},
-		"one more":                  {Throng + 1, 1, 1},
-		"one more, elsewhere":       {1, Throng + 1, 1},
+		"as many as can take turns":  {Throng, 1, false, 0},
+		"one more":                   {Throng + 1, 1, false, 1},
+		"one more, elsewhere":        {1, Throng + 1, false, 1},
+		"a core each":                {1, 1, true, 0},
+		"two that cannot take turns": {2, 1, true, 1},
+		"two such, elsewhere":        {1, 2, true, 1},
 	} {
 		j := NewLocalJob(c.here + c.elsewhere)
 		j.head.fence.Store(0)
@@ -95,6 +99,9 @@ func TestAThrongFences(t *testing.T) {
 			}
 			for w := range core {
 				j.control(i).cpus[w].Store(core[w])
+			}
+			if c.groups {
+				j.control(i).group.Store(uint64(i))
 			}
 		}
 		j.assess()

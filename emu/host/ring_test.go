@@ -130,10 +130,13 @@ func TestRingGoesAroundItsBelt(t *testing.T) {
 	head, geo := j.ringOf(0, 1).head, &j.geo
 	var most, prepared uint64
 	onStage, hit := 0, 0
-	for range 4000 {
+	ask := func() { // the peer would find out that another form is sooner
 		for class := range across.Classes {
-			head.gauge.Ask(class, across.Cold) // the peer would find out that another form is sooner
+			head.gauge.Ask(class, across.Cold)
 		}
+	}
+	for range 4000 {
+		ask()
 		require.True(t, fabs[0].TrySend(1, packetizer.Header{}, make([]byte, size)))
 		end := head.bulkTail & (geo.bulk - 1)
 		most = max(most, end)
@@ -146,7 +149,11 @@ func TestRingGoesAroundItsBelt(t *testing.T) {
 		_, _, ok := fabs[1].Next()
 		require.True(t, ok)
 		fabs[1].Release()
-		if in := fabs[0].way(1); in.unprepared() {
+		in := fabs[0].way(1)
+		if ask(); end >= across.Stage {
+			require.Equal(t, head.gauge.Prepares(size), in.unprepared(), "but what will be timed")
+		}
+		if in.unprepared() {
 			prepared = in.prepare(geo) & (geo.bulk - 1)
 		}
 	}

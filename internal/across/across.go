@@ -69,6 +69,7 @@ const (
 	row     = 3        // in a row do, of which the last is timed: the first hot one behind others is written to lines that are as good as cold
 	seldom  = 32       // one of so many long ones is cold, all in a row: for once around the belt, and then as many as a row
 	never   = 4        // times as seldom, where cold ones take twice as long
+	later   = 4        // times as many blocks come before that, where it is put off
 	samples = 2        // of each form, before there is a choice; the least of them counts
 )
 
@@ -87,10 +88,13 @@ type Gauge struct {
 // Ahead says that who writes makes lines of its belt its own while it waits: then cold blocks that are not timed take less than those that are, by a quarter at least.
 func (g *Gauge) Ahead() { g.ahead = 1 }
 
-// hopeless says that long blocks take more than twice as long if they are cold as they do in the form that is asked for: where cores share no cache,
-// a belt does not leave that of who reads. So it is taken to be as long as it is not known, if to go around the caches takes less than half of what hot
-// blocks do: to find out takes one time around the belt.
-const hopeless = 1 << 31
+// Beside what is asked for: hopeless says that long blocks take more than twice as long if they are cold as they do in that form: where cores share no cache,
+// a belt does not leave that of who reads. untried says that it is not known: if to go around the caches takes less than half of what hot blocks do they are
+// probably such, and to find out, which takes one time around the belt, is put off.
+const (
+	hopeless = 1 << 31
+	untried  = 1 << 30
+)
 
 // Size is that of a Gauge in bytes.
 const Size = int(unsafe.Sizeof(Gauge{}))
@@ -166,8 +170,11 @@ func (g *Gauge) Way(n int, f Forms) Way {
 			often *= never
 		}
 		at := count % often
-		if asked == 0 {
+		switch {
+		case asked == 0:
 			at = count - lead
+		case all&untried != 0:
+			at = count - later*cold
 		}
 		if at >= 0 && at < cold && (asked == 0 || form != Cold && !(known && count < cold)) {
 			return Way{Cold, at+samples >= cold}
@@ -255,13 +262,14 @@ func (g *Gauge) Note(t Told, ticks uint64, f Forms) {
 	}
 	all := g.asks.Load()
 	asked, best := all>>(3*c)&7, uint32(0)
-	far := c == long && seen[Cold] < samples && seen[Around] == samples && seen[Hot] == samples && cost[Around] < cost[Hot]/2
+	unknown := c == long && f>>Cold&1 != 0 && seen[Cold] < samples
+	far := unknown && seen[Around] == samples && seen[Hot] == samples && cost[Around] < cost[Hot]/2
 	for i := range uint32(forms) {
 		switch {
 		case f>>i&1 == 0:
 			continue
 		case seen[i] == samples:
-		case c == long && i == uint32(Cold) && (far || asked != 0):
+		case unknown && i == uint32(Cold) && (far || asked != 0):
 			continue
 		default:
 			return
@@ -275,7 +283,10 @@ func (g *Gauge) Note(t Told, ticks uint64, f Forms) {
 	}
 	word := with(all, c, Form(best-1))
 	if c == long {
-		if word &^= hopeless; f>>Cold&1 != 0 && (far || cost[Cold]/2 > cost[best-1]) {
+		switch word &^= hopeless | untried; {
+		case unknown:
+			word |= untried
+		case f>>Cold&1 != 0 && cost[Cold]/2 > cost[best-1]:
 			word |= hopeless
 		}
 	}

@@ -25,10 +25,10 @@ enum { ACROSS_COPIED = 1 << ACROSS_HOT };
 enum { ACROSS_ROOMY = ACROSS_COPIED | 1 << ACROSS_COLD, ACROSS_OR_LENT = ACROSS_ROOMY | 1 << ACROSS_LENT };
 
 enum { ACROSS_LEAST = 1024, ACROSS_SIZES = 11, ACROSS_LONG = 3, ACROSS_CLASSES = ACROSS_LONG + 1, ACROSS_FIRST = 8, ACROSS_TIMED = 64,
-	ACROSS_TRIED = 512, ACROSS_SHORT = 2048, ACROSS_RARELY = 8, ACROSS_EARLY = 8192, ACROSS_SAMPLES = 2, ACROSS_ROW = 3, ACROSS_GIVEN_UP = 64, ACROSS_SELDOM = 32, ACROSS_NEVER = 4 };
+	ACROSS_TRIED = 512, ACROSS_SHORT = 2048, ACROSS_RARELY = 8, ACROSS_EARLY = 8192, ACROSS_SAMPLES = 2, ACROSS_ROW = 3, ACROSS_GIVEN_UP = 64, ACROSS_SELDOM = 32, ACROSS_NEVER = 4, ACROSS_LATER = 4 };
 
-/* Beside what is asked for: long cold blocks take more than twice as long; or are taken to, as around the caches they take less than half of what hot ones do. */
-static const uint32_t ACROSS_HOPELESS = 1u << 31;
+/* Beside what is asked for: long cold blocks take more than twice as long; or nobody knows, but around the caches they take less than half of what hot ones do. */
+static const uint32_t ACROSS_HOPELESS = 1u << 31, ACROSS_UNTRIED = 1u << 30;
 
 /* What a rank has for hot copies, and for cold ones: more than a core has of cache for itself, on the processors that we know. */
 enum { ACROSS_STAGE = 512 << 10, ACROSS_BELT = 2 << 20 };
@@ -104,7 +104,12 @@ static inline struct across_way across_way(struct across *g, size_t n, uint32_t 
 	if (burst) {
 		forms &= ~(1u << ACROSS_COLD);
 		uint32_t lead = across_lead(forms), hopeless = (all & ACROSS_HOPELESS) != 0;
-		at = asked ? count % (burst * ACROSS_SELDOM * (hopeless ? ACROSS_NEVER : 1)) : count - lead;
+		if (!asked)
+			at = count - lead;
+		else if (all & ACROSS_UNTRIED)
+			at = count - ACROSS_LATER * burst;
+		else
+			at = count % (burst * ACROSS_SELDOM * (hopeless ? ACROSS_NEVER : 1));
 		if (at < burst && (!asked || (form != ACROSS_COLD && !(hopeless && count < burst))))
 			return (struct across_way){ACROSS_COLD, at + ACROSS_SAMPLES >= burst};
 		if (!asked && count >= lead + burst)
@@ -160,12 +165,13 @@ static __attribute__((noinline, cold, unused)) void across_note(struct across *g
 		cost[form] += (sample - cost[form]) / 8;
 	}
 	uint32_t asked = g->asks >> 3 * class & 7, best = 0;
-	int far = class == ACROSS_LONG && samples[ACROSS_COLD] < ACROSS_SAMPLES && samples[ACROSS_AROUND] == ACROSS_SAMPLES && samples[ACROSS_HOT] == ACROSS_SAMPLES && cost[ACROSS_AROUND] < cost[ACROSS_HOT] / 2;
+	int unknown = class == ACROSS_LONG && (forms >> ACROSS_COLD & 1) && samples[ACROSS_COLD] < ACROSS_SAMPLES;
+	int far = unknown && samples[ACROSS_AROUND] == ACROSS_SAMPLES && samples[ACROSS_HOT] == ACROSS_SAMPLES && cost[ACROSS_AROUND] < cost[ACROSS_HOT] / 2;
 	for (uint32_t i = 0; i < ACROSS_FORMS; i++) {
 		if (!(forms >> i & 1))
 			continue;
 		if (samples[i] < ACROSS_SAMPLES) {
-			if (class == ACROSS_LONG && i == ACROSS_COLD && (far || asked))
+			if (unknown && i == ACROSS_COLD && (far || asked))
 				continue;
 			return;
 		}
@@ -176,8 +182,10 @@ static __attribute__((noinline, cold, unused)) void across_note(struct across *g
 		best = asked;
 	uint32_t word = (g->asks & ~(7u << 3 * class)) | best << 3 * class;
 	if (class == ACROSS_LONG) {
-		word &= ~ACROSS_HOPELESS;
-		if ((forms >> ACROSS_COLD & 1) && (far || cost[ACROSS_COLD] / 2 > cost[best - 1]))
+		word &= ~(ACROSS_HOPELESS | ACROSS_UNTRIED);
+		if (unknown)
+			word |= ACROSS_UNTRIED;
+		else if ((forms >> ACROSS_COLD & 1) && cost[ACROSS_COLD] / 2 > cost[best - 1])
 			word |= ACROSS_HOPELESS;
 	}
 	if (word != g->asks)

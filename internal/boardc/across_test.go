@@ -3,7 +3,9 @@
 package boardc_test
 
 import (
+	"bytes"
 	"math"
+	"runtime"
 	"slices"
 	"testing"
 	"unsafe"
@@ -66,12 +68,37 @@ func TestGaugesInCAndInGoCountAlike(t *testing.T) {
 	}
 }
 
-// beltPart is how long a part of the belt is on the boards of belted: there are four, behind the stage.
+// And so they choose, from the first block on, whatever form takes least.
+func TestGaugesInCAndInGoChooseAlike(t *testing.T) {
+	forms := across.OrLent | 1<<across.Around
+	for _, took := range [][4]uint64{
+		{across.Hot: 6, across.Cold: 2, across.Around: 7, across.Lent: 6},
+		{across.Hot: 40, across.Cold: 26, across.Around: 12, across.Lent: 14},
+		{across.Hot: 40, across.Cold: 10, across.Around: 12, across.Lent: 14},
+		{across.Hot: 9, across.Cold: 10, across.Around: 12, across.Lent: 5},
+	} {
+		for _, n := range []int{across.Least, 4096, 8192, 32 << 10, 1 << 20} {
+			var inC, inGo across.Gauge
+			for i := range 10_000 {
+				way := inGo.Way(n, forms)
+				require.Equal(t, way, boardc.Way(&inC, n, forms), "%v, %d bytes, block %d", took, n, i)
+				if way.Timed {
+					ticks := took[way.Form] * 1000
+					told := across.Tell(way.Form, n, ticks/2)
+					inGo.Note(told, ticks/2, forms)
+					boardc.Note(&inC, told, ticks/2, forms)
+				}
+			}
+		}
+	}
+}
+
+// beltPart is how long a part of the belt is on most boards of belted.
 const beltPart = 2560
 
-// belted is a board of two that ask for cold copies, with stages and belts behind each other.
-func belted() (boards [2]*board.Board, views [2]*board.View, stages []byte) {
-	memory, stages := mem.Bytes(make([]uint64, (board.Fixed(most)+2*8*4096)/8)), make([]byte, 2*5*beltPart)
+// belted is a board of two that ask for cold copies, with stages and belts behind each other: of the latter four parts each, as long as the stage.
+func belted(part int) (boards [2]*board.Board, views [2]*board.View, stages []byte) {
+	memory, stages := mem.Bytes(make([]uint64, (board.Fixed(most)+2*8*4096)/8)), make([]byte, 2*5*part)
 	for i := range boards {
 		b := board.Open(memory, most, i, 2)
 		b.Fenced, b.Ring = true, func(int) {}
@@ -90,7 +117,7 @@ func belted() (boards [2]*board.Board, views [2]*board.View, stages []byte) {
 func TestWhatIsOnTheBeltStays(t *testing.T) {
 	const n, calls = 4096, 6 // of which the belt holds two
 	for _, inC := range []bool{true, false} {
-		boards, views, stages := belted()
+		boards, views, stages := belted(beltPart)
 		perform := func(rank int, seed int64) {
 			x, want := (&call{op: coll.Bcast, n: n, seed: seed}).part(rank, 2)
 			if inC {
@@ -114,23 +141,94 @@ func TestWhatIsOnTheBeltStays(t *testing.T) {
 	}
 }
 
-// Who waits makes its own what it writes next on its belt: a word of each line.
-func TestWhoWaitsPreparesTheBelt(t *testing.T) {
-	const n = 4096
-	_, views, stages := belted()
-	for i, v := range views {
-		x, _ := (&call{op: coll.Bcast, n: n}).part(i, 2)
-		require.True(t, boardc.Perform(v, x, n))
-	}
-	rest := stages[beltPart+n : 5*beltPart]
+// Where the belt has no memory yet nothing is prepared: page by page that would take longer.
+func TestABeltWithoutMemoryIsNotPrepared(t *testing.T) {
+	const n, at, part = 4096, 128 << 10, 64 << 10 // it gets so much memory at a time
+	boards, views, stages := belted(part)
+	defer runtime.KeepAlive(boards) // a view keeps nothing
+	rest := stages[part+at : 5*part]
 	for i := range rest {
 		rest[i] = 1
 	}
+	for range at / n {
+		for i, v := range views {
+			x, _ := (&call{op: coll.Bcast, n: n}).part(i, 2)
+			require.True(t, boardc.Perform(v, x, n))
+		}
+		ask(views[0], gauges/2, func() across.Form { return across.Cold }) // the peer may have found out that another form is sooner
+	}
+	require.NotZero(t, slices.Max(stages[part+at-n:part+at]), "the memory is in use")
+	require.True(t, mem.Deref[across.Gauge](gaugeAt(views[0], gauges/2)).Prepares(n))
 	x, _ := (&call{op: coll.Barrier}).part(0, 2)
 	require.False(t, boardc.Perform(views[0], x, 0))
-	want := slices.Repeat([]byte{1}, len(rest))
-	for at := 0; at < n; at += mem.CacheLine {
-		clear(want[at : at+8])
+	require.NotZero(t, slices.Min(rest))
+}
+
+// The twin says of what it prepares, and of nothing else, that it does: cold blocks of that may be a little slower when they are timed.
+func TestTheTwinSaysWhatItPrepares(t *testing.T) {
+	const copies, folds, loans, perRank = 0, 1, 2, gauges / 2
+	for me := range 2 {
+		memory := mem.Bytes(make([]uint64, (board.Fixed(most)+2*8*4096)/8))
+		defer runtime.KeepAlive(memory) // a view keeps nothing
+		v := new(board.View)
+		board.Open(memory, most, me, 2).View(v, board.Berths{})
+		for reader := range 2 {
+			for k, prepared := range map[int]bool{copies: true, folds: true, loans: false} {
+				g := mem.Deref[across.Gauge](gaugeAt(v, reader*perRank+k))
+				for form, took := range []uint64{across.Hot: 5000, across.Cold: 5500, across.Around: 6000, across.Lent: 6000} {
+					for range 2 {
+						g.Note(across.Tell(across.Form(form), 4096, took/2), took/2, across.OrLent|1<<across.Around)
+					}
+				}
+				want := across.Hot
+				if prepared && reader == me {
+					want = across.Cold
+				}
+				require.Equal(t, want, g.Way(4096, across.OrLent|1<<across.Around).Form, "rank %d, reader %d, gauge %d", me, reader, k)
+			}
+		}
 	}
-	require.Equal(t, want, rest)
+}
+
+// Who waits makes its own what it writes next on its belt: a word of each line; but not of a block that will be timed.
+func TestWhoWaitsPreparesTheBelt(t *testing.T) {
+	const n, perRank = 4096, gauges / 2
+	boards, views, stages := belted(beltPart)
+	g := mem.Deref[across.Gauge](gaugeAt(views[0], perRank)) // of what rank 1 copies
+	rest := stages[beltPart : 5*beltPart]
+	var times [2]int
+	for range 200 {
+		ask(views[0], perRank, func() across.Form { return across.Cold }) // the peer would find out that another form is sooner
+		for i, v := range views {
+			x, _ := (&call{op: coll.Bcast, n: n}).part(i, 2)
+			require.True(t, boardc.Perform(v, x, n))
+		}
+		for i := range rest {
+			rest[i] = 1
+		}
+		var barrier [2]*coll.Call
+		for i := range barrier {
+			barrier[i], _ = (&call{op: coll.Barrier}).part(i, 2)
+		}
+		prepares := g.Prepares(n)
+		require.False(t, boardc.Perform(views[0], barrier[0], 0))
+		words := 0
+		for at := 0; at < len(rest); at += mem.CacheLine {
+			if *(*uint64)(unsafe.Pointer(&rest[at])) == 0 {
+				words++
+			}
+		}
+		require.Equal(t, 8*words, bytes.Count(rest, []byte{0}), "a word of each line")
+		if prepares {
+			require.Equal(t, n/mem.CacheLine, words)
+			times[1]++
+		} else {
+			require.Zero(t, words)
+			times[0]++
+		}
+		require.True(t, boardc.Perform(views[1], barrier[1], 0))
+		require.True(t, inGo(boards[0], barrier[0]).Step())
+	}
+	require.NotZero(t, times[0])
+	require.NotZero(t, times[1])
 }

@@ -236,39 +236,79 @@ func TestWhoIsTooManyOnACoreGoesOnInGo(t *testing.T) {
 	}
 }
 
-// Where ranks nap after they have yielded they do so in the twin.
+// Where ranks nap after they have yielded, so many times or for so long, they do so in the twin; else the call goes on in Go.
 func TestWhoHasYieldedNaps(t *testing.T) {
-	require.True(t, waits(t, 1, func(v *board.View, _ berths) { v.Yields = 50 }))
-	require.False(t, waits(t, 1, func(v *board.View, _ berths) { v.Yields, v.Naps = 50, 0 }))
+	for name, yields := range map[string]uint32{"so many times": 50, "for so long": 1 << 30} {
+		require.True(t, waits(t, 1, func(v *board.View, _ berths) { v.Yields, v.PerCore = yields, 1 }), name)
+		require.False(t, waits(t, 1, func(v *board.View, _ berths) { v.Yields, v.PerCore, v.Naps = yields, 1, 0 }), name)
+	}
 }
 
-// waits lets a rank nap in the twin, until rank 0, in Go, broadcasts what it waits for, and reports
+// As long as a rank yields others wake who sleeps on its core: it would not before its call ends.
+func TestWhoYieldsTendsNobody(t *testing.T) {
+	const (
+		header, line  = 128, 256 // bytes: the layout of package board
+		tends, seeks  = 3 * 8, 13 * 8
+		rank, forLong = 1, 1 << 20 // ranks of a core: 40 us each
+	)
+	memory, _, v, root := napping(rank)
+	v.Yields, v.PerCore = 1<<30, forLong
+	c := &call{op: coll.Bcast, n: 100}
+	ended := make(chan bool)
+	go func() {
+		x, _ := c.part(rank, most)
+		ended <- boardc.Perform(v, x, x.Bytes())
+	}()
+	own := header + rank*line
+	require.Eventually(t, func() bool { return mem.U64(memory, own+seeks).Load() != 0 }, time.Minute, time.Millisecond, "it yields")
+	require.Zero(t, mem.U64(memory, own+tends).Load())
+	broadcast(t, root, c)
+	require.True(t, <-ended)
+}
+
+// waits lets a rank nap in the twin, until rank 0, in Go, broadcasts what it waits for, a while later, and reports
 // whether the call has ended there.
 func waits(t *testing.T, rank int, prepare func(v *board.View, bells berths)) bool {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	memory := mem.Bytes(make([]uint64, (board.Fixed(most)+most*8*2048)/8))
-	bells, v := make(berths, most*berthStep/8), new(board.View)
+	_, bells, v, root := napping(rank)
+	c := &call{op: coll.Bcast, n: 100}
+	twin, _ := c.part(rank, most)
+	returned := make(chan struct{})
+	var all sync.WaitGroup
+	all.Go(func() {
+		select {
+		case <-returned:
+		case <-time.After(100 * time.Millisecond): // longer than it takes to give up
+		}
+		broadcast(t, root, c)
+	})
+	prepare(v, bells)
+	done := boardc.Perform(v, twin, twin.Bytes())
+	close(returned)
+	all.Wait()
+	return done
+}
+
+// napping is a board as a rank sees it that naps, and as rank 0 does, in Go.
+func napping(rank int) (memory []byte, bells berths, v *board.View, root *board.Board) {
+	memory = mem.Bytes(make([]uint64, (board.Fixed(most)+most*8*2048)/8))
+	bells, v = make(berths, most*berthStep/8), new(board.View)
 	b, root := board.Open(memory, most, rank, most), board.Open(memory, most, 0, most)
 	b.Moor(rank)
 	b.View(v, board.Berths{First: mem.Ref(&bells[0]), Own: mem.Ref(&bells[rank*berthStep/8]), Step: berthStep, N: most})
 	v.Limit[coll.Bcast] = math.MaxInt64
 	naps(v)
 	root.Fenced, root.Ring = true, bells.ring
-	c := &call{op: coll.Bcast, n: 100}
-	twin, _ := c.part(rank, most)
-	var all sync.WaitGroup
-	all.Go(func() {
-		time.Sleep(10 * time.Millisecond)
-		x, _ := c.part(0, most)
-		o := &board.Op{Call: x}
-		o.Begin(root)
-		assert.True(t, o.Step())
-	})
-	prepare(v, bells)
-	done := boardc.Perform(v, twin, twin.Bytes())
-	all.Wait()
-	return done
+	return memory, bells, v, root
+}
+
+// broadcast is rank 0's part of a Bcast.
+func broadcast(t *testing.T, root *board.Board, c *call) {
+	x, _ := c.part(0, most)
+	o := &board.Op{Call: x}
+	o.Begin(root)
+	assert.True(t, o.Step())
 }
 
 // A rank that yields leaves its core to those that ran there last, unless they look for what is not

@@ -87,20 +87,26 @@ func TestAroundTheBelt(t *testing.T) {
 	require.Less(t, onStage, 4000/10, "other forms are tried now and then, and there is no room for a moment")
 }
 
-// Who waits prepares the place on the belt of a message as long as the last one, which goes there.
+// Who waits prepares the place on the belt of a message as long as the last one, which goes there, unless that will be timed.
 func TestPreparingTheBelt(t *testing.T) {
 	ps := belted(t)
 	var prepared uint64
 	hit := 0
+	cold := func() across.Form { return across.Cold }
 	for range 4000 {
-		ps[0].ask(func() across.Form { return across.Cold })
+		ps[0].ask(cold)
 		ps[0].credits()
 		pass(t, ps, 0, limit)
+		ps[0].ask(cold) // the peer may have found out that another form is sooner
 		if end := ps[0].taken(); end == prepared && end > across.Stage {
 			hit++
 		}
-		end, _ := ps[0].lane.Prepare(ps[0].port)
-		prepared = end % uint64(ps[0].table.Bulk)
+		onBelt := ps[0].taken() > across.Stage
+		prepares := mem.Deref[across.Gauge](ps[0].port.Out + 4*mem.CacheLine).Prepares(limit)
+		end, ok := ps[0].lane.Prepare(ps[0].port)
+		if prepared = end % uint64(ps[0].table.Bulk); onBelt {
+			require.Equal(t, prepares, ok)
+		}
 	}
 	require.Greater(t, hit, 4000*9/10)
 }
