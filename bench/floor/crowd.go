@@ -15,7 +15,7 @@ import (
 )
 
 // Crowd is more processes than cores, which pass each other blocks as the ranks of an Alltoall do. Each has a session of
-// its own, as MPICH's launcher gives its ranks: then a yield hands a core over to nobody, and who waits has to sleep. The
+// its own, as MPICH's launcher alone gives its ranks: then a yield hands a core over to nobody, and who waits has to sleep. The
 // order is the best there is: those on a core run one after the other, to and fro, and each, when it is its turn, takes what all others have
 // for it, puts down what it has for them in the next step, and wakes its neighbour. So there is one hand-over less in a step
 // than processes on the core, and nobody is woken in vain.

@@ -319,7 +319,7 @@ func (s Set) writeCrowdFloor(b *strings.Builder) {
 		c := column{"crowd", name, "exanet bench floor, " + name, "Shared (us)"}
 		for _, f := range s.series(c, inGo) {
 			if !begun {
-				b.WriteString("Plain programs that pass each other blocks with as few hand-overs of the cores as can be, in a session each as under MPICH's launcher (`exanet bench floor --ranks 8 --sizes 8:65536`): 8 B is about what a call takes for which every rank has to run, the others are an alltoall. One that fits the caches better may be faster.\n\n| | through shared memory | by attach |\n|---|---|---|\n")
+				b.WriteString("Plain programs that pass each other blocks with as few hand-overs of the cores as can be, in a session each as MPICH's launcher alone gives its ranks, so that they sleep to hand them over (`exanet bench floor --ranks 8 --sizes 8:65536`): 8 B is about what a call takes for which every rank has to run, the others are an alltoall. Ranks that yield, or fit the caches better, may be faster.\n\n| | through shared memory | by attach |\n|---|---|---|\n")
 				begun = true
 			}
 			attach := "-"

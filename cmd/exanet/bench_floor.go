@@ -74,9 +74,9 @@ may be faster. It takes about half a second for each size and repeat.
 With --ranks, up to 64, measure only what so many processes, rather more than there are
 cores, need to pass each other blocks of each of --sizes, up to 64 KiB, as in an
 Alltoall: through shared memory (Shared), and by attach (Attach, 0 if that is refused).
-Each has a session of its own, as under MPICH's launcher, so that a core is handed over
-by sleeping only; those on a core take turns in the order that needs the fewest
-hand-overs. It takes some seconds for each size with --repeat 5.`,
+Each has a session of its own, as MPICH's launcher alone gives its ranks, so that a core
+is handed over by sleeping only; those on a core take turns in the order that needs the
+fewest hand-overs. It takes some seconds for each size with --repeat 5.`,
 		Example: `  exanet bench floor
   exanet bench floor --with latency,bw
   exanet bench floor --sizes 1:4194304

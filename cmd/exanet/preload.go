@@ -65,7 +65,8 @@ func newPreload() *cobra.Command {
 		Short: "Run a program built with MPICH or Open MPI over this stack",
 		Long: `Preload runs a command, mpirun and its like or a program without one, so that the
 MPI programs in it exchange their messages over this stack: with the library
-that make preload builds in LD_PRELOAD of the programs, not of the launcher.
+that make preload builds in LD_PRELOAD of the programs; and of the launcher, if
+that is Hydra, whose ranks can hand cores over by yields then (docs/preload.md).
 
 Which MPI it is, is found out from the libraries that the programs are linked
 to; for scripts from the modules that they import, the programs that they run,

@@ -227,7 +227,7 @@ static void speak(const char *all, int n)
 		fputs(complaint, stderr);
 }
 
-static int disabled(void)
+int exanet_disabled(void)
 {
 	const char *off = getenv("EXANET_DISABLE");
 	return off && *off && strcmp(off, "0");
@@ -240,7 +240,7 @@ static int disabled(void)
 static void prepare(void)
 {
 	fits();
-	if (!disabled()) {
+	if (!exanet_disabled()) {
 		syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0);
 		syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
 	}
@@ -263,7 +263,7 @@ static void initialised(int level)
 	int n;
 	if (exanet_live || host(WORLD, &n) != MPI_SUCCESS || !(all = calloc(n, CARD)))
 		return;
-	if (disabled())
+	if (exanet_disabled())
 		mine[0] = DISABLED;
 	else if (!load())
 		mine[0] = NOT_LOADED;

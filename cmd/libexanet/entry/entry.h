@@ -73,6 +73,9 @@ extern int __sigaction(int, const struct sigaction *, struct sigaction *);
 #define EXANET_QUIET SIGSTKFLT
 void exanet_keep_quiet(void);
 
+/* Whether the user wants the host alone (EXANET_DISABLE). */
+int exanet_disabled(void);
+
 struct exanet_slot {
 	const char *name;
 	void **slot;
