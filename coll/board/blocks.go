@@ -102,7 +102,7 @@ func (o *Op) postBlocks(at uint64) {
 	switch o.Op {
 	case coll.Gatherv:
 		if len(o.Send) <= most {
-			b.put(at, o.Rank, copies, b.place(at, o.Rank, len(o.Send)), o.Send)
+			b.put(at, o.Rank, o.Root, copies, b.place(at, o.Rank, len(o.Send)), o.Send)
 		}
 		b.post(at, o.Rank, word(len(o.Send)))
 	case coll.Scatterv:
@@ -115,7 +115,7 @@ func (o *Op) postBlocks(at uint64) {
 				continue
 			}
 			if len(block) <= most {
-				b.put(at, i, copies, b.place(at, i, len(block)), block)
+				b.put(at, i, i, copies, b.place(at, i, len(block)), block)
 			}
 			b.post(at, i, word(len(block)))
 		}
@@ -140,7 +140,7 @@ func (o *Op) postBlocks(at uint64) {
 			size := uint64(len(block))
 			switch {
 			case len(block) <= most:
-				b.put(at, o.Rank, copies, to[sizeWord:], block)
+				b.put(at, o.Rank, i, copies, to[sizeWord:], block)
 			case o.lent:
 				size |= lentBlock
 				binary.NativeEndian.PutUint64(to[sizeWord:], o.lends(at, mem.Addr(block)))
@@ -193,8 +193,8 @@ func (o *Op) takeBlock(at uint64, from, cell int) {
 		o.Late = append(o.Late, from)
 	case size != len(to):
 	case block == nil:
-		b.get(at, cell, to, b.place(at, cell, size))
+		b.get(at, cell, from, to, b.place(at, cell, size))
 	default:
-		b.get(at, cell, to, block)
+		b.get(at, cell, from, to, block)
 	}
 }

@@ -8,7 +8,7 @@
 //	blocks.go the same where each rank's block has a size of its own
 //	direct.go long data, which are read where they are
 //	stage.go  or where a copy of them is
-//	across.go how they are written for the other of two ranks
+//	across.go how they are written for ranks on other cores
 //	apart.go  ranks that make a call by messages instead
 //
 // A collective is a sequence of turns, one for each piece of the data that a
@@ -34,7 +34,7 @@ import (
 //	header
 //	lines    one a rank
 //	cells    slots times one a rank: what is posted in a turn
-//	gauges   of the first two ranks, see across.go
+//	gauges   of what ranks read, of up to mostMeasuring, see across.go
 //	pieces   slots times one a rank: what does not fit in a cell
 //
 // A cell, and its piece, has one writer in each turn: its rank, or the root of a
@@ -117,7 +117,7 @@ type Board struct {
 	base   unsafe.Pointer
 	lines  unsafe.Pointer
 	cells  unsafe.Pointer
-	cores  unsafe.Pointer // an uint32 for each rank: where it runs, for the twin
+	cores  unsafe.Pointer // an uint32 for each rank: where it runs, which the twin tells; 0: not known
 	gauges unsafe.Pointer
 	pieces unsafe.Pointer
 	piece  int    // bytes of one
@@ -148,7 +148,7 @@ func Open(memory []byte, most, me, ranks int) *Board {
 	b.lines = unsafe.Add(b.base, unsafe.Sizeof(header{}))
 	b.cells = unsafe.Add(b.lines, most*lineSize)
 	b.cores = unsafe.Add(b.cells, most*slots*cellSize)
-	if ranks == measuring {
+	if ranks <= mostMeasuring {
 		b.gauges = unsafe.Add(b.base, beforeGauges(most))
 	}
 	b.pieces = unsafe.Add(b.base, Fixed(most))

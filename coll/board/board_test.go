@@ -276,6 +276,16 @@ func TestBoardAgainstSerial(t *testing.T) {
 				}
 			}
 		}
+		if ranks > measuring && ranks <= mostMeasuring {
+			for i := range ranks * ranks * 2 {
+				for class := range across.Classes {
+					bs[0].between(i/2/ranks, i/2%ranks, kind(i%2)).Ask(class, across.Form(random.Intn(4)))
+				}
+			}
+			for i := range ranks {
+				*(*uint32)(unsafe.Add(bs[0].cores, i*coreSize)) = uint32(random.Intn(3))
+			}
+		}
 		runs := make([]*run, ranks)
 		refused := map[[2]int]bool{} // who can not read whose memory
 		for range rapid.IntRange(0, 3).Draw(t, "refusals") {

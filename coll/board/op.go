@@ -192,7 +192,7 @@ func (b *Board) central(op coll.Collective) bool { return b.centrals()>>op&1 != 
 
 // centrals are bits of those that do: none of two ranks, where all data are measured.
 func (b *Board) centrals() uint32 {
-	if b.gauges != nil {
+	if b.Ranks == measuring {
 		return 0
 	}
 	return b.Central

@@ -59,12 +59,29 @@ func (o *Op) share(n, rank int) (lo, hi int) {
 	return min(each*rank, n), min(each*rank+each, n)
 }
 
+// longestShare is the length of the first one.
+func (o *Op) longestShare(n int) int {
+	from, end := o.share(n, 0)
+	return end - from
+}
+
 // input is this rank's contribution to a reduction.
 func (o *Op) input() []byte {
 	if o.InPlace {
 		return o.Recv
 	}
 	return o.Send
+}
+
+// whose is who combines what this rank posts, or all do.
+func (o *Op) whose() int {
+	switch {
+	case o.Op == coll.Reduce:
+		return o.Root
+	case o.form == central:
+		return 0
+	}
+	return all
 }
 
 // block returns a piece of the block of a rank in a buffer.
@@ -86,7 +103,7 @@ func (o *Op) post(turn int) {
 		o.postBlocks(at)
 		return
 	case coll.Bcast:
-		b.put(at, o.Rank, copies, b.place(at, o.Rank, n), o.Recv[lo:hi])
+		b.put(at, o.Rank, all, copies, b.place(at, o.Rank, n), o.Recv[lo:hi])
 	case coll.Scatter:
 		for i := range o.Ranks {
 			if i == o.Rank {
@@ -95,36 +112,36 @@ func (o *Op) post(turn int) {
 				}
 				continue
 			}
-			b.put(at, i, copies, b.place(at, i, n), o.block(o.Send, i, lo, hi))
+			b.put(at, i, i, copies, b.place(at, i, n), o.block(o.Send, i, lo, hi))
 			b.post(at, i, o.what)
 		}
 		return
 	case coll.Gather:
-		b.put(at, o.Rank, copies, b.place(at, o.Rank, n), o.Send[lo:hi])
+		b.put(at, o.Rank, o.Root, copies, b.place(at, o.Rank, n), o.Send[lo:hi])
 	case coll.Allgather:
 		in := o.Send
 		if o.InPlace {
 			in = o.block(o.Recv, o.Rank, 0, o.size)
 		}
-		b.put(at, o.Rank, copies, b.place(at, o.Rank, n), in[lo:hi])
+		b.put(at, o.Rank, all, copies, b.place(at, o.Rank, n), in[lo:hi])
 	case coll.Allgatherv:
 		in := o.Send
 		if o.InPlace {
 			in = o.RecvBlocks.Of(o.Recv, o.Rank)
 		}
 		in = o.cut(in, lo, hi)
-		b.put(at, o.Rank, copies, b.place(at, o.Rank, len(in)), in)
+		b.put(at, o.Rank, all, copies, b.place(at, o.Rank, len(in)), in)
 	case coll.Alltoall:
 		in := o.Send
 		if o.InPlace {
 			in = o.Recv
 		}
 		to := b.place(at, o.Rank, n*o.Ranks)
-		for i := range o.Ranks {
-			if i != o.Rank {
-				b.put(at, o.Rank, copies, to[i*n:(i+1)*n], o.block(in, i, lo, hi))
-			}
+		if other := 1 - o.Rank; o.Ranks == measuring {
+			b.put(at, o.Rank, other, copies, to[other*n:][:n], o.block(in, other, lo, hi))
+			break
 		}
+		b.putBlocks(at, copies, n, func(i int) (place, data []byte) { return to[i*n:][:n], o.block(in, i, lo, hi) })
 	case coll.Reduce, coll.Scan, coll.Exscan, coll.ReduceScatter, coll.ReduceScatterBlock:
 		in := o.input()
 		if o.deals() {
@@ -132,24 +149,32 @@ func (o *Op) post(turn int) {
 			in = in[from:end]
 		}
 		in = o.cut(in, lo, hi)
-		b.put(at, o.Rank, folds, b.place(at, o.Rank, len(in)), in)
+		b.put(at, o.Rank, o.whose(), folds, b.place(at, o.Rank, len(in)), in)
 	case coll.Allreduce:
 		to := b.place(at, o.Rank, n)
 		from, end := o.share(n, o.Rank)
+		in := o.input()[lo:hi]
 		switch {
 		case o.form == central && o.isResult(turn):
 			o.fold(to, at-1, lo, n, 0, n)
 			copy(o.Recv[lo:hi], to)
-		case o.form == split && o.InPlace && !o.isResult(turn):
-			b.putAll(at, o.Rank, to, o.input()[lo:hi])
 		case o.form != split:
-			b.put(at, o.Rank, folds, to, o.input()[lo:hi])
+			b.put(at, o.Rank, o.whose(), folds, to, in)
 		case o.isResult(turn):
-			b.put(at, o.Rank, copies, to[from:end], o.Recv[lo+from:lo+end])
+			b.put(at, o.Rank, all, copies, to[from:end], o.Recv[lo+from:lo+end])
+		case o.Ranks == measuring && o.InPlace:
+			b.putAll(at, o.Rank, to, in)
+		case o.Ranks == measuring:
+			b.put(at, o.Rank, all, folds, to[:from], in[:from])
+			b.put(at, o.Rank, all, folds, to[end:], in[end:])
 		default:
-			in := o.Send[lo:hi]
-			b.put(at, o.Rank, folds, to[:from], in[:from])
-			b.put(at, o.Rank, folds, to[end:], in[end:])
+			if o.InPlace { // the result goes where its own share is
+				mem.Across(to[from:end], in[from:end])
+			}
+			b.putBlocks(at, folds, o.longestShare(n), func(i int) (place, data []byte) {
+				from, end := o.share(n, i)
+				return to[from:end], in[from:end]
+			})
 		}
 	}
 	what := o.what
@@ -176,13 +201,13 @@ func (o *Op) take(turn int) {
 	case coll.Gatherv, coll.Scatterv, coll.Alltoallv, coll.Alltoallw:
 		o.takeBlocks(at)
 	case coll.Bcast:
-		b.get(at, o.Root, o.Recv[lo:hi], b.place(at, o.Root, n))
+		b.get(at, o.Root, o.Root, o.Recv[lo:hi], b.place(at, o.Root, n))
 	case coll.Scatter:
-		b.get(at, o.Rank, o.Recv[lo:hi], b.place(at, o.Rank, n))
+		b.get(at, o.Rank, o.Root, o.Recv[lo:hi], b.place(at, o.Rank, n))
 	case coll.Gather, coll.Allgather:
 		for i := range o.Ranks {
 			if i != o.Rank {
-				b.get(at, i, o.block(o.Recv, i, lo, hi), b.place(at, i, n))
+				b.get(at, i, i, o.block(o.Recv, i, lo, hi), b.place(at, i, n))
 			} else if !o.InPlace {
 				copy(o.block(o.Recv, i, lo, hi), o.Send[lo:hi])
 			}
@@ -190,7 +215,7 @@ func (o *Op) take(turn int) {
 	case coll.Alltoall:
 		for i := range o.Ranks {
 			if i != o.Rank {
-				b.get(at, i, o.block(o.Recv, i, lo, hi), b.place(at, i, n*o.Ranks)[o.Rank*n:])
+				b.get(at, i, i, o.block(o.Recv, i, lo, hi), b.place(at, i, n*o.Ranks)[o.Rank*n:])
 			} else if !o.InPlace {
 				copy(o.block(o.Recv, i, lo, hi), o.block(o.Send, i, lo, hi))
 			}
@@ -199,7 +224,7 @@ func (o *Op) take(turn int) {
 		for i := range o.Ranks {
 			to := o.cut(o.RecvBlocks.Of(o.Recv, i), lo, hi)
 			if i != o.Rank {
-				b.get(at, i, to, b.place(at, i, len(to)))
+				b.get(at, i, i, to, b.place(at, i, len(to)))
 			} else if !o.InPlace {
 				copy(to, o.cut(o.Send, lo, hi))
 			}
@@ -235,7 +260,7 @@ func (o *Op) take(turn int) {
 			for i := range o.Ranks {
 				if i != o.Rank {
 					from, end := o.share(n, i)
-					b.get(at, i, o.Recv[lo+from:lo+end], b.place(at, i, n)[from:end])
+					b.get(at, i, i, o.Recv[lo+from:lo+end], b.place(at, i, n)[from:end])
 				}
 			}
 		}
@@ -254,26 +279,38 @@ func (o *Op) foldTo(last int, out []byte, at uint64, lo, n, from, end int) {
 	if from == end || o.err != nil {
 		return
 	}
-	b, posted := o.b, n
-	if o.form == split {
+	b, posted, two := o.b, n, o.Ranks == measuring
+	switch {
+	case o.form == split && two:
 		posted = end - from
+	case o.form == split:
+		posted = o.longestShare(n)
 	}
 	var told across.Told
 	var began uint64
-	if last > 0 || o.Rank > 0 {
+	if two && (last > 0 || o.Rank > 0) {
 		told, began = b.begin(at, 1-b.Me, posted)
 	}
-	if in := o.part(at, last, lo, n, from, end, last); &in[0] != &out[0] {
-		mem.Across(out, in)
-	}
-	for i := last - 1; i >= 0; i-- {
-		in := o.part(at, i, lo, n, from, end, last)
-		if o.Own && i != o.Rank {
-			in = o.aside(in)
+	for i := last; i >= 0; i-- {
+		if !two && i != o.Rank {
+			told, began = b.begin(at, i, posted)
 		}
-		o.Combine(in, out)
+		switch in := o.part(at, i, lo, n, from, end, last); {
+		case i == last && &in[0] == &out[0]:
+		case i == last:
+			mem.Across(out, in)
+		case o.Own && i != o.Rank:
+			o.Combine(o.aside(in), out)
+		default:
+			o.Combine(in, out)
+		}
+		if !two && i != o.Rank {
+			b.end(folds, i, told, began)
+		}
 	}
-	b.end(folds, told, began)
+	if two { // both in one: the first may be this rank's own
+		b.end(folds, 1-b.Me, told, began)
+	}
 }
 
 // deals reports whether each rank posts only what the other combines: of two that scatter a result.
@@ -303,7 +340,7 @@ func (o *Op) foldDealt(out []byte, at uint64, own []byte) {
 		copy(out, own)
 		o.Combine(theirs, out)
 	}
-	b.end(folds, told, began)
+	b.end(folds, other, told, began)
 }
 
 // aside copies data to memory of the Op's own, until it is called again.

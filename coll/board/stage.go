@@ -71,13 +71,12 @@ func (o *Op) lends(turn uint64, at uint64) uint64 {
 		return o.lendsBlock(turn, at)
 	}
 	set := b.set(turn)
+	*b.told(turn, b.Me) = 0
 	if b.stages == nil || o.Op != coll.Alltoall || o.Ranks*o.size > len(b.stage(b.Me, 0)) || !b.cleared(set) {
 		return at
 	}
-	own := b.Me * o.size
 	to := b.stage(b.Me, set)
-	mem.Across(to, o.Send[:own])
-	mem.Across(to[own+o.size:], o.Send[own+o.size:o.Ranks*o.size])
+	b.putBlocks(turn, copies, o.size, func(i int) (place, data []byte) { return to[i*o.size:][:o.size], o.Outgoing(i) })
 	b.own.staged[set] = turn + 1
 	return at | onStage | set<<62
 }
@@ -159,6 +158,6 @@ func (b *Board) read(turn uint64, rank int, addr uint64, off int, to []byte) boo
 	if n < len(to) && !b.Read(rank, addr&^stageBits+uint64(off+n), to[n:]) {
 		return false
 	}
-	b.end(loans, told, began)
+	b.end(loans, rank, told, began)
 	return true
 }

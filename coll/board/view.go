@@ -28,7 +28,7 @@ type View struct {
 	_       [2]uint32                // of the twin alone
 	stages  uint64                   // address of the stages, and the bytes of one, or two, that each rank has; 0: none
 	stage   uint64
-	gauges  uint64 // of two ranks, 0: of more
+	gauges  uint64 // of up to mostMeasuring ranks, 0: of more
 }
 
 // Berths are where the ranks of a job have their bells, see emu/host: the addresses of the
@@ -51,6 +51,8 @@ func (b *Board) View(v *View, berths Berths) {
 	}
 	if b.gauges != nil {
 		v.gauges = mem.AddrOf(b.gauges)
+	}
+	if b.Ranks == measuring {
 		for _, k := range []kind{copies, folds} {
 			b.gauge(b.Me, k).Ahead() // the twin prepares what it writes, but not what it lends
 		}

@@ -218,14 +218,54 @@ static inline void move(void *to, const void *from, size_t n)
 }
 
 /* The forms in which what is copied may be written. */
-static inline uint32_t forms_of(const struct board *b) { return b->stage ? ACROSS_ROOMY : ACROSS_COPIED; }
+static inline uint32_t forms_of(const struct board *b) { return b->ranks == 2 && b->stage ? ACROSS_ROOMY : ACROSS_COPIED; }
 
-/* Writes what this rank gives to the other of two, or to others, in a rank's cell of a turn, and tells how and where. */
-static inline enum across_form put(struct board *b, uint64_t turn, uint32_t rank, enum kind k, char *to, const char *from, size_t n)
+/* Whether one of more than two ranks is on another core than this one, as far as they tell. */
+static int elsewhere(const struct board *b, uint32_t rank)
 {
-	if (!b->gauges || n < ACROSS_LEAST) {
+	uint32_t core = __atomic_load_n(core_of(b, b->me), __ATOMIC_RELAXED);
+	return !core || __atomic_load_n(core_of(b, rank), __ATOMIC_RELAXED) != core;
+}
+
+/* For whom data are: a rank, or all others. */
+enum { ALL = -1 };
+
+/* Who of these is asked how to write them: one on another core, since who is on the same finds them in its cache; b->ranks if there is none. */
+static uint32_t asked(const struct board *b, int who)
+{
+	for (uint32_t d = 1, i; d < b->ranks; d++)
+		if ((who == ALL || (uint32_t)who == (b->me + d) % b->ranks) && elsewhere(b, i = (b->me + d) % b->ranks))
+			return i;
+	return b->ranks;
+}
+
+/* How n bytes are to be written if that rank is asked. */
+static struct across_way way_to(struct board *b, uint32_t reader, enum kind k, size_t n)
+{
+	if (reader == b->ranks)
+		return (struct across_way){ACROSS_HOT, 0};
+	return across_way(between(b, reader, b->me, k), n, ACROSS_COPIED);
+}
+
+/* Tells one of more than two ranks of what is in a cell. */
+static inline void tell(struct board *b, uint64_t turn, uint32_t rank, uint32_t reader, uint64_t what)
+{
+	*where(b, turn, rank) = what ? 1 + reader : 0;
+	*told(b, turn, rank) = what;
+}
+
+/* Writes what this rank gives to others, to one or to all, in a rank's cell of a turn, and tells how and where. */
+static inline enum across_form put(struct board *b, uint64_t turn, uint32_t rank, int who, enum kind k, char *to, const char *from, size_t n)
+{
+	if (!measures(b, n)) {
 		move(to, from, n);
 		return ACROSS_HOT;
+	}
+	if (b->ranks > 2) {
+		uint32_t reader = asked(b, who);
+		struct across_way way = way_to(b, reader, k, n);
+		tell(b, turn, rank, reader, across_write(way, to, from, n));
+		return way.form;
 	}
 	struct across *g = gauge(b, 1 - b->me, k);
 	struct across_way way = across_way(g, n, forms_of(b));
@@ -240,68 +280,94 @@ static inline enum across_form put(struct board *b, uint64_t turn, uint32_t rank
 }
 
 /* The same in a rank's place. */
-static inline void write_place(struct board *b, uint64_t turn, uint32_t rank, enum kind k, const char *from, size_t n)
+static inline void write_place(struct board *b, uint64_t turn, uint32_t rank, int who, enum kind k, const char *from, size_t n)
 {
-	enum across_form form = put(b, turn, rank, k, place(b, turn, rank, n), from, n);
+	enum across_form form = put(b, turn, rank, who, k, place(b, turn, rank, n), from, n);
 	if (n > IN_CELL && form != ACROSS_COLD) {
 		b->recent = form == ACROSS_HOT ? worth_fetching(n) : 0;
 		b->whose = rank;
 	}
 }
 
-/* What this rank has been told of n bytes in a cell of the other of two, and where they are. */
-static inline uint64_t told_of(const struct board *b, uint64_t turn, uint32_t rank, size_t n) { return b->gauges && n >= ACROSS_LEAST ? *told(b, turn, rank) : 0; }
+/* Writes blocks of n bytes for all others, one behind the other, in this rank's cell of a turn. Who is on this core finds its own in the cache. */
+static void put_blocks(struct board *b, uint64_t turn, char *to, const char *from, size_t n)
+{
+	uint32_t me = b->me, reader = measures(b, n) ? asked(b, ALL) : b->ranks;
+	struct across_way way = way_to(b, reader, COPIES, n);
+	for (uint32_t i = 0; i < b->ranks; i++) {
+		size_t at = i * n;
+		if (i == reader)
+			tell(b, turn, me, reader, across_write(way, to + at, from + at, n));
+		else if (i != me && n)
+			across_copy(way.form == ACROSS_HOT || elsewhere(b, i) ? way.form : ACROSS_HOT, to + at, from + at, n);
+	}
+	if (measures(b, n) && reader == b->ranks)
+		tell(b, turn, me, 0, 0);
+}
+
+/* What this rank has been told of n bytes in a cell, and where they are if they are the other's of two. */
+static inline uint64_t told_of(const struct board *b, uint64_t turn, uint32_t rank, size_t n)
+{
+	if (!measures(b, n) || (b->ranks > 2 && *where(b, turn, rank) != 1 + b->me))
+		return 0;
+	return *told(b, turn, rank);
+}
+
 static inline const char *written(const struct board *b, uint64_t turn, uint32_t rank, const char *in_place, size_t n)
 {
-	uint64_t at = b->gauges && n >= ACROSS_LEAST ? *where(b, turn, rank) : 0;
+	uint64_t at = b->ranks == 2 && measures(b, n) ? *where(b, turn, rank) : 0;
 	return at ? on_belt(b, 1 - b->me, at - 1) : in_place;
 }
 
-/* Takes n bytes that are in a rank's cell of a turn. */
-static inline void get(struct board *b, uint64_t turn, uint32_t rank, char *to, const char *in_place, size_t n)
+/* The gauge of what this rank reads of another. */
+static inline struct across *reading(const struct board *b, uint32_t writer, enum kind k) { return b->ranks == 2 ? gauge(b, b->me, k) : between(b, b->me, writer, k); }
+
+/* Takes n bytes that another rank has put into a rank's cell of a turn. */
+static inline void get(struct board *b, uint64_t turn, uint32_t rank, uint32_t writer, char *to, const char *in_place, size_t n)
 {
 	uint64_t how = told_of(b, turn, rank, n), begun = across_begins(how);
 	move(to, written(b, turn, rank, in_place, n), n);
-	across_ends(gauge(b, b->me, COPIES), how, begun, forms_of(b));
+	across_ends(reading(b, writer, COPIES), how, begun, forms_of(b));
 }
 
 /* Gives this rank's part of a turn: n bytes from at on of a vector, or of blocks of all bytes each. */
-static void give(struct board *b, uint64_t turn, enum board_op op, const char *send, char *recv, size_t at, size_t n, size_t all, uint64_t call)
+static void give(struct board *b, uint64_t turn, enum board_op op, uint32_t root, const char *send, char *recv, size_t at, size_t n, size_t all, uint64_t call)
 {
 	uint32_t me = b->me;
 	switch (op) {
 	case BOARD_BARRIER:
 		break;
 	case BOARD_BCAST:
-		write_place(b, turn, me, COPIES, recv + at, n);
+		write_place(b, turn, me, ALL, COPIES, recv + at, n);
 		break;
 	case BOARD_SCATTER:
 		for (uint32_t i = 0; i < b->ranks; i++)
 			if (i == me) {
 				memcpy(recv + at, send + i * all + at, n);
 			} else {
-				write_place(b, turn, i, COPIES, send + i * all + at, n);
+				write_place(b, turn, i, i, COPIES, send + i * all + at, n);
 				post(b, turn, i, call);
 			}
 		return;
 	case BOARD_ALLTOALL: {
 		char *to = place(b, turn, me, n * b->ranks);
-		for (uint32_t i = 0; i < b->ranks; i++)
-			if (i != me)
-				put(b, turn, me, COPIES, to + i * n, send + i * n, n);
+		if (b->ranks == 2)
+			put(b, turn, me, ALL, COPIES, to + (1 - me) * n, send + (1 - me) * n, n);
+		else
+			put_blocks(b, turn, to, send, n);
 		break;
 	}
 	case BOARD_GATHER:
-		write_place(b, turn, me, COPIES, send + at, n);
+		write_place(b, turn, me, root, COPIES, send + at, n);
 		break;
 	case BOARD_REDUCE:
-		write_place(b, turn, me, FOLDS, send + at, n);
+		write_place(b, turn, me, root, FOLDS, send + at, n);
 		break;
 	case BOARD_ALLGATHER: case BOARD_ALLGATHERV:
-		put(b, turn, me, COPIES, place(b, turn, me, n), send, n);
+		put(b, turn, me, ALL, COPIES, place(b, turn, me, n), send, n);
 		break;
 	default:
-		put(b, turn, me, FOLDS, place(b, turn, me, n), send + at, n);
+		put(b, turn, me, ALL, FOLDS, place(b, turn, me, n), send + at, n);
 	}
 	post(b, turn, me, call);
 }
@@ -310,12 +376,23 @@ static void give(struct board *b, uint64_t turn, enum board_op op, const char *s
    ranks, from the last to the first. */
 static void combine(struct board *b, uint64_t turn, uint32_t last, const char *send, char *to, size_t n, size_t lo, size_t hi, board_fold fold)
 {
-	uint32_t me = b->me;
-	uint64_t how = last > 0 || me > 0 ? told_of(b, turn, 1 - me, n) : 0, begun = across_begins(how);
-	memcpy(to, (last == me ? send : written(b, turn, last, place(b, turn, last, n), n)) + lo, hi - lo);
-	for (uint32_t i = last; i-- > 0;)
-		fold((i == me ? send : written(b, turn, i, place(b, turn, i, n), n)) + lo, to, hi - lo);
-	across_ends(gauge(b, me, FOLDS), how, begun, forms_of(b));
+	uint32_t me = b->me, two = b->ranks == 2;
+	uint64_t how = two && (last > 0 || me > 0) ? told_of(b, turn, 1 - me, n) : 0, begun = across_begins(how);
+	for (uint32_t i = last + 1; i-- > 0;) {
+		const char *in = (i == me ? send : written(b, turn, i, place(b, turn, i, n), n)) + lo;
+		if (!two) {
+			how = i == me ? 0 : told_of(b, turn, i, n);
+			begun = across_begins(how);
+		}
+		if (i == last)
+			memcpy(to, in, hi - lo);
+		else
+			fold(in, to, hi - lo);
+		if (!two)
+			across_ends(reading(b, i, FOLDS), how, begun, forms_of(b));
+	}
+	if (two) /* both in one, since the first may be this rank's own */
+		across_ends(reading(b, 1 - me, FOLDS), how, begun, forms_of(b));
 }
 
 /* Whether what this rank takes in a turn is there. */
@@ -345,17 +422,17 @@ static void take(struct board *b, uint64_t turn, enum board_op op, uint32_t root
 	case BOARD_BARRIER:
 		return;
 	case BOARD_BCAST:
-		get(b, turn, root, recv + at, place(b, turn, root, n), n);
+		get(b, turn, root, root, recv + at, place(b, turn, root, n), n);
 		return;
 	case BOARD_SCATTER:
-		get(b, turn, me, recv + at, place(b, turn, me, n), n);
+		get(b, turn, me, root, recv + at, place(b, turn, me, n), n);
 		return;
 	case BOARD_ALLTOALL:
 		for (uint32_t i = 0; i <= last; i++)
 			if (i == me)
 				memcpy(recv + i * n, send + me * n, n);
 			else
-				get(b, turn, i, recv + i * n, place(b, turn, i, n * b->ranks) + me * n, n);
+				get(b, turn, i, i, recv + i * n, place(b, turn, i, n * b->ranks) + me * n, n);
 		return;
 	case BOARD_REDUCE: case BOARD_ALLREDUCE: case BOARD_REDUCE_SCATTER: case BOARD_REDUCE_SCATTER_BLOCK:
 		combine(b, turn, last, send + at, recv + at, n, 0, n, fold);
@@ -372,7 +449,7 @@ static void take(struct board *b, uint64_t turn, enum board_op op, uint32_t root
 			if (i == me)
 				memcpy(recv + i * all + at, send + at, n);
 			else
-				get(b, turn, i, recv + i * all + at, place(b, turn, i, n), n);
+				get(b, turn, i, i, recv + i * all + at, place(b, turn, i, n), n);
 	}
 }
 
@@ -394,7 +471,7 @@ static int perform_central(struct board *b, struct line *own, enum board_op op, 
 		if (!unused(b, own, turn))
 			return 0;
 		if (op == BOARD_ALLREDUCE)
-			memcpy(place(b, turn, b->me, n), send, n);
+			put(b, turn, b->me, 0, FOLDS, place(b, turn, b->me, n), send, n);
 		post(b, turn, b->me, call);
 		own->posted = turn + 1;
 		if (!seen(b, result, 0, call, p))
@@ -538,10 +615,7 @@ static uint64_t lends_blocks(struct board *b, struct line *own, uint64_t turn, c
 	uint64_t set = set_of(b, turn);
 	if (!b->stage || n * b->ranks > stage_size(b) || !cleared(b, own, set))
 		return (uintptr_t)data;
-	char *to = stage_of(b, b->me, set);
-	size_t before = b->me * n, behind = before + n;
-	memcpy(to, data, before);
-	memcpy(to + behind, data + behind, n * b->ranks - behind);
+	put_blocks(b, turn, stage_of(b, b->me, set), data, n);
 	own->staged[set] = turn + 1;
 	return (uintptr_t)data | ON_STAGE | set << 62;
 }
@@ -564,7 +638,7 @@ static int borrow(struct board *b, uint64_t turn, uint32_t rank, char *to, uint6
 	}
 	if (there < n && !fetch(b, rank, to + there, (at & ~(ON_STAGE | ON_SECOND)) + off + there, n - there))
 		return 0;
-	across_ends(gauge(b, b->me, LOANS), how, begun, ACROSS_OR_LENT);
+	across_ends(reading(b, rank, LOANS), how, begun, b->ranks == 2 ? ACROSS_OR_LENT : ACROSS_COPIED);
 	return 1;
 }
 
@@ -601,6 +675,7 @@ int board_direct(struct board *b, enum board_op op, int root, const void *send, 
 			*told(b, turn, me) = 0; /* nothing of such a call is timed */
 			lend(b, turn, me, (uintptr_t)in, call | (uint64_t)n << 24);
 		} else {
+			*told(b, turn, me) = 0;
 			mine = blocks ? board_size(blocks, me) : n;
 			uint64_t at = (uintptr_t)out;
 			if (ranks == 2)
@@ -649,7 +724,7 @@ static int collect(struct board *b, struct line *own, uint64_t turn, uint64_t ca
 		if (i == b->me)
 			move(board_block(recv, i), send, n);
 		else
-			get(b, turn, i, board_block(recv, i), place(b, turn, i, n), n);
+			get(b, turn, i, i, board_block(recv, i), place(b, turn, i, n), n);
 	}
 	return over(b, own, turn, 0);
 }
@@ -667,7 +742,7 @@ int board_allgatherv(struct board *b, const void *send, struct board_blocks recv
 	}
 	if (!may(b, own, BOARD_ALLGATHERV, all, 1) || largest > b->piece || !unused(b, own, turn))
 		return 0;
-	give(b, turn, BOARD_ALLGATHERV, send, 0, 0, mine, mine, BOARD_ALLGATHERV | (uint64_t)mine << 24);
+	give(b, turn, BOARD_ALLGATHERV, 0, send, 0, 0, mine, mine, BOARD_ALLGATHERV | (uint64_t)mine << 24);
 	own->posted = turn + 1;
 	return collect(b, own, turn, BOARD_ALLGATHERV, send, &recv, &p);
 }
@@ -692,7 +767,7 @@ int board_gatherv(struct board *b, int root, const void *send, size_t n, struct 
 	if (me != (uint32_t)root) {
 		if (n > b->most || !unused(b, own, turn))
 			return 0;
-		put(b, turn, me, COPIES, place(b, turn, me, n), send, n);
+		put(b, turn, me, root, COPIES, place(b, turn, me, n), send, n);
 		post(b, turn, me, call | (uint64_t)n << 24);
 		return over(b, own, turn, 0);
 	}
@@ -715,14 +790,14 @@ int board_scatterv(struct board *b, int root, struct board_blocks send, void *re
 			if (i == me) {
 				move(recv, board_block(&send, i), n);
 			} else {
-				put(b, turn, i, COPIES, place(b, turn, i, n), board_block(&send, i), n);
+				put(b, turn, i, i, COPIES, place(b, turn, i, n), board_block(&send, i), n);
 				post(b, turn, i, call | (uint64_t)n << 24);
 			}
 		}
 	} else {
 		if (n > b->most || !seen(b, turn, me, call | (uint64_t)n << 24, &p))
 			return 0;
-		get(b, turn, me, recv, place(b, turn, me, n), n);
+		get(b, turn, me, root, recv, place(b, turn, me, n), n);
 	}
 	return over(b, own, turn, root == 0);
 }
@@ -798,7 +873,7 @@ int board_alltoallv(struct board *b, struct board_blocks send, struct board_bloc
 			char *block = board_block(&send, i);
 			to->size = size_told(b, &send, i);
 			if (stays(b, &send, i)) {
-				put(b, turn, me, COPIES, to->block, block, to->size);
+				put(b, turn, me, i, COPIES, to->block, block, to->size);
 			} else {
 				uint64_t at = lends_block(b, own, turn, block, board_size(&send, i), block);
 				memcpy(to->block, &at, sizeof at);
@@ -818,7 +893,7 @@ int board_alltoallv(struct board *b, struct board_blocks send, struct board_bloc
 		if (i == me) {
 			move(board_block(&recv, i), block, board_size(&recv, i));
 		} else if (stays(b, &recv, i)) {
-			get(b, turn, i, board_block(&recv, i), block, board_size(&recv, i));
+			get(b, turn, i, i, board_block(&recv, i), block, board_size(&recv, i));
 		} else {
 			memcpy(&at, block, sizeof at);
 			if (!borrow(b, turn, i, board_block(&recv, i), at, 0, board_size(&recv, i)))
@@ -867,7 +942,7 @@ static int in_turns(struct board *b, struct line *own, enum board_op op, uint32_
 		if (giver) {
 			if (n > step ? !emptied(b, own, turn, p) : !unused(b, own, turn))
 				return 0;
-			give(b, turn, op, x->given, x->recv, at, part_of(x->gives, at, step), x->all, x->call);
+			give(b, turn, op, root, x->given, x->recv, at, part_of(x->gives, at, step), x->all, x->call);
 			own->posted = turn + 1;
 		}
 		if (taker) {
@@ -921,7 +996,7 @@ int board_reduce_scatter(struct board *b, enum board_op op, const void *send, vo
 	call |= (uint64_t)n << 24;
 	if (!unused(b, own, turn))
 		return 0;
-	give(b, turn, op, send, recv, 0, n, n, call);
+	give(b, turn, op, 0, send, recv, 0, n, n, call);
 	own->posted = turn + 1;
 	if (!all_seen(b, own, turn, call, &p))
 		return 0;

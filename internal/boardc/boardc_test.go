@@ -206,15 +206,27 @@ func ask(v *board.View, gauge int, form func() across.Form) {
 	}
 }
 
+// between is the number of the gauge of what one of more ranks reads of another, to copy or to combine it.
+func between(ranks, reader, writer int, folds bool) int {
+	g := 2 * (reader*ranks + writer)
+	if folds {
+		g++
+	}
+	return g
+}
+
+// settle has a rank tell that it runs on a core, 0: that it does not know.
+func settle(v *board.View, rank int, core uint32) {
+	cores := *mem.Deref[uint64](mem.Ref(v) + 5*8)
+	*mem.Deref[uint32](cores + uint64(rank)*4) = core
+}
+
 // Ranks that try the twin and ranks that do not make the same calls, in any order: a
 // twin that has to wait leaves the call to Go, with its part posted.
 func TestTheTwinAndThePackageAreOne(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ranks := rapid.OneOf(rapid.Just(2), rapid.IntRange(2, most)).Draw(t, "ranks")
-		piece := 2048
-		if ranks == 2 {
-			piece = rapid.SampledFrom([]int{2048, 9000}).Draw(t, "piece")
-		}
+		piece := rapid.SampledFrom([]int{2048, 9000}).Draw(t, "piece")
 		memory := mem.Bytes(make([]uint64, (board.Fixed(most)+ranks*8*piece)/8))
 		central, split := rapid.SampledFrom([]uint32{0, 1 << coll.Barrier, 1<<coll.Barrier | 1<<coll.Allreduce}).Draw(t, "central"), rapid.SampledFrom([]int{1024, 1 << 20}).Draw(t, "split")
 		exchanges := rapid.Bool().Draw(t, "exchanges") // long ones, with stages, else anything
@@ -266,8 +278,13 @@ func TestTheTwinAndThePackageAreOne(t *testing.T) {
 			if at[i] == len(calls) {
 				continue
 			}
-			if ranks == 2 && random.Intn(3) == 0 {
-				ask(views[i], random.Intn(gauges), func() across.Form { return across.Form(random.Intn(4)) })
+			if random.Intn(3) == 0 {
+				n := gauges
+				if ranks > 2 {
+					n = between(ranks, ranks-1, ranks-1, true)
+					settle(views[i], i, uint32(random.Intn(3)))
+				}
+				ask(views[i], random.Intn(n), func() across.Form { return across.Form(random.Intn(4)) })
 			}
 			c := calls[at[i]]
 			done := false

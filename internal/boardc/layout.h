@@ -40,10 +40,14 @@ static inline char *place(const struct board *b, uint64_t turn, uint32_t rank, s
 	return n <= IN_CELL ? cell(b, turn, rank)->data : AT(char, b->pieces + (turn % SLOTS * b->ranks + rank) * b->piece);
 }
 
-/* What is told of what is in a place, of ACROSS_LEAST bytes or more, or of what is lent. */
+/* Whether it is measured how n bytes are written. */
+enum { LEAST_OF_MANY = 4096 };
+static inline int measures(const struct board *b, size_t n) { return b->ranks == 2 ? n >= ACROSS_LEAST : b->gauges && n >= LEAST_OF_MANY; }
+
+/* What is told of what is in a place, if that is measured, or of what is lent. */
 static inline uint64_t *told(const struct board *b, uint64_t turn, uint32_t rank) { return AT(uint64_t, cell(b, turn, rank)->data + IN_CELL - sizeof(uint64_t)); }
 
-/* And where that is: 0: in its place, or on the stage; else 1 + where it begins on the belt. */
+/* And where that is: 0: in its place, or on the stage; else 1 + where it begins on the belt. Of more than two ranks: 1 + who it is told, 0: nobody. */
 static inline uint64_t *where(const struct board *b, uint64_t turn, uint32_t rank) { return told(b, turn, rank) - 1; }
 
 /* The belt of a rank, which only that writes to: where the next cold copy goes, the turns, + 1, in which its parts have been used last, and up to where it has its memory, of which it gets so much at a time. */
@@ -56,6 +60,9 @@ struct belt {
 /* The gauge of what a rank reads; behind those of both the belts. */
 static inline struct across *gauge(const struct board *b, uint32_t reader, enum kind k) { return AT(struct across, b->gauges) + reader * KINDS + k; }
 static inline struct belt *belt(const struct board *b, uint32_t rank) { return (struct belt *)gauge(b, 2, 0) + rank; }
+
+/* And, of more than two ranks, that of what one reads of another; what is lent counts as copied. */
+static inline struct across *between(const struct board *b, uint32_t reader, uint32_t writer, enum kind k) { return AT(struct across, b->gauges) + 2 * (reader * b->ranks + writer) + (k == FOLDS); }
 
 /* What is there from an offset on. */
 static inline uint64_t portion(const struct board *b) { return b->stage / PORTIONS & ~(uint64_t)(CACHE_LINE - 1); }
