@@ -64,6 +64,49 @@ func TestSpread(t *testing.T) {
 	require.False(t, looks(), "there is no such thread")
 }
 
+// A rank that shares its core with another one, and gets what it waits for by yielding to that, moves, too.
+func TestWhoYieldsToAPeerMovesAway(t *testing.T) {
+	free := ownCPUs()
+	if free.count() < 2 {
+		t.Skip("sched_getaffinity (ownCPUs) lets this process run on one core only, and it takes two")
+	}
+	_, fabs := joined(t)
+	core := free.first()
+	var stop, waits atomic.Bool
+	bound, ended := make(chan error), make(chan bool)
+	go func() { // the other rank, which rings when it gets to run
+		defer close(ended)
+		runtime.LockOSThread() // for good: the thread ends with its mask
+		var mask unix.CPUSet
+		mask.Set(int(core) - 1)
+		fabs[1].self.thread.Store(uint32(sys.Thread()))
+		bound <- unix.SchedSetaffinity(0, &mask)
+		for !stop.Load() {
+			if waits.CompareAndSwap(true, false) {
+				fabs[0].self.foreground.Add(1)
+			}
+			sys.Yield()
+		}
+	}()
+	defer func() {
+		stop.Store(true)
+		<-ended
+	}()
+	require.NoError(t, <-bound)
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	moved := false
+	for try := 0; try < 1000 && !moved; try++ { // the kernel may part them first, and the other run before the yield
+		require.NoError(t, sys.MoveTo(core))
+		fabs[0].spreadAt, fabs[0].shunned = time.Time{}, 0
+		mark := fabs[0].Mark()
+		waits.Store(true)
+		require.True(t, fabs[0].spin(mark))
+		moved = !fabs[0].spreadAt.IsZero() && sys.Core() != core
+	}
+	require.True(t, moved)
+}
+
 // A rank that waits moves to a core that has fewer ranks by two, if it is the last on its own.
 func TestEven(t *testing.T) {
 	all := ownCPUs()

@@ -35,8 +35,9 @@ const (
 	yields   = 400                    // before sleeping, with fewer cores: shared by the ranks of a core
 	fewest   = 8                      // of them a rank
 
-	dear = time.Millisecond       // what a yield takes if another program keeps the core for its time slice
-	shun = 100 * time.Millisecond // for which a rank does not yield then
+	handOver = time.Microsecond       // what a yield takes at least if another one runs meanwhile; with nobody else, some tenths
+	dear     = time.Millisecond       // what a yield takes if another program keeps the core for its time slice
+	shun     = 100 * time.Millisecond // for which a rank does not yield then
 )
 
 // Glance looks for something to do for about a microsecond, where it does not
@@ -95,15 +96,19 @@ func (f *Fabric) spin(mark uint32) bool {
 		// Even with a core for each rank the awaited one may share ours, for
 		// instance when other programs run: spinning alone would keep it
 		// waiting.
-		now := f.Now()
+		now, away := f.Now(), time.Duration(0)
 		if now >= f.shunned {
 			sys.Yield()
 			before := now
-			if now = f.Now(); now-before > dear {
+			now = f.Now()
+			if away = now - before; away > dear {
 				f.shunned = now + shun
 			}
 		}
 		if f.look(mark, looks) {
+			if start == 0 && away > handOver {
+				f.spread() // the awaited one may have run here meanwhile
+			}
 			return true
 		}
 		if start == 0 {
