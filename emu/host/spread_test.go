@@ -12,6 +12,30 @@ import (
 	"github.com/exanet-mpi/exanet/internal/sys"
 )
 
+// as does something again and again as a rank on one core, until it is stopped.
+func as(t *testing.T, f *Fabric, core uint32, something func()) (stop func()) {
+	var over atomic.Bool
+	bound, ended := make(chan error), make(chan bool)
+	go func() {
+		defer close(ended)
+		runtime.LockOSThread() // for good: the thread ends with its mask
+		var mask unix.CPUSet
+		mask.Set(int(core) - 1)
+		f.self.thread.Store(uint32(sys.Thread()))
+		bound <- unix.SchedSetaffinity(0, &mask)
+		for !over.Load() {
+			something()
+		}
+	}()
+	stop = func() {
+		over.Store(true)
+		<-ended
+	}
+	t.Cleanup(stop)
+	require.NoError(t, <-bound)
+	return stop
+}
+
 // A rank that shares a core with another one that is ready to run moves to one where
 // none is, once in a while; one that does not stays where it is.
 func TestSpread(t *testing.T) {
@@ -26,19 +50,7 @@ func TestSpread(t *testing.T) {
 	}
 	core := free.first()
 	free.remove(core)
-	var stop atomic.Bool
-	bound, ended := make(chan error), make(chan bool)
-	go func() { // the other rank
-		defer close(ended)
-		runtime.LockOSThread() // for good: the thread ends with its mask
-		var mask unix.CPUSet
-		mask.Set(int(core) - 1)
-		fabs[1].self.thread.Store(uint32(sys.Thread()))
-		bound <- unix.SchedSetaffinity(0, &mask)
-		for !stop.Load() {
-		}
-	}()
-	require.NoError(t, <-bound)
+	stop := as(t, fabs[1], core, func() {})
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	moved := false
@@ -58,8 +70,7 @@ func TestSpread(t *testing.T) {
 		}
 	}
 	require.False(t, moved, "nobody else is on this core")
-	stop.Store(true)
-	<-ended
+	stop()
 	fabs[1].self.thread.Store(1 << 30)
 	require.False(t, looks(), "there is no such thread")
 }
@@ -72,27 +83,13 @@ func TestWhoYieldsToAPeerMovesAway(t *testing.T) {
 	}
 	_, fabs := joined(t)
 	core := free.first()
-	var stop, waits atomic.Bool
-	bound, ended := make(chan error), make(chan bool)
-	go func() { // the other rank, which rings when it gets to run
-		defer close(ended)
-		runtime.LockOSThread() // for good: the thread ends with its mask
-		var mask unix.CPUSet
-		mask.Set(int(core) - 1)
-		fabs[1].self.thread.Store(uint32(sys.Thread()))
-		bound <- unix.SchedSetaffinity(0, &mask)
-		for !stop.Load() {
-			if waits.CompareAndSwap(true, false) {
-				fabs[0].self.foreground.Add(1)
-			}
-			sys.Yield()
+	var waits atomic.Bool
+	as(t, fabs[1], core, func() { // it rings when it gets to run
+		if waits.CompareAndSwap(true, false) {
+			fabs[0].self.foreground.Add(1)
 		}
-	}()
-	defer func() {
-		stop.Store(true)
-		<-ended
-	}()
-	require.NoError(t, <-bound)
+		sys.Yield()
+	})
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	moved := false

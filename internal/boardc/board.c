@@ -90,8 +90,7 @@ static __attribute__((noinline)) uint64_t take_belt(struct board *b, uint64_t tu
 }
 
 /* Makes the lines this rank's own, as long as a word is not v, where n more bytes would go on its belt. They may be in the other's cache still, since it
-   read what was there: then each first store to a line waits for
-   the other's copy to go. */
+   read what was there: then each first store to a line waits for that copy to go. */
 static void prepare_belt(const struct board *b, size_t n, const uint64_t *word, uint64_t v)
 {
 	enum { AT_ONCE = 4 * CACHE_LINE };
@@ -233,9 +232,11 @@ enum { ALL = -1 };
 /* Who of these is asked how to write them: one on another core, since who is on the same finds them in its cache; b->ranks if there is none. */
 static uint32_t asked(const struct board *b, int who)
 {
-	for (uint32_t d = 1, i; d < b->ranks; d++)
-		if ((who == ALL || (uint32_t)who == (b->me + d) % b->ranks) && elsewhere(b, i = (b->me + d) % b->ranks))
+	for (uint32_t d = 1; d < b->ranks; d++) {
+		uint32_t i = (b->me + d) % b->ranks;
+		if ((who == ALL || (uint32_t)who == i) && elsewhere(b, i))
 			return i;
+	}
 	return b->ranks;
 }
 
