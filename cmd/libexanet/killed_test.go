@@ -32,11 +32,7 @@ func TestKilled(t *testing.T) {
 			before := shm(t)
 			killed := make(chan bool, 1)
 			go func() { killed <- killOne(program, time.Duration(rand.IntN(250))*time.Millisecond) }()
-			launched := h
-			if h == mpich && i%2 == 0 {
-				launched = together(t)
-			}
-			got := launched.job(t, 3, []string{lib}, program)
+			got := h.together(t, i%2 == 0).job(t, 3, []string{lib}, program)
 			require.True(t, <-killed, "%d: %s", i, got.out)
 			require.NotZero(t, got.code, i)
 			require.Eventually(t, func() bool { return len(running(program)) == 0 }, 10*time.Second, 5*time.Millisecond, i)

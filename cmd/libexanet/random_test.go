@@ -57,12 +57,8 @@ func TestRandomPrograms(t *testing.T) {
 			alone := p.host.job(t, p.ranks, nil, p.path)
 			require.Zero(t, alone.code, "under the host MPI alone: %.2000s", alone.out)
 			assert.NotContains(t, alone.out, "\nt[", "the generator knows the types")
-			launched := p.host
-			if p.host == mpich && p.seed%4 == 0 {
-				launched = together(t)
-			}
 			// The argument says that persistent collectives work.
-			ours := launched.job(t, p.ranks, []string{p.host.library(t)}, p.path, "persistent")
+			ours := p.host.together(t, p.seed%4 == 0).job(t, p.ranks, []string{p.host.library(t)}, p.path, "persistent")
 			same(t, alone, ours, fmt.Sprintf("seed %d, %d ranks", p.seed, p.ranks))
 		})
 		if os.Getenv("EXANET_RANDC_KEEP") == "" {

@@ -46,11 +46,7 @@ func TestProgramsSeeTheSame(t *testing.T) {
 					alone := h.job(t, n, nil, program)
 					require.Zero(t, alone.code, "under the host MPI alone: %s", alone.out)
 					for _, a := range args {
-						launched := h
-						if h == mpich && (i+n/2)%2 == 0 {
-							launched = together(t)
-						}
-						ours := launched.job(t, n, []string{lib}, append([]string{program}, a...)...)
+						ours := h.together(t, (i+n/2)%2 == 0).job(t, n, []string{lib}, append([]string{program}, a...)...)
 						same(t, alone, ours, fmt.Sprintf("%d ranks %v", n, a))
 					}
 				}

@@ -9,7 +9,7 @@ import (
 // has a few to give to the communicators that it leads. Like a ring, one that nobody
 // uses costs no memory.
 const (
-	areaFixed    = 40 << 10
+	areaFixed    = 40 << 10  // most of it for gauges of ranks against each other
 	areaRank     = 2 << 10   // and so much a rank
 	areaShared   = 256 << 10 // and so much of pieces a rank
 	areaOfMany   = 128 << 10 // in jobs of more ranks than so many, for the sake of address space

@@ -676,13 +676,15 @@ int board_direct(struct board *b, enum board_op op, int root, const void *send, 
 			*told(b, turn, me) = 0; /* nothing of such a call is timed */
 			lend(b, turn, me, (uintptr_t)in, call | (uint64_t)n << 24);
 		} else {
-			*told(b, turn, me) = 0;
 			mine = blocks ? board_size(blocks, me) : n;
 			uint64_t at = (uintptr_t)out;
-			if (ranks == 2)
+			if (ranks == 2) {
 				at = lends_block(b, own, turn, op == BOARD_ALLTOALL ? out + (1 - me) * n : out, mine, out);
-			else if (op == BOARD_ALLTOALL)
-				at = lends_blocks(b, own, turn, out, n);
+			} else {
+				*told(b, turn, me) = 0;
+				if (op == BOARD_ALLTOALL)
+					at = lends_blocks(b, own, turn, out, n);
+			}
 			lend(b, turn, me, at, call | (uint64_t)mine << 24);
 		}
 		own->posted = turn + 1;
