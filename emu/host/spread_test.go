@@ -53,13 +53,17 @@ func TestSpread(t *testing.T) {
 	stop := as(t, fabs[1], core, func() {})
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	moved := false
-	for range 1000 { // the kernel may part them first
+	moved, back := false, 0
+	for try := 0; try < 1000 && !moved; try++ { // the kernel may part them first
 		require.NoError(t, sys.MoveTo(core))
-		if moved = looks(); moved {
-			require.NotEqual(t, core, sys.Core())
+		if looks() {
+			if moved = sys.Core() != core; !moved {
+				back++ // the kernel may bring it back, but not again and again
+			}
+			require.Less(t, back, 10)
+			fabs[0].spreadAt = time.Now().Add(time.Hour)
+			require.NoError(t, sys.MoveTo(core))
 			require.False(t, fabs[0].spread(), "it has just looked")
-			break
 		}
 	}
 	require.True(t, moved)
@@ -98,7 +102,7 @@ func TestWhoYieldsToAPeerMovesAway(t *testing.T) {
 		fabs[0].spreadAt, fabs[0].shunned = time.Time{}, 0
 		mark := fabs[0].Mark()
 		waits.Store(true)
-		require.True(t, fabs[0].spin(mark))
+		fabs[0].spin(mark) // in vain, if other programs keep the core for longer
 		moved = !fabs[0].spreadAt.IsZero() && sys.Core() != core
 	}
 	require.True(t, moved)
