@@ -116,7 +116,7 @@ QEMU = qemu-aarch64
 ARM64_GO = GOARCH=arm64 CGO_ENABLED=0 $(GO)
 ARM64_PACKAGES = ./datatype ./emu/host ./packetizer ./mbox ./internal/mmio ./variants/scenario ./variants/world ./mpi
 # Slow there, or start themselves again, which qemu does not do.
-ARM64_SKIP = Stopped|Columns|InReverse|LeaveNothingBehind|MatchInOrder|MoreThanTheCredit|ShareMessages
+ARM64_SKIP = Stopped|Columns|InReverse|LeaveNothingBehind|MatchInOrder|MoreThanTheCredit|ShareMessages|Vigil
 
 test-arm64: build
 	@command -v $(QEMU) >/dev/null || { echo "please install qemu's user mode (Debian: apt-get install qemu-user)"; exit 1; }

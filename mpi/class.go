@@ -92,6 +92,9 @@ func ErrorClass(err error) ErrorCode {
 	if errors.As(err, &aborted) {
 		return ClassProcAborted
 	}
+	if errors.Is(err, ErrProcFailed) { // whatever has come of it, as a message of the wrong size
+		return ClassProcFailed
+	}
 	for class, d := range classes {
 		for _, e := range d.errs {
 			if errors.Is(err, e) {

@@ -30,6 +30,8 @@ func TestErrorClasses(t *testing.T) {
 			"MPI_ERR_REQUEST":  (*mpi.Request)(nil).Cancel(),
 			"MPI_ERR_OTHER":    mpi.Finalize(),
 			"MPI_ERR_UNKNOWN":  errors.ErrUnsupported,
+			// A rank that can not go on sends something else.
+			"MPIX_ERR_PROC_FAILED": fmt.Errorf("%w, so %w", mpi.ErrProcFailed, mpi.ErrTruncate),
 		} {
 			if got := mpi.ErrorClass(err).String(); got != want {
 				return fmt.Errorf("%v is of class %s, want %s", err, got, want)

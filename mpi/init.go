@@ -112,7 +112,8 @@ func WithCollectives(list string) Option {
 // WithJob makes Init take the place of a rank in a job that somebody else than our
 // launcher has started: another MPI, for instance. segment is the memory file that
 // host.NewJob has made, the same for all ranks; it may be closed once Init has
-// returned. Whoever has started the job ends it if a rank dies.
+// returned. Whoever has started the job ends it if a rank dies; where nobody does, the
+// others learn of it after some seconds.
 func WithJob(segment *os.File, rank int) Option {
 	return func(s *settings) error {
 		if segment == nil {
@@ -259,6 +260,9 @@ func join(o *settings) (fabric, error) {
 	return enter(o, file, rank)
 }
 
+// launcherTakes is what another's launcher may take to end a job after a death.
+const launcherTakes = 5 * time.Second
+
 // enter takes a rank's place in the job of a segment.
 func enter(o *settings, segment *os.File, rank int) (fabric, error) {
 	m, err := host.Join(segment, rank, o.profile())
@@ -267,6 +271,9 @@ func enter(o *settings, segment *os.File, rank int) (fabric, error) {
 	}
 	if err := m.WaitJoined(); err != nil {
 		return nil, err
+	}
+	if o.segment != nil {
+		m.Vigil(launcherTakes)
 	}
 	return openFabric(m, o)
 }

@@ -14,6 +14,9 @@ type handle uintptr
 // Messages that leave at once need no buffer in Open MPI.
 const bufferRule = mpi.BufferHolds
 
+// failedClass is the class of errors that a rank's death makes, for which Open MPI 4 has none.
+const failedClass = C.MPI_ERR_OTHER
+
 func requestHandle(n int32) handle { return handle(n)<<C.EXANET_SHIFT | C.EXANET_REQUEST }
 func messageHandle(n int32) handle { return handle(n)<<C.EXANET_SHIFT | C.EXANET_MESSAGE }
 

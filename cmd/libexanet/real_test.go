@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -132,6 +134,26 @@ func TestDeath(t *testing.T) {
 				if strings.Contains(left, "exanet") {
 					assert.Contains(t, before, left, how)
 				}
+			}
+		}
+	})
+}
+
+// Where the launcher does not tell of a death, the ranks do: calls that wait for the dead one end with an error.
+func TestDeathUnseen(t *testing.T) {
+	eachHost(t, func(t *testing.T, h *host) {
+		lib, program := h.library(t), h.compile(t, "death")
+		ways := []string{"calls", "ibarrier", "barrier", "alltoall"}
+		if testing.Short() {
+			ways = ways[:2]
+		}
+		for _, way := range ways {
+			learned := filepath.Join(t.TempDir(), "learned")
+			got := h.job(t, 7, []string{lib}, program, "unseen", way, learned)
+			assert.NotZero(t, got.code)
+			assert.Contains(t, got.out, "process failed", way)
+			for rank := range 6 {
+				assert.FileExists(t, learned+"."+strconv.Itoa(rank), way)
 			}
 		}
 	})

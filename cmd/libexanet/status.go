@@ -7,6 +7,7 @@ import "C"
 
 import (
 	"errors"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/exanet-mpi/exanet/mpi"
@@ -112,6 +113,7 @@ var classes = []struct {
 	err   error
 	class C.int
 }{
+	{mpi.ErrProcFailed, failedClass}, // whatever has come of it, as a message of the wrong size
 	{mpi.ErrTruncate, C.MPI_ERR_TRUNCATE},
 	{mpi.ErrRank, C.MPI_ERR_RANK},
 	{mpi.ErrRoot, C.MPI_ERR_ROOT},
@@ -126,13 +128,16 @@ var classes = []struct {
 	{mpi.ErrGroup, C.MPI_ERR_GROUP},
 }
 
+// deathTold is set when this rank has said that another one has died.
+var deathTold atomic.Bool
+
 // codeOf is the host's error code for an error.
 func codeOf(err error) C.int {
 	if err == nil {
 		return C.MPI_SUCCESS
 	}
 	// The host has no text for what only we know.
-	if verbose || errors.Is(err, mpi.ErrAssumption) {
+	if verbose || errors.Is(err, mpi.ErrAssumption) || errors.Is(err, mpi.ErrProcFailed) && !deathTold.Swap(true) {
 		say("%v", err)
 	}
 	for _, c := range classes {

@@ -91,7 +91,9 @@ type control struct {
 	profile    [12]atomic.Uint64 // text; written before state
 
 	opened atomic.Uint32 // rings opened towards this rank
-	_      [60]byte
+	_      [4]byte
+	life   sys.Life // see vigil.go
+	_      [16]byte
 
 	// Where the rank may run, and what follows from that, see crowd.go.
 	cpus     [cpuWords]atomic.Uint64

@@ -37,6 +37,9 @@ func TestMain(m *testing.M) {
 		exchangeBatches(s)
 		os.Exit(0)
 	}
+	if s := os.Getenv(livingRole); s != "" {
+		live(s)
+	}
 	os.Exit(m.Run())
 }
 

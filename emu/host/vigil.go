@@ -1,0 +1,38 @@
+package host
+
+import "time"
+
+// A launcher of ours tells the ranks who has died. Under another's nobody may: it may have
+// been told to let the others live, or have been killed itself. So there the ranks watch each
+// other, in a ring: each the next one that is still there, in a thread that sleeps until the kernel
+// says that the other has ended (sys.Life). Who has watched one to its end takes over what that one
+// watched, so deaths are told as long as a rank lives.
+
+// Vigil makes this rank tell the others of the next one's death, and them of its own, from the moment on when all
+// have joined. It does so after the grace, in which the launcher may end this process: its words come first, as
+// where a rank calls for the end of all. It lasts as long as the process, so that the last to leave are watched as well. Nobody
+// is where the kernel refuses robust futexes.
+func (m *Member) Vigil(grace time.Duration) {
+	m.self.life.Live(func() { m.watch(grace) })
+}
+
+// threadsTake is what all threads of a process may take to end when one has.
+const threadsTake = 100 * time.Millisecond
+
+func (m *Member) watch(grace time.Duration) {
+	patience := grace
+	for i := 1; i < m.job.ranks; i++ {
+		rank := (m.me + i) % m.job.ranks
+		c := m.job.control(rank)
+		waited, known := c.life.Outlive()
+		if !known || c.state.Load() != stateAttached {
+			continue
+		}
+		if waited {
+			patience = grace
+		}
+		time.Sleep(patience)
+		m.job.MarkDead(rank)
+		patience = min(grace, threadsTake) // for those that have died meanwhile
+	}
+}

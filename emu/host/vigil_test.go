@@ -1,0 +1,99 @@
+package host
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+const livingRole = "EXANET_TEST_LIVING" // the rank of a process that only lives
+
+func live(role string) {
+	rank, err := strconv.Atoi(role)
+	if err != nil {
+		os.Exit(2)
+	}
+	m, err := Join(os.NewFile(3, "job"), rank, "")
+	if err != nil {
+		os.Exit(3)
+	}
+	m.Vigil(time.Hour)
+	fmt.Println("lives")
+	select {}
+}
+
+// watchedJob is a job of which this process is rank 0, and others, which leave the watching to it, are the rest.
+func watchedJob(t *testing.T, ranks int) (me *Member, others []*exec.Cmd) {
+	j, err := NewJob(ranks)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = j.file.Close() }) // mapped for as long as somebody watches
+	me, err = j.join(0, "")
+	require.NoError(t, err)
+	self, err := os.Executable()
+	require.NoError(t, err)
+	others = make([]*exec.Cmd, ranks)
+	for rank := 1; rank < ranks; rank++ {
+		cmd := exec.Command(self, "-test.run=^$")
+		cmd.Env = append(os.Environ(), livingRole+"="+strconv.Itoa(rank))
+		cmd.ExtraFiles = []*os.File{j.File()}
+		cmd.Stderr = os.Stderr
+		says, err := cmd.StdoutPipe()
+		require.NoError(t, err)
+		require.NoError(t, cmd.Start())
+		t.Cleanup(func() { end(cmd) })
+		line, err := bufio.NewReader(says).ReadString('\n')
+		require.Equal(t, "lives\n", line, "%v", err)
+		others[rank] = cmd
+	}
+	require.NoError(t, me.WaitJoined())
+	return me, others
+}
+
+func end(c *exec.Cmd) {
+	_ = c.Process.Kill()
+	_ = c.Wait()
+}
+
+// Who sleeps learns of each death: of the next rank's at once, of those behind that when it is gone. A rank that has left
+// the job is none of them.
+func TestVigil(t *testing.T) {
+	m, others := watchedJob(t, 5)
+	j := m.job
+	told := func(ranks ...int) {
+		mark := m.self.foreground.Load()
+		end(others[ranks[0]])
+		for _, rank := range ranks {
+			require.Eventually(t, func() bool { return j.Dead(rank) }, 10*time.Second, time.Millisecond)
+		}
+		require.Eventually(t, func() bool { return m.self.foreground.Load() != mark }, 10*time.Second, time.Millisecond, "it is rung for")
+	}
+	m.Vigil(0)
+	j.control(2).state.Store(stateFinalized)
+	end(others[2])
+	end(others[3])
+	time.Sleep(10 * time.Millisecond)
+	require.Zero(t, m.Deaths(), "rank 1 watches those")
+	told(1, 3)
+	told(4)
+	require.EqualValues(t, 3, m.Deaths())
+	require.True(t, j.Finalized(2))
+}
+
+// A launcher that ends this process within the grace is not forestalled; for ranks that have died together there is one.
+func TestVigilHasPatience(t *testing.T) {
+	m, others := watchedJob(t, 5)
+	const grace = 2 * time.Second
+	m.Vigil(grace)
+	began := time.Now()
+	for _, o := range others[1:] {
+		end(o)
+	}
+	require.Eventually(t, func() bool { return m.Deaths() == 4 }, 2*grace-100*time.Millisecond, time.Millisecond)
+	require.GreaterOrEqual(t, time.Since(began), grace)
+}
