@@ -168,9 +168,10 @@ func Map(f *os.File) ([]byte, error) {
 func Unmap(b []byte) error { return unix.Munmap(b) }
 
 // Populate gives shared memory its pages, which must begin with one, and this process its view
-// of them, all at once: to touch them one by one takes longer. Where the kernel does not know
+// of them, all at once: to touch them one by one takes longer. It asks as for reading, which makes pages of a memory file, and views that
+// can be written, as well, and of those that are there already sixteen at a time. Where the kernel does not know
 // this (before Linux 5.14), or has no memory left, they come when they are touched.
-func Populate(b []byte) { _ = unix.Madvise(b, unix.MADV_POPULATE_WRITE) }
+func Populate(b []byte) { _ = unix.Madvise(b, unix.MADV_POPULATE_READ) }
 
 // Iovec is a piece of memory of some process.
 type Iovec struct {
