@@ -51,10 +51,7 @@ func (k *rank) openBoard(d ident, members *group.Group, me int) *board.Board {
 	// Else the others would have to hand over their cores again.
 	b.Follows = b.Ranks > 2 && k.fab.Crowded()
 	b.Split = board.SplitFrom(b.Ranks, k.fab.Crowded())
-	b.Fill = sys.Populate
-	if n == 2 && d.leader() == 0 && d.slot() == 0 {
-		b.Prepare() // the world's
-	}
+	b.Fill, b.Fills = sys.Populate, n == 2 && d.leader() == 0 && d.slot() == 0 // the world's
 	b.Core = k.fab.Core
 	b.Ring = func(rank int) { k.fab.Rouse(int(members.World(int32(rank)))) }
 	b.Read = func(rank int, addr uint64, to []byte) bool {

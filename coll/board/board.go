@@ -104,8 +104,10 @@ type Board struct {
 	// is no such thing, and the board serves no calls in the direct form.
 	Read func(rank int, addr uint64, to []byte) bool
 
-	// Fill, unless nil, gives memory its pages at once.
-	Fill func(memory []byte)
+	// Fill, unless nil, gives memory its pages at once. Fills has the first call do so with both ranks' belts, as
+	// is worth while if many follow: else they get it as they are used.
+	Fill  func(memory []byte)
+	Fills bool
 
 	// Core, unless nil or 0, is the core that this rank runs on, where those who sleep can
 	// do so only for others on the same: whoever of these is awake in Go wakes them, as it

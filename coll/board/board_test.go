@@ -507,26 +507,38 @@ func TestMismatchesOfWhatIsDealt(t *testing.T) {
 	}
 }
 
-// The world's belts get their memory at once, and both ranks their view of them.
-func TestPrepare(t *testing.T) {
+// The first call gives belts that are to be filled all their memory, and both ranks their view of them; there is one that does.
+func TestBeltsAreFilled(t *testing.T) {
 	stages := make([]byte, 300_000)
-	var filled []bool
-	for _, b := range open(t, memory(2, 1024), 2) {
+	var filled []int
+	fills := func(b *Board) {
 		b.Stage(stages)
-		filled = make([]bool, len(stages))
+		b.Fills = true
 		b.Fill = func(p []byte) {
 			at := int(mem.Ref(unsafe.SliceData(p)) - mem.Ref(unsafe.SliceData(stages)))
 			for i := range p {
-				filled[at+i] = true
-			}
-		}
-		b.Prepare()
-		for rank := range 2 {
-			for i := range b.portion() * (portions - 1) {
-				require.True(t, filled[uint64(rank*len(stages)/2)+b.portion()+i], "rank %d's", rank)
+				filled[at+i]++
 			}
 		}
 	}
+	area := memory(2, 1024)
+	for _, b := range open(t, area, 2) {
+		fills(b)
+		filled = make([]int, len(stages))
+		for range 2 {
+			(&Op{Call: &coll.Call{Op: coll.Barrier, Rank: b.Me, Ranks: 2}}).Begin(b)
+			for rank := range 2 {
+				for i := range b.portion() * (portions - 1) {
+					require.Equal(t, 1, filled[uint64(rank*len(stages)/2)+b.portion()+i], "rank %d's", rank)
+				}
+			}
+		}
+	}
+	twin := Open(area, testMost, 0, 2) // of a rank that has, in Go
+	filled = make([]int, len(stages))
+	fills(twin)
+	(&Op{Call: &coll.Call{Op: coll.Barrier, Ranks: 2}}).Begin(twin)
+	require.NotContains(t, filled, 1)
 }
 
 // The same in the direct form; and a rank that chooses another form than the rest breaks

@@ -104,6 +104,9 @@ const (
 
 // Begin begins the call that is in the Op.
 func (o *Op) Begin(b *Board) {
+	if b.Fills {
+		b.fillAll()
+	}
 	o.b = b
 	o.size = o.Bytes()
 	o.what = call(o.Call, o.size)

@@ -26,6 +26,7 @@ type View struct {
 	Pair    [coll.Collectives]uint64 // one of so many is a message between the two ranks, see coll.Selection.OneMessageFrom
 	Direct  [coll.Collectives]uint64 // one of so many is in the direct form, see coll.Selection.DirectFrom
 	_       [2]uint32                // of the twin alone
+	fills   uint64                   // 1: see Board.Fills
 	stages  uint64                   // address of the stages, and the bytes of one, or two, that each rank has; 0: none
 	stage   uint64
 	gauges  uint64 // of up to mostMeasuring ranks, 0: of more
@@ -59,6 +60,7 @@ func (b *Board) View(v *View, berths Berths) {
 	}
 	if b.stages != nil {
 		v.stages, v.stage = mem.Addr(b.stages), uint64(len(b.stages)/b.Ranks)
+		v.fills = uint64(flag(b.Fills && b.Ranks == measuring))
 	}
 }
 

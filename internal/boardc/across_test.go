@@ -11,6 +11,7 @@ import (
 	"unsafe"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 	"pgregory.net/rapid"
 
 	"github.com/exanet-mpi/exanet/coll"
@@ -18,6 +19,7 @@ import (
 	"github.com/exanet-mpi/exanet/internal/across"
 	"github.com/exanet-mpi/exanet/internal/boardc"
 	"github.com/exanet-mpi/exanet/internal/mem"
+	"github.com/exanet-mpi/exanet/internal/sys"
 )
 
 // A gauge in C is one in Go, word by word, whatever is written and read, and whoever does.
@@ -111,6 +113,52 @@ func belted(part int) (boards [2]*board.Board, views [2]*board.View, stages []by
 		ask(views[0], g, func() across.Form { return across.Cold })
 	}
 	return boards, views, stages
+}
+
+// The first call gives the belts of a board that is to be filled their memory, which Go then has no more to give.
+func TestBeltsAreFilled(t *testing.T) {
+	const part = 16 << 12
+	f, err := sys.SharedMemory("stages", 2*5*part)
+	require.NoError(t, err)
+	defer f.Close()
+	stages, err := sys.Map(f)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, sys.Unmap(stages)) }()
+	present := func(b []byte) (n int) {
+		pages := make([]byte, len(b)>>12)
+		_, _, e := unix.Syscall(unix.SYS_MINCORE, uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)), uintptr(unsafe.Pointer(&pages[0])))
+		require.Zero(t, e)
+		for _, p := range pages {
+			n += int(p & 1)
+		}
+		return n
+	}
+	if sys.Populate(stages[:1<<12]); present(stages[:1<<12]) == 0 {
+		t.Skip("a page that MADV_POPULATE_READ was to make is not there (before Linux 5.14)")
+	}
+	memory := mem.Bytes(make([]uint64, (board.Fixed(most)+2*8*4096)/8))
+	var views [2]board.View
+	var boards [2]*board.Board
+	for i := range boards {
+		b := board.Open(memory, most, i, 2)
+		b.Fenced, b.Ring, b.Fills = true, func(int) {}, true
+		b.Fill = func([]byte) { t.Error("it has been filled") }
+		b.Stage(stages)
+		b.View(&views[i], board.Berths{})
+		views[i].Spins, views[i].Limit[coll.Barrier] = 1000, math.MaxInt64
+		boards[i] = b
+	}
+	for i := range views { // the first is left to Go when it has waited in vain
+		x, _ := (&call{op: coll.Barrier}).part(i, 2)
+		boardc.Perform(&views[i], x, 0)
+		own := stages[(5*i+1)*part:][:4*part]
+		require.Equal(t, 4*part>>12, present(own), "rank %d's", i)
+	}
+	require.Equal(t, 1, present(stages[:part]), "stages are not")
+	for i, b := range boards {
+		(&board.Op{Call: &coll.Call{Op: coll.Barrier, Rank: i, Ranks: 2}}).Begin(b)
+	}
+	runtime.KeepAlive(memory)
 }
 
 // What is on a rank's belt stays there until the other one has read it, though it is full, and the rank waits: more goes to its place.

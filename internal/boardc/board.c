@@ -78,7 +78,7 @@ static __attribute__((noinline)) uint64_t take_belt(struct board *b, uint64_t tu
 		return 0;
 	if (at + size > own->filled) { /* to touch the pages one by one takes longer */
 		uint64_t more = length - own->filled < FILLED ? length - own->filled : FILLED;
-		madvise(on_belt(b, b->me, own->filled), more, MADV_POPULATE_WRITE);
+		madvise(on_belt(b, b->me, own->filled), more, MADV_POPULATE_READ);
 		own->filled += more;
 	}
 	if (!belt_read(b, at, size))

@@ -33,6 +33,7 @@ struct board {
 	uint64_t pair[BOARD_OPS];  /* one of so many is a message between the two ranks */
 	uint64_t direct[BOARD_OPS]; /* one of so many is made in the direct form */
 	uint32_t recent, whose; /* bytes that this rank has written last, and in whose place, or on its belt, until the next such place has been prepared */
+	uint64_t fills;         /* 1: of two ranks, the first call gives the belts their memory, see coll/board */
 	uint64_t stages, stage; /* of the ranks, one behind the other, and the bytes that each has, of more than two ranks for two; 0: there is none */
 	uint64_t gauges;        /* of two ranks, for what each reads, and of up to eight for what each reads of each; 0: of more */
 };

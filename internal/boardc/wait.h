@@ -11,6 +11,7 @@
 #include "layout.h"
 
 #include <sched.h>
+#include <sys/mman.h>
 #include <time.h>
 
 /* What a line tells its rank to sleep for: a word, by its offset, or all cells of a turn
@@ -298,8 +299,22 @@ static void lengthen(struct patience *p)
 /* A call goes from begin to the end of its function, which ends calls whether they are over or go on in Go. */
 #define CALL __attribute__((cleanup(end))) struct patience
 
-static inline struct patience begin(const struct board *b, struct line *own)
+/* Gives this rank's belt all its memory, and this rank its view of the other's, unless Go has. */
+static __attribute__((noinline, cold)) void fill_belts(struct board *b)
 {
+	uint64_t all = portion(b) * (PORTIONS - 1);
+	b->fills = 0;
+	if (belt(b, b->me)->filled)
+		return;
+	for (uint32_t i = 0; i < 2; i++)
+		madvise(on_belt(b, i ? 1 - b->me : b->me, 0), all, MADV_POPULATE_READ); /* as sys.Populate */
+	belt(b, b->me)->filled = all;
+}
+
+static inline struct patience begin(struct board *b, struct line *own)
+{
+	if (b->fills)
+		fill_belts(b);
 	if (own->core)
 		__atomic_store_n(&own->core, 0, __ATOMIC_RELEASE); /* ranks in Go leave nobody to this one */
 	if (b->naps && !b->yields)
