@@ -71,10 +71,10 @@ func (b *Board) onBelt(rank int, at uint64, n int) []byte {
 	return b.stages[uint64(rank*(len(b.stages)/b.Ranks))+b.portion()+at:][:n]
 }
 
-// fillAll gives this rank's belt its memory, which it else gets as it is used, and this rank its view of the other's,
+// fillBelts gives this rank's belt its memory, which it else gets as it is used, and this rank its view of the other's,
 // unless the twin has.
-func (b *Board) fillAll() {
-	if b.Fills = false; b.Ranks != measuring || b.stages == nil || b.belt().filled > 0 {
+func (b *Board) fillBelts() {
+	if b.Fills = false; b.belt().filled > 0 {
 		return
 	}
 	all := b.portion() * (portions - 1)

@@ -104,8 +104,8 @@ type Board struct {
 	// is no such thing, and the board serves no calls in the direct form.
 	Read func(rank int, addr uint64, to []byte) bool
 
-	// Fill, unless nil, gives memory its pages at once. Fills has the first call do so with both ranks' belts, as
-	// is worth while if many follow: else they get it as they are used.
+	// Fill, unless nil, gives memory its pages at once. Fills, which is for two ranks with stages, has the first call do so with both
+	// belts, as is worth while if many follow: else they get it as they are used.
 	Fill  func(memory []byte)
 	Fills bool
 

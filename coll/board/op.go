@@ -105,7 +105,7 @@ const (
 // Begin begins the call that is in the Op.
 func (o *Op) Begin(b *Board) {
 	if b.Fills {
-		b.fillAll()
+		b.fillBelts()
 	}
 	o.b = b
 	o.size = o.Bytes()

@@ -60,7 +60,7 @@ func (b *Board) View(v *View, berths Berths) {
 	}
 	if b.stages != nil {
 		v.stages, v.stage = mem.Addr(b.stages), uint64(len(b.stages)/b.Ranks)
-		v.fills = uint64(flag(b.Fills && b.Ranks == measuring))
+		v.fills = uint64(flag(b.Fills))
 	}
 }
 

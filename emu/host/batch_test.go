@@ -3,7 +3,6 @@ package host
 import (
 	"bytes"
 	"os"
-	"os/exec"
 	"strconv"
 	"testing"
 	"time"
@@ -101,14 +100,8 @@ func (f *Fabric) toldOf(n int) (ws []rdmaeng.Window) {
 
 // exchangeBatches is rank 1 or 2. It leaves all copies to rank 0.
 func exchangeBatches(role string) {
-	rank, err := strconv.Atoi(role)
-	if err != nil {
-		os.Exit(2)
-	}
-	m, err := Join(os.NewFile(3, "job"), rank, "")
-	if err != nil {
-		os.Exit(3)
-	}
+	rank := rankOf(role)
+	m := joinAs(rank)
 	memory, err := unix.MmapPtr(-1, 0, mem.Pointer(batchAt), batchSpace, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_FIXED_NOREPLACE)
 	if err != nil {
 		os.Exit(5)
@@ -139,17 +132,12 @@ func TestBatchesOfSeveralRanks(t *testing.T) {
 	m, err := j.join(0, "")
 	require.NoError(t, err)
 	f := NewFabric(m, 0)
-	self, err := os.Executable()
-	require.NoError(t, err)
 	var ends [2]exchange
 	var windows [2][]rdmaeng.Window
 	var ended [2]chan error
 	for i := range ends {
 		rank := i + 1
-		cmd := exec.Command(self, "-test.run=^$")
-		cmd.Env = append(os.Environ(), batcherRole+"="+strconv.Itoa(rank))
-		cmd.ExtraFiles = []*os.File{j.File()}
-		cmd.Stderr = os.Stderr
+		cmd := another(t, j, batcherRole, strconv.Itoa(rank))
 		require.NoError(t, cmd.Start())
 		defer func() { _ = cmd.Process.Kill() }()
 		ended[i] = make(chan error, 1)

@@ -30,7 +30,7 @@ func TestRingsHaveTheirMemory(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { _ = sys.Unmap(probe) }()
 	if sys.Populate(probe); present(t, probe) == 0 {
-		t.Skip("a page that MADV_POPULATE_READ was to make is not there (before Linux 5.14, or under qemu)")
+		t.Skip("mincore sees no page after sys.Populate: MADV_POPULATE_READ does nothing here (before Linux 5.14, or under qemu)")
 	}
 	for ranks, all := range map[int]bool{2: true, 3: true, 16: false} {
 		j, err := NewJob(ranks)

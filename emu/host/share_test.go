@@ -3,7 +3,6 @@ package host
 import (
 	"bytes"
 	"os"
-	"os/exec"
 	"runtime"
 	"strconv"
 	"strings"
@@ -169,11 +168,7 @@ func stopWithUnits(role string) {
 	if err != nil {
 		os.Exit(2)
 	}
-	m, err := Join(os.NewFile(3, "job"), 1, "")
-	if err != nil {
-		os.Exit(3)
-	}
-	f := NewFabric(m, 0)
+	f := NewFabric(joinAs(1), 0)
 	dst := make([]byte, sharedSize)
 	_, w := f.Expose(dst)
 	f.tell(0, w)
@@ -220,12 +215,7 @@ func TestAnEndStoppedWithUnitsTaken(t *testing.T) {
 				f := NewFabric(m, 0)
 				dst := make([]byte, sharedSize)
 				slot, mine := f.Expose(dst)
-				self, err := os.Executable()
-				require.NoError(t, err)
-				cmd := exec.Command(self, "-test.run=^$")
-				cmd.Env = append(os.Environ(), sharerRole+"="+strconv.Itoa(int(sig))+" "+end)
-				cmd.ExtraFiles = []*os.File{j.File()}
-				cmd.Stderr = os.Stderr
+				cmd := another(t, j, sharerRole, strconv.Itoa(int(sig))+" "+end)
 				require.NoError(t, cmd.Start())
 				defer func() {
 					_ = cmd.Process.Kill()

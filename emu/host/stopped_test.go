@@ -43,14 +43,39 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// claimAndStop sends one whole message to rank 0 and another of which only
-// the last step, publishing, is missing when the signal arrives.
-func claimAndStop(sig unix.Signal) {
-	m, err := Join(os.NewFile(3, "job"), 2, "")
+// another is this program as another rank of a job, in a role, to be started.
+func another(t *testing.T, j *Job, role, value string) *exec.Cmd {
+	self, err := os.Executable()
+	require.NoError(t, err)
+	cmd := exec.Command(self, "-test.run=^$")
+	cmd.Env = append(os.Environ(), role+"="+value)
+	cmd.ExtraFiles = []*os.File{j.File()}
+	cmd.Stderr = os.Stderr
+	return cmd
+}
+
+// joinAs takes that rank's place.
+func joinAs(rank int) *Member {
+	m, err := Join(os.NewFile(3, "job"), rank, "")
 	if err != nil {
 		os.Exit(3)
 	}
-	f := NewFabric(m, 0)
+	return m
+}
+
+// rankOf is the rank that a role tells.
+func rankOf(role string) int {
+	rank, err := strconv.Atoi(role)
+	if err != nil {
+		os.Exit(2)
+	}
+	return rank
+}
+
+// claimAndStop sends one whole message to rank 0 and another of which only
+// the last step, publishing, is missing when the signal arrives.
+func claimAndStop(sig unix.Signal) {
+	f := NewFabric(joinAs(2), 0)
 	f.TrySend(0, packetizer.Header{7 << 32}, []byte("whole"))
 	g := &f.job.geo
 	r := f.job.ringOf(2, 0)
@@ -84,12 +109,7 @@ func TestAProducerStoppedBeforePublishing(t *testing.T) {
 			m1, err := j.join(1, "")
 			require.NoError(t, err)
 			f0, f1 := NewFabric(m0, 0), NewFabric(m1, 0)
-			self, err := os.Executable()
-			require.NoError(t, err)
-			cmd := exec.Command(self, "-test.run=^$")
-			cmd.Env = append(os.Environ(), producerSignal+"="+strconv.Itoa(int(sig)))
-			cmd.ExtraFiles = []*os.File{j.File()}
-			cmd.Stderr = os.Stderr
+			cmd := another(t, j, producerSignal, strconv.Itoa(int(sig)))
 			require.NoError(t, cmd.Start())
 			defer func() {
 				_ = cmd.Process.Kill()

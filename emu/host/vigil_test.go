@@ -3,7 +3,6 @@ package host
 import (
 	"bufio"
 	"fmt"
-	"os"
 	"os/exec"
 	"strconv"
 	"testing"
@@ -15,15 +14,7 @@ import (
 const livingRole = "EXANET_TEST_LIVING" // the rank of a process that only lives
 
 func live(role string) {
-	rank, err := strconv.Atoi(role)
-	if err != nil {
-		os.Exit(2)
-	}
-	m, err := Join(os.NewFile(3, "job"), rank, "")
-	if err != nil {
-		os.Exit(3)
-	}
-	m.Vigil(time.Hour)
+	joinAs(rankOf(role)).Vigil(time.Hour)
 	fmt.Println("lives")
 	select {}
 }
@@ -35,14 +26,9 @@ func watchedJob(t *testing.T, ranks int) (me *Member, others []*exec.Cmd) {
 	t.Cleanup(func() { _ = j.file.Close() }) // mapped for as long as somebody watches
 	me, err = j.join(0, "")
 	require.NoError(t, err)
-	self, err := os.Executable()
-	require.NoError(t, err)
 	others = make([]*exec.Cmd, ranks)
 	for rank := 1; rank < ranks; rank++ {
-		cmd := exec.Command(self, "-test.run=^$")
-		cmd.Env = append(os.Environ(), livingRole+"="+strconv.Itoa(rank))
-		cmd.ExtraFiles = []*os.File{j.File()}
-		cmd.Stderr = os.Stderr
+		cmd := another(t, j, livingRole, strconv.Itoa(rank))
 		says, err := cmd.StdoutPipe()
 		require.NoError(t, err)
 		require.NoError(t, cmd.Start())
