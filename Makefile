@@ -7,7 +7,7 @@ RACE_FLAGS ?= -race -short
 # .ci/run gives -short: fewer kills, and 2 and 4 ranks where it would be 2, 3 and 4.
 REAL_FLAGS ?=
 # What has no goroutines, but for the explorer's, which tests of cmd/exanet run.
-SERIAL = coll|datatype|group|topo|chart|optimistic|preload|variants(/.*)?|internal/(ldso|randtype)(/.*)?
+SERIAL = coll|datatype|group|topo|chart|optimistic|preload|variants(/.*)?|internal/ldso|test/(elftest|randtype)
 
 .PHONY: all build preload test test-fast test-most test-random test-race test-tags test-real test-arm64 vet deps bench bench-programs clean
 
@@ -23,10 +23,10 @@ test-fast:
 	$(MAKE) -j2 --output-sync=target test-most test-random
 
 test-most:
-	$(GO) test -timeout 20m $$($(GO) list ./... | grep -v /internal/randprog)
+	$(GO) test -timeout 20m $$($(GO) list ./... | grep -v /test/randprog)
 
 test-random: # -v shows how often each event of the protocols occurred
-	$(GO) test -timeout 20m -v ./internal/randprog
+	$(GO) test -timeout 20m -v ./test/randprog
 
 test-race:
 	CGO_ENABLED=1 $(GO) test -timeout 20m -p 4 $(RACE_FLAGS) $$($(GO) list ./... | grep -vE '/exanet/($(SERIAL))$$')

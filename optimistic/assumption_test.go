@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/exanet-mpi/exanet/emu/host"
-	"github.com/exanet-mpi/exanet/internal/duo"
 	"github.com/exanet-mpi/exanet/optimistic"
+	"github.com/exanet-mpi/exanet/test/pairtest"
 	"github.com/exanet-mpi/exanet/variants"
 )
 
@@ -18,7 +18,7 @@ const limit = 40 // bytes; longer is long
 
 // program is what two ranks do: rank 0 sends and rank 1 receives.
 type program struct {
-	*duo.Pair[*optimistic.Protocol]
+	*pairtest.Pair[*optimistic.Protocol]
 	r    *rand.Rand
 	reqs [2][]*variants.Request // in the order of posting
 	tags int32
@@ -28,7 +28,7 @@ type program struct {
 }
 
 func newProgram(t *testing.T, seed uint64) *program {
-	p, err := duo.New(limit, func(me int, f *host.Fabric) *optimistic.Protocol { return optimistic.New(me, f) })
+	p, err := pairtest.New(limit, func(me int, f *host.Fabric) *optimistic.Protocol { return optimistic.New(me, f) })
 	require.NoError(t, err)
 	r := rand.New(rand.NewPCG(seed, 0))
 	return &program{Pair: p, r: r, tags: 1 + r.Int32N(3), any: r.IntN(2) == 0, fits: r.IntN(2) == 0}

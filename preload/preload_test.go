@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/exanet-mpi/exanet/internal/ldso/elftest"
 	"github.com/exanet-mpi/exanet/preload"
+	"github.com/exanet-mpi/exanet/test/elftest"
 )
 
 // site makes a directory with two MPIs, their launchers, and programs of all kinds,

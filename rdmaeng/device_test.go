@@ -9,8 +9,8 @@ import (
 
 	"github.com/exanet-mpi/exanet/datatype"
 	"github.com/exanet-mpi/exanet/emu/regs"
-	"github.com/exanet-mpi/exanet/internal/randtype"
 	"github.com/exanet-mpi/exanet/rdmaeng"
+	"github.com/exanet-mpi/exanet/test/randtype"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 )

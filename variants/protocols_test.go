@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/exanet-mpi/exanet/emu/host"
-	"github.com/exanet-mpi/exanet/internal/duo"
 	"github.com/exanet-mpi/exanet/optimistic"
+	"github.com/exanet-mpi/exanet/test/pairtest"
 	"github.com/exanet-mpi/exanet/variants"
 	"github.com/exanet-mpi/exanet/variants/envless"
 	"github.com/exanet-mpi/exanet/variants/readbased"
@@ -22,12 +22,12 @@ const (
 )
 
 type pair struct {
-	*duo.Pair[variants.Protocol]
+	*pairtest.Pair[variants.Protocol]
 	name string
 }
 
 func newPair(t *testing.T, name string, limit int, protocol func(int, *host.Fabric) variants.Protocol) pair {
-	p, err := duo.New(limit, protocol)
+	p, err := pairtest.New(limit, protocol)
 	require.NoError(t, err)
 	return pair{p, name}
 }

@@ -13,7 +13,7 @@ import (
 
 	"github.com/exanet-mpi/exanet/bench/compare"
 	"github.com/exanet-mpi/exanet/internal/ldso"
-	"github.com/exanet-mpi/exanet/internal/ldso/elftest"
+	"github.com/exanet-mpi/exanet/test/elftest"
 )
 
 // fakeMPI makes the working directory one with a launcher of MPICH, of which script is

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/exanet-mpi/exanet/internal/randc"
+	"github.com/exanet-mpi/exanet/test/randc"
 )
 
 var (

@@ -11,9 +11,9 @@ import (
 
 	"github.com/exanet-mpi/exanet/datatype"
 	"github.com/exanet-mpi/exanet/internal/mem"
-	"github.com/exanet-mpi/exanet/internal/randtype"
 	"github.com/exanet-mpi/exanet/internal/sys"
 	"github.com/exanet-mpi/exanet/rdmaeng"
+	"github.com/exanet-mpi/exanet/test/randtype"
 )
 
 // couple is two fabrics that a test polls, and how data get from one to the

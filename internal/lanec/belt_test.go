@@ -9,15 +9,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/exanet-mpi/exanet/internal/across"
-	"github.com/exanet-mpi/exanet/internal/duo"
 	"github.com/exanet-mpi/exanet/internal/mem"
+	"github.com/exanet-mpi/exanet/test/pairtest"
 )
 
 // Rings with belts, and what is asked of who writes to them: package across.
 
 // belted are players of a job whose rings have belts.
 func belted(t *testing.T) [2]*player {
-	pair, err := duo.NewShared(limit, protocol)
+	pair, err := pairtest.NewShared(limit, protocol)
 	require.NoError(t, err)
 	ps := playersOf(pair)
 	lend(ps)

@@ -11,9 +11,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/exanet-mpi/exanet/emu/host"
-	"github.com/exanet-mpi/exanet/internal/duo"
 	"github.com/exanet-mpi/exanet/internal/lanec"
 	"github.com/exanet-mpi/exanet/internal/sys"
+	"github.com/exanet-mpi/exanet/test/pairtest"
 	"github.com/exanet-mpi/exanet/variants"
 	"github.com/exanet-mpi/exanet/variants/express"
 	"github.com/exanet-mpi/exanet/variants/ticket"
@@ -27,7 +27,7 @@ const (
 
 // player is one of two ranks, each of which sends to the other.
 type player struct {
-	*duo.Pair[*ticket.Protocol]
+	*pairtest.Pair[*ticket.Protocol]
 	me    int
 	table *express.Table
 	lane  lanec.Lane
@@ -57,14 +57,14 @@ type receive struct {
 }
 
 func players(t require.TestingT) [2]*player {
-	pair, err := duo.New(limit, protocol)
+	pair, err := pairtest.New(limit, protocol)
 	require.NoError(t, err)
 	return playersOf(pair)
 }
 
 func protocol(me int, f *host.Fabric) *ticket.Protocol { return ticket.New(me, f) }
 
-func playersOf(pair *duo.Pair[*ticket.Protocol]) [2]*player {
+func playersOf(pair *pairtest.Pair[*ticket.Protocol]) [2]*player {
 	var ps [2]*player
 	for i := range ps {
 		p := &player{Pair: pair, me: i, table: new(express.Table), slots: make(map[int]*receive), later: make(map[int]*later)}

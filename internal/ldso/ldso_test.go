@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/exanet-mpi/exanet/internal/ldso"
-	"github.com/exanet-mpi/exanet/internal/ldso/elftest"
+	"github.com/exanet-mpi/exanet/test/elftest"
 )
 
 // libraries returns the libraries of a program: paths below dir without it, "-" for

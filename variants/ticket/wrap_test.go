@@ -6,15 +6,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/exanet-mpi/exanet/emu/host"
-	"github.com/exanet-mpi/exanet/internal/duo"
+	"github.com/exanet-mpi/exanet/test/pairtest"
 	"github.com/exanet-mpi/exanet/variants"
 )
 
 // pair is two ranks of this protocol.
-type pair struct{ *duo.Pair[*Protocol] }
+type pair struct{ *pairtest.Pair[*Protocol] }
 
 func newPair(t *testing.T) pair {
-	p, err := duo.New(40, func(me int, f *host.Fabric) *Protocol { return New(me, f) })
+	p, err := pairtest.New(40, func(me int, f *host.Fabric) *Protocol { return New(me, f) })
 	require.NoError(t, err)
 	return pair{p}
 }

@@ -9,7 +9,7 @@ import (
 //
 // Take the receives of a rank in posting order. Each that has completed must
 // have got, of the source that its status names, the first message which its
-// arguments match and no receive before it got. Package internal/randprog shows
+// arguments match and no receive before it got. Package test/randprog shows
 // that this is exactly MPI's rule, not merely a part of it.
 //
 // What is incomplete must have no counterpart: a pending receive and a message

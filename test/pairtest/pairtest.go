@@ -1,6 +1,6 @@
-// Package duo is two ranks of a protocol over the rings of this process, which a
+// Package pairtest is two ranks of a protocol over the rings of this process, which a
 // test polls: nothing arrives at a rank before its Poll.
-package duo
+package pairtest
 
 import (
 	"slices"

@@ -92,7 +92,7 @@
 // operation observed; for a hang, where each goroutine is. To play one program
 // again, up to 500 times, and to make it smaller if it fails:
 //
-//	go test ./internal/randprog -run 'Random$' -v -play=ticket -seed=N -programs=500 -hang=2s -shrink
+//	go test ./test/randprog -run 'Random$' -v -play=ticket -seed=N -programs=500 -hang=2s -shrink
 //
 // -play is the name of the subtest: a protocol, with the programs for it.
 // -shrink prints a -keep that selects what is left of the program. A failure

@@ -12,8 +12,8 @@ import (
 
 	"github.com/exanet-mpi/exanet/datatype"
 	"github.com/exanet-mpi/exanet/internal/mem"
-	"github.com/exanet-mpi/exanet/internal/randtype"
 	"github.com/exanet-mpi/exanet/mpi"
+	"github.com/exanet-mpi/exanet/test/randtype"
 )
 
 // overLayouts is package mpi as a World in which most messages are scattered over
