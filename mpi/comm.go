@@ -9,6 +9,7 @@ import (
 	"github.com/exanet-mpi/exanet/coll/board"
 	"github.com/exanet-mpi/exanet/group"
 	"github.com/exanet-mpi/exanet/internal/mem"
+	"github.com/exanet-mpi/exanet/mpi/internal/commid"
 	"github.com/exanet-mpi/exanet/variants"
 )
 
@@ -44,7 +45,7 @@ type Comm struct {
 	coll *variants.Context // of those within collectives
 	size int               // of the group that messages go to
 
-	id       ident
+	id       commid.ID
 	members  *group.Group // the caller's group
 	local    *Comm        // of an intercommunicator: one of the caller's group alone
 	topology any          // *topo.Cart, *topo.Graph, *topo.Local, or nil
@@ -112,10 +113,10 @@ func (c *Comm) Name() string {
 
 func newWorld(k *rank) *Comm {
 	n, me := k.fab.Size(), k.fab.Rank()
-	return k.predefine("MPI_COMM_WORLD", newIdent(0, worldSlot, 0), group.Identity(n), me)
+	return k.predefine("MPI_COMM_WORLD", commid.World, group.Identity(n), me)
 }
 
-func (k *rank) predefine(name string, d ident, members *group.Group, me int) *Comm {
+func (k *rank) predefine(name string, d commid.ID, members *group.Group, me int) *Comm {
 	c := &Comm{rank: k, id: d, members: members, size: members.Size(), name: name, algorithms: k.algorithms}
 	c.p2p, c.coll = k.open(d, members, me)
 	c.board = k.openBoard(d, members, me)
@@ -132,7 +133,7 @@ func (c *Comm) Self() *Comm {
 	k := c.rank
 	k.selfOnce.Do(func() {
 		me := k.fab.Rank()
-		k.self = k.predefine("MPI_COMM_SELF", newIdent(me, selfSlot, 0), group.Of([]int32{int32(me)}), 0)
+		k.self = k.predefine("MPI_COMM_SELF", commid.Self(me), group.Of([]int32{int32(me)}), 0)
 	})
 	return k.self
 }

@@ -3,63 +3,18 @@ package mpi
 import (
 	"errors"
 	"fmt"
-	"slices"
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
+
+	"github.com/exanet-mpi/exanet/mpi/internal/commid"
 )
-
-// Idents in use are different, as are all that a rank has ever given out but
-// the unused ones, and a rank needs no more slots than it uses at a time.
-func TestIdentsAgainstSets(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		s := newSupply(77, func(int) bool { return true })
-		var live []ident
-		used := map[ident]bool{newIdent(77, worldSlot, 0): true, newIdent(77, selfSlot, 0): true}
-		most := 0
-		for range rapid.IntRange(0, 200).Draw(t, "steps") {
-			i := rapid.IntRange(-3, len(live)-1).Draw(t, "which")
-			if i < 0 {
-				d, err := s.take()
-				require.NoError(t, err)
-				require.False(t, used[d])
-				require.Equal(t, 77, d.leader())
-				require.Equal(t, d, identOf(d.word()))
-				require.Zero(t, d.number&1)
-				used[d] = true
-				live = append(live, d)
-				most = max(most, len(live))
-				continue
-			}
-			if rapid.Bool().Draw(t, "unused") {
-				s.unused(live[i])
-				delete(used, live[i])
-			} else {
-				s.release(live[i])
-			}
-			live = slices.Delete(live, i, i+1)
-		}
-		require.Equal(t, most+2, len(s.gens))
-	})
-}
-
-func TestASlotWhoseGenerationsAreUsedUpIsNotUsedAgain(t *testing.T) {
-	s := newSupply(1, func(int) bool { return true })
-	d, err := s.take()
-	require.NoError(t, err)
-	s.gens[d.slot()] = generations - 1
-	d.gen = generations - 1
-	s.release(d)
-	e, err := s.take()
-	require.NoError(t, err)
-	require.NotEqual(t, d.slot(), e.slot())
-}
 
 func TestARankLeadsOnlySoMany(t *testing.T) {
 	require.NoError(t, Run(3, func(c *Comm) error {
 		if c.Rank() == 1 {
-			c.rank.idents.gens = make([]uint32, slots)
+			exhaust(c, 0)
 		}
 		d, err := c.Dup() // rank 0 leads
 		require.NoError(t, err)
@@ -83,7 +38,7 @@ func TestTeams(t *testing.T) {
 		require.NoError(t, Run(n, func(c *Comm) error {
 			for root := range n {
 				team := c.everybody("test", root)
-				all, err := team.everyone([]int64{int64(c.Rank()), 7}, nil)
+				all, err := team.Everyone([]int64{int64(c.Rank()), 7}, nil)
 				if err != nil {
 					return err
 				}
@@ -96,7 +51,7 @@ func TestTeams(t *testing.T) {
 				if c.Rank() == n-1 {
 					mine = c.fail("test", noValue, noValue, noValue, ErrArg, "")
 				}
-				_, err = team.everyone([]int64{1}, mine)
+				_, err = team.Everyone([]int64{1}, mine)
 				require.ErrorIs(t, err, ErrArg)
 			}
 			return nil
@@ -116,14 +71,25 @@ func TestADuplicateSharesTheGroup(t *testing.T) {
 	}))
 }
 
-// leads is the number of idents of this rank that are in use.
-func leads(c *Comm) int {
+// exhaust has a rank use up all its IDs but so many, and returns how many were left.
+func exhaust(c *Comm, left int) (before int) {
 	c.rank.mu.Lock()
 	defer c.rank.mu.Unlock()
-	return len(c.rank.idents.gens) - selfSlot - 1 - len(c.rank.idents.free)
+	var taken []commid.ID
+	for {
+		d, err := c.rank.idents.Take()
+		if err != nil {
+			break
+		}
+		taken = append(taken, d)
+	}
+	for _, d := range taken[:min(left, len(taken))] {
+		c.rank.idents.Return(d)
+	}
+	return len(taken)
 }
 
-// A leader that can not lead says so to the other group, and no ident is lost.
+// A leader that can not lead says so to the other group, and no ID is lost.
 func TestALeaderThatCanNotLead(t *testing.T) {
 	require.NoError(t, Run(4, func(c *Comm) error {
 		half, err := c.Split(c.Rank()/2, 0)
@@ -135,13 +101,10 @@ func TestALeaderThatCanNotLead(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		before := leads(c)
-		for left := range 2 { // whether the group can agree on the hidden communicator
-			if s := &c.rank.idents; c.Rank() == 2 {
-				s.gens, s.free = append(s.gens, make([]uint32, slots-len(s.gens))...), nil
-				for i := range left {
-					s.free = append(s.free, slots-1-i)
-				}
+		before := exhaust(c, math.MaxInt)
+		for _, left := range []int{1, 0} { // whether the group can agree on the hidden communicator
+			if c.Rank() == 2 {
+				exhaust(c, left)
 			}
 			for _, call := range []struct {
 				name string
@@ -171,8 +134,8 @@ func TestALeaderThatCanNotLead(t *testing.T) {
 				}
 			}
 		}
-		if after := leads(c); c.Rank() < 2 && after != before {
-			return fmt.Errorf("%d idents in use, then %d", before, after)
+		if after := exhaust(c, math.MaxInt); c.Rank() < 2 && after != before {
+			return fmt.Errorf("%d IDs left, then %d", before, after)
 		}
 		return c.Barrier()
 	}))

@@ -4,18 +4,19 @@ import (
 	"time"
 
 	"github.com/exanet-mpi/exanet/group"
+	"github.com/exanet-mpi/exanet/mpi/internal/commid"
 )
 
 // found makes the communicator of a group, in which this process is rank me,
-// with an ident that a team has agreed upon. The whole team calls it, with nil
-// if this process is not in the group. At the root, whose ident it is, it returns
+// with an ID that a team has agreed upon. The whole team calls it, with nil
+// if this process is not in the group. At the root, whose ID it is, it returns
 // when all have opened the communicator.
-func (t *team) found(d ident, members *group.Group, me int) (*Comm, error) {
+func (t *team) found(d commid.ID, members *group.Group, me int) (*Comm, error) {
 	var n *Comm
 	if members != nil {
 		n = t.c.derive(d, members, me)
 	}
-	if _, err := t.gather(nil, nil); err != nil {
+	if _, err := t.Gather(nil, nil); err != nil {
 		n.abandon()
 		return nil, err
 	}
@@ -23,7 +24,7 @@ func (t *team) found(d ident, members *group.Group, me int) (*Comm, error) {
 }
 
 // derive makes and opens a communicator that inherits from c.
-func (c *Comm) derive(d ident, members *group.Group, me int) *Comm {
+func (c *Comm) derive(d commid.ID, members *group.Group, me int) *Comm {
 	n := &Comm{rank: c.rank, id: d, members: members, size: members.Size(), handler: c.Errhandler(), algorithms: c.algorithms}
 	n.p2p, n.coll = c.rank.open(d, members, me)
 	n.board = c.rank.openBoard(d, members, me)
@@ -42,20 +43,20 @@ func (c *Comm) abandon() {
 	c.rank.shut(c)
 }
 
-// agree lets the root of a team choose an ident for what the team makes. bad is
+// agree lets the root of a team choose an ID for what the team makes. bad is
 // what this member has to say instead; the root's keeps all from it.
-func (t *team) agree(bad error) (ident, error) {
-	var d ident
+func (t *team) agree(bad error) (commid.ID, error) {
+	var d commid.ID
 	err := bad
 	word := make([]int64, 1)
-	if t.me == 0 && err == nil {
+	if t.Me == 0 && err == nil {
 		d, err = t.c.propose(t.op)
-		word[0] = d.word()
+		word[0] = d.Word()
 	}
-	if e := t.cast(word, err); e != nil {
-		return ident{}, e
+	if e := t.Cast(word, err); e != nil {
+		return commid.ID{}, e
 	}
-	return identOf(word[0]), nil
+	return commid.FromWord(word[0]), nil
 }
 
 // Dup makes a communicator of the same ranks, with the topology, the error
@@ -97,7 +98,7 @@ func (c *Comm) dupIntra(op string, bad error) (*Comm, error) { return c.everybod
 // dup duplicates the communicator of a team that is all of it, unless one of the
 // members has something to say against it.
 func (t *team) dup(bad error) (*Comm, error) {
-	_, bad = t.gather(nil, bad)
+	_, bad = t.Gather(nil, bad)
 	d, err := t.agree(bad)
 	if err != nil {
 		return nil, err
@@ -131,6 +132,4 @@ func (c *Comm) Free() error {
 }
 
 // predefined reports whether c is the world or Self.
-func (c *Comm) predefined() bool {
-	return c.id == newIdent(0, worldSlot, 0) || c.id == newIdent(c.id.leader(), selfSlot, 0)
-}
+func (c *Comm) predefined() bool { return c.id.Predefined() }

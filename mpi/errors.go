@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/exanet-mpi/exanet/mpi/internal/commid"
 	"github.com/exanet-mpi/exanet/optimistic"
 	"github.com/exanet-mpi/exanet/variants"
 )
@@ -50,7 +51,7 @@ var (
 	// set (MPI_ERR_KEYVAL).
 	ErrKeyval = errors.New("invalid attribute key")
 	// ErrTooMany: a rank leads 32766 communicators already.
-	ErrTooMany = errors.New("too many communicators")
+	ErrTooMany = commid.ErrTooMany
 	// ErrAssumption: the call breaks an assumption of the protocol optimistic
 	// (thesis 3.14).
 	ErrAssumption = optimistic.ErrAssumption

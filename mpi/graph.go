@@ -133,7 +133,7 @@ const edgeWords = 3
 // tree's messages are of equal length, so a member sends as many edges at a
 // time as the member with the most has.
 func (t *team) share(some []Edge, err error) ([]Edge, error) {
-	counts, err := t.everyone([]int64{int64(len(some))}, err)
+	counts, err := t.Everyone([]int64{int64(len(some))}, err)
 	if err != nil {
 		return nil, err
 	}
@@ -142,7 +142,7 @@ func (t *team) share(some []Edge, err error) ([]Edge, error) {
 	for i, e := range some {
 		copy(mine[i*edgeWords:], []int64{int64(e.From), int64(e.To), int64(e.Weight)})
 	}
-	words, err := t.everyone(mine, nil)
+	words, err := t.Everyone(mine, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -2,17 +2,18 @@ package mpi
 
 import (
 	"github.com/exanet-mpi/exanet/coll"
+	"github.com/exanet-mpi/exanet/mpi/internal/commid"
 	"github.com/exanet-mpi/exanet/variants"
 )
 
-// idup is the schedule of Idup: a broadcast of the ident, after which this rank
+// idup is the schedule of Idup: a broadcast of the ID, after which this rank
 // opens the communicator, and a reduction, after which the leader knows that all
-// have, and all whether an attribute has refused to be copied. Both have one turn, that of the broadcast. A rank that the ident has
+// have, and all whether an attribute has refused to be copied. Both have one turn, that of the broadcast. A rank that the ID has
 // not reached says so in its part of the reduction.
 type idup struct {
 	tell, confirm *collective
 	c, n          *Comm
-	words         []int64 // verdict, ident
+	words         []int64 // verdict, ID
 	opened        bool
 	refused       error   // by an attribute
 	refusals      []int64 // 1 if an attribute of any rank refuses
@@ -32,7 +33,7 @@ func (c *Comm) Idup() (*Comm, *Request, error) {
 	}
 	if c.Rank() == 0 {
 		d, err := c.propose(op)
-		s.words[0], s.words[1] = int64(verdictOf(err)), d.word()
+		s.words[0], s.words[1] = int64(commid.VerdictOf(err)), d.Word()
 	}
 	var err error
 	if s.tell, err = bcast(c, op, s.words, 0); err == nil {
@@ -85,10 +86,10 @@ func (s *idup) open() error {
 	if s.tell.err != nil {
 		return s.tell.err
 	}
-	if err := verdict(s.words[0]).err(s.c.everybody(s.tell.name, 0)); err != nil {
+	if err := s.c.everybody(s.tell.name, 0).Err(commid.Verdict(s.words[0])); err != nil {
 		return err
 	}
-	s.n.id = identOf(s.words[1])
+	s.n.id = commid.FromWord(s.words[1])
 	s.n.p2p, s.n.coll = s.c.rank.contexts(s.n.id, s.n.members, s.c.Rank())
 	s.n.board = s.c.rank.openBoard(s.n.id, s.n.members, s.c.Rank())
 	return nil
@@ -114,7 +115,7 @@ func (s *idup) outcome() (Status, error) {
 	if s.refused != nil {
 		err = s.refused
 	} else if err == nil && s.refusals[0] != 0 {
-		err = misused.err(s.c.everybody(op, 0))
+		err = s.c.everybody(op, 0).Err(commid.Misused)
 	}
 	return emptyStatus, err
 }

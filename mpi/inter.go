@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/exanet-mpi/exanet/group"
+	"github.com/exanet-mpi/exanet/mpi/internal/commid"
 )
 
 // An intercommunicator joins two groups: what a rank sends to rank r goes to
@@ -32,14 +33,14 @@ func (c *Comm) InterCreate(leader int, bridge *Comm, remote, tag int) (*Comm, er
 	local, err := t.dup(nil) // if this fails the leader has to tell the other group
 	head := make([]int64, headWords)
 	var theirs []int64
-	if t.me == 0 {
+	if t.Me == 0 {
 		theirs, err = c.greet(op, bridge, remote, tag, head, err)
 	}
-	if err = t.cast(head, err); err == nil {
-		if t.me > 0 {
+	if err = t.Cast(head, err); err == nil {
+		if t.Me > 0 {
 			theirs = make([]int64, head[headSize])
 		}
-		err = t.cast(theirs, nil)
+		err = t.Cast(theirs, nil)
 	}
 	if err != nil {
 		if local != nil {
@@ -51,7 +52,7 @@ func (c *Comm) InterCreate(leader int, bridge *Comm, remote, tag int) (*Comm, er
 	for i, w := range theirs {
 		worlds[i] = int32(w)
 	}
-	return local.face(t, identOf(head[headIdent]), group.Of(worlds), int(head[headLeader]))
+	return local.face(t, commid.FromWord(head[headIdent]), group.Of(worlds), int(head[headLeader]))
 }
 
 // What a leader tells the other group of its own.
@@ -83,10 +84,10 @@ func (c *Comm) greet(op string, bridge *Comm, remote, tag int, head []int64, bad
 		return nil, bridge.fail(op, remote, tag, noValue, ErrTag, "tags are 0 to "+itoa(MaxTag))
 	}
 	p := c.offer(op, bad)
-	out := []int64{int64(c.size), int64(c.Rank()), int64(c.rank.fab.Rank()), p.ident.word(), int64(verdictOf(p.bad))}
+	out := []int64{int64(c.size), int64(c.Rank()), int64(c.rank.fab.Rank()), p.id.Word(), int64(commid.VerdictOf(p.bad))}
 	err = bridge.swap(op, bridge.coll, remote, tagOf(tag), out, head)
 	taken := head[headWorld] > out[headWorld]
-	if err = p.decide(c, op, err, verdict(head[headVerdict]), taken); err != nil {
+	if err = p.decide(c, op, err, commid.Verdict(head[headVerdict]), taken); err != nil {
 		return nil, err
 	}
 	if taken {
@@ -110,7 +111,7 @@ func (c *Comm) greet(op string, bridge *Comm, remote, tag int, head []int64, bad
 
 // face makes the intercommunicator of c, the communicator of one group, which it
 // takes over, and the ranks of the other. The teams of both groups call it.
-func (c *Comm) face(t *team, d ident, remote *group.Group, remoteLeader int) (*Comm, error) {
+func (c *Comm) face(t *team, d commid.ID, remote *group.Group, remoteLeader int) (*Comm, error) {
 	n := &Comm{rank: c.rank, id: d, members: c.members, local: c, size: remote.Size(), handler: c.Errhandler(), algorithms: c.algorithms}
 	n.p2p, n.coll = c.rank.open(d, remote, c.Rank())
 	if err := n.concur(t, d, remoteLeader); err != nil {

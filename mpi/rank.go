@@ -8,6 +8,7 @@ import (
 
 	"github.com/exanet-mpi/exanet/coll"
 	"github.com/exanet-mpi/exanet/coll/board"
+	"github.com/exanet-mpi/exanet/mpi/internal/commid"
 	"github.com/exanet-mpi/exanet/variants"
 )
 
@@ -62,9 +63,9 @@ type rank struct {
 	scratch     [][]byte // for reductions
 	probes      *probe   // calls of Probe that wait
 	spareProbes *probe
-	stats       *callStats // nil: not wanted
-	idents      supply     // of communicators that this rank leads
-	closing     []*Comm    // freed, but requests are pending on them
+	stats       *callStats    // nil: not wanted
+	idents      commid.Supply // of communicators that this rank leads
+	closing     []*Comm       // freed, but requests are pending on them
 	selfOnce    sync.Once
 	self        *Comm           // see Comm.Self
 	wake        func(world int) // rings at a rank's background goroutine
@@ -77,7 +78,7 @@ func newRank(f fabric, o *settings) (*rank, error) {
 		return nil, err
 	}
 	k := &rank{fab: f, proto: proto, limit: f.Limit(), level: o.level, outside: o.outside, recycling: o.recycling, stats: newCallStats(o.variant, o.passed), algorithms: o.algorithms.On(where(f)), boards: o.device == deviceHost}
-	k.idents = newSupply(f.Rank(), k.vacant)
+	k.idents = commid.NewSupply(f.Rank(), k.vacant)
 	k.leavings.rule = o.buffers
 	k.doubter, _ = any(proto).(doubter)
 	k.near.open(f, proto)

@@ -12,6 +12,7 @@ import (
 	"github.com/exanet-mpi/exanet/group"
 	"github.com/exanet-mpi/exanet/internal/mem"
 	"github.com/exanet-mpi/exanet/internal/sys"
+	"github.com/exanet-mpi/exanet/mpi/internal/commid"
 	"github.com/exanet-mpi/exanet/variants"
 )
 
@@ -31,12 +32,12 @@ const mostPlain = 8
 
 // openBoard makes the board of a communicator that has one, in which this process
 // is rank me.
-func (k *rank) openBoard(d ident, members *group.Group, me int) *board.Board {
+func (k *rank) openBoard(d commid.ID, members *group.Group, me int) *board.Board {
 	n := k.fab.Size()
-	if !k.boards || members.Size() == 1 || d.slot() >= k.fab.Areas() {
+	if !k.boards || members.Size() == 1 || d.Slot() >= k.fab.Areas() {
 		return nil
 	}
-	area := k.fab.Area(d.leader(), d.slot())
+	area := k.fab.Area(d.Leader(), d.Slot())
 	var stages []byte
 	if k.fab.Dear() || members.Size() == 2 {
 		area, stages = board.Stages(area, n, members.Size())
@@ -51,7 +52,7 @@ func (k *rank) openBoard(d ident, members *group.Group, me int) *board.Board {
 	// Else the others would have to hand over their cores again.
 	b.Follows = b.Ranks > 2 && k.fab.Crowded()
 	b.Split = board.SplitFrom(b.Ranks, k.fab.Crowded())
-	b.Fill, b.Fills = sys.Populate, n == 2 && d.leader() == 0 && d.slot() == 0 // the world's
+	b.Fill, b.Fills = sys.Populate, n == 2 && d.Leader() == 0 && d.Slot() == 0 // the world's
 	b.Core = k.fab.Core
 	b.Ring = func(rank int) { k.fab.Rouse(int(members.World(int32(rank)))) }
 	b.Read = func(rank int, addr uint64, to []byte) bool {

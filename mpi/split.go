@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/exanet-mpi/exanet/group"
+	"github.com/exanet-mpi/exanet/mpi/internal/commid"
 )
 
 // Split makes a communicator of all ranks of c that pass the same colour, in
@@ -38,7 +39,7 @@ func (c *Comm) SplitType(kind SplitKind, key int) (*Comm, error) {
 }
 
 // vote is what a rank says in Split.
-type vote struct{ color, key, ident, rank int64 }
+type vote struct{ color, key, id, rank int64 }
 
 const voteWords = 3
 
@@ -49,7 +50,7 @@ func (c *Comm) split(op string, color, key int) (*Comm, error) {
 	if s := c.rank.stats; s != nil {
 		defer s.record(op, 0, time.Now())
 	}
-	// Each rank might lead, so each proposes an ident.
+	// Each rank might lead, so each proposes an ID.
 	k := c.rank
 	mine, err := c.propose(op)
 	if err == nil && color < 0 && color != Undefined {
@@ -58,7 +59,7 @@ func (c *Comm) split(op string, color, key int) (*Comm, error) {
 	}
 	proposed := err == nil
 	t := c.everybody(op, 0)
-	all, err := t.everyone([]int64{int64(color), int64(key), mine.word()}, err)
+	all, err := t.Everyone([]int64{int64(color), int64(key), mine.Word()}, err)
 	var part []vote
 	if err == nil && color != Undefined {
 		part = sameColor(all, int64(color))
@@ -80,11 +81,11 @@ func (c *Comm) split(op string, color, key int) (*Comm, error) {
 		if err != nil {
 			return nil, c.fail(op, noValue, noValue, noValue, err, "")
 		}
-		n = c.derive(identOf(part[0].ident), members, slices.Index(ranks, c.Rank()))
+		n = c.derive(commid.FromWord(part[0].id), members, slices.Index(ranks, c.Rank()))
 	}
-	// All of c confirm, not each part by itself: the idents have come down this
+	// All of c confirm, not each part by itself: the IDs have come down this
 	// tree, and a rank that they have not reached is missed only here.
-	if _, err := t.everyone(nil, nil); err != nil {
+	if _, err := t.Everyone(nil, nil); err != nil {
 		n.abandon()
 		return nil, err
 	}
@@ -121,7 +122,7 @@ func (c *Comm) CreateGroup(g *Group, tag int) (*Comm, error) {
 	return c.create("CreateGroup", g, tagOf(tag))
 }
 
-// create lets the members of a group agree on an ident among themselves.
+// create lets the members of a group agree on an ID among themselves.
 func (c *Comm) create(op string, g *Group, tag int) (*Comm, error) {
 	if err := c.usableWithin(op); err != nil {
 		return nil, err
@@ -142,10 +143,7 @@ func (c *Comm) create(op string, g *Group, tag int) (*Comm, error) {
 	if me == Undefined {
 		return nil, nil
 	}
-	t := &team{
-		c: c, op: op, ctx: c.coll, tag: tag, size: g.Size(), me: me,
-		at: func(i int) int { return int(c.members.Rank(g.set.World(int32(i)))) },
-	}
+	t := c.team(op, c.coll, tag, g.Size(), me, func(i int) int { return int(c.members.Rank(g.set.World(int32(i)))) })
 	d, err := t.agree(nil)
 	if err != nil {
 		return nil, err

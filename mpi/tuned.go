@@ -40,7 +40,7 @@ func (t *team) dupWith(s *coll.Selection, bad error) (*Comm, error) {
 	h := fnv.New64a()
 	fmt.Fprint(h, s)
 	mine := []int64{int64(h.Sum64())}
-	all, bad := t.gather(mine, bad)
+	all, bad := t.Gather(mine, bad)
 	if bad == nil && len(slices.Compact(all)) > 1 {
 		bad = t.c.fail(t.op, noValue, noValue, noValue, fmt.Errorf("%w: the ranks name different algorithms", ErrArg), "give all the same")
 	}
