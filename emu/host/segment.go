@@ -62,17 +62,21 @@ const (
 	stateDead
 )
 
-// Bell flags, see wait.go.
+// Flags of a doorbell, see wait.go.
+//
+//exanet:c BELL_
 const (
 	bellForeground uint32 = 1 << iota
 	bellBackground
 	bellAnnounced // raised by the express lane: for what Announced tells of
 
-	bellsOfMessages = bellForeground | bellBackground
+	bellMessages = bellForeground | bellBackground
 )
 
-// control is what the others know of a rank.
-type control struct {
+// doorbell is how a rank is woken. Code in C rings and waits as well.
+//
+//exanet:c doorbell
+type doorbell struct {
 	flags   atomic.Uint32 // which bell to ring; read by every sender
 	core    atomic.Uint32 // where the rank ran when it waited last, see Core
 	napping atomic.Uint32 // 1: it sleeps in C (internal/boardc)
@@ -82,6 +86,11 @@ type control struct {
 	foreground atomic.Uint32 // futex words: counted up by each ring
 	background atomic.Uint32
 	_          [56]byte
+}
+
+// control is what the others know of a rank.
+type control struct {
+	doorbell
 
 	state      atomic.Uint32
 	pid        atomic.Uint32
@@ -106,9 +115,6 @@ type control struct {
 }
 
 const controlSize = int(unsafe.Sizeof(control{}))
-
-// C knows its beginning, as struct berth of internal/boardc/bell.h.
-var _ = [1]struct{}{}[unsafe.Offsetof(control{}.core)-4+unsafe.Offsetof(control{}.napping)-8+unsafe.Offsetof(control{}.foreground)-64+unsafe.Offsetof(control{}.background)-68]
 
 // Job is the shared memory of a set of ranks.
 type Job struct {

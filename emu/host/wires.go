@@ -27,7 +27,7 @@ func (f *Fabric) Attached(peer int) int32 {
 }
 
 // Berths returns the address of rank 0's bell and the bytes from one rank's to the next:
-// struct berth of internal/boardc, which is the beginning of control.
+// type doorbell, which is the beginning of control.
 func (m *Member) Berths() (first uint64, step uint32) {
 	return mem.Ref(m.job.control(0)), uint32(m.job.controlStep)
 }
@@ -35,7 +35,7 @@ func (m *Member) Berths() (first uint64, step uint32) {
 // Ring rings the bell of a rank whose flags were found up after a message had been
 // published. It may be called at any time.
 func (m *Member) Ring(to int) {
-	if flags := m.job.control(to).flags.Load(); flags&bellsOfMessages != 0 {
+	if flags := m.job.control(to).flags.Load(); flags&bellMessages != 0 {
 		m.job.ring(to, flags)
 	}
 }

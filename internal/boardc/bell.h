@@ -3,21 +3,14 @@
 #ifndef EXANET_BELL_H
 #define EXANET_BELL_H
 
+#include "../../cmd/libexanet/c/layout.h"
+
 #include <limits.h>
 #include <linux/futex.h>
 #include <sched.h>
 #include <stdint.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-struct berth {
-	uint32_t flags, core, napping;
-	char rest[52];
-	uint32_t foreground, background;
-};
-
-/* The flags; the last asks for a ring when a long message is announced, by who announces it. */
-enum { BELL_FOREGROUND = 1, BELL_BACKGROUND = 2, BELL_ANNOUNCED = 4 };
 
 /* Where the bells of the job's ranks are: the addresses of the first one's and of this rank's, the bytes from one
    to the next, and how many there are; and how many of them a core has at most if they are spread evenly. */
@@ -26,13 +19,13 @@ struct berths {
 	uint32_t step, n, percore, spare;
 };
 
-static inline struct berth *bell_of(const struct berths *all, uint64_t rank) { return (struct berth *)(uintptr_t)(all->first + rank * all->step); }
-static inline struct berth *bell_own(const struct berths *all) { return (struct berth *)(uintptr_t)all->own; }
+static inline struct doorbell *bell_of(const struct berths *all, uint64_t rank) { return (struct doorbell *)(uintptr_t)(all->first + rank * all->step); }
+static inline struct doorbell *bell_own(const struct berths *all) { return (struct doorbell *)(uintptr_t)all->own; }
 
 /* The core that this rank runs on, from 1, of which it tells the others: they know where it was when it waited last. */
 static inline uint32_t bell_core(const struct berths *all)
 {
-	struct berth *own = bell_own(all);
+	struct doorbell *own = bell_own(all);
 	uint32_t core = sched_getcpu() + 1;
 	if (__atomic_load_n(&own->core, __ATOMIC_RELAXED) != core)
 		__atomic_store_n(&own->core, core, __ATOMIC_RELEASE);
@@ -42,9 +35,9 @@ static inline uint32_t bell_core(const struct berths *all)
 /* Whether another rank of a core is awake. */
 static inline int bell_wanted(const struct berths *all, uint32_t core)
 {
-	const struct berth *own = bell_own(all);
+	const struct doorbell *own = bell_own(all);
 	for (uint32_t i = 0; i < all->n; i++) {
-		struct berth *r = bell_of(all, i);
+		struct doorbell *r = bell_of(all, i);
 		if (r != own && __atomic_load_n(&r->core, __ATOMIC_ACQUIRE) == core && !__atomic_load_n(&r->napping, __ATOMIC_ACQUIRE) && !(__atomic_load_n(&r->flags, __ATOMIC_ACQUIRE) & BELL_FOREGROUND))
 			return 1;
 	}
@@ -54,10 +47,10 @@ static inline int bell_wanted(const struct berths *all, uint32_t core)
 /* Whether a core has more ranks than its share, of which this one is the last: then it is to wait in Go, which moves it. */
 static inline int bell_moves(const struct berths *all, uint32_t core)
 {
-	const struct berth *own = bell_own(all);
+	const struct doorbell *own = bell_own(all);
 	uint32_t mates = 0;
 	for (uint32_t i = 0; i < all->n; i++) {
-		struct berth *r = bell_of(all, i);
+		struct doorbell *r = bell_of(all, i);
 		if (__atomic_load_n(&r->core, __ATOMIC_RELAXED) != core)
 			continue;
 		if (r > own)
@@ -68,7 +61,7 @@ static inline int bell_moves(const struct berths *all, uint32_t core)
 }
 
 /* Wakes the call of a rank that waits. */
-static inline void bell_wake(struct berth *r)
+static inline void bell_wake(struct doorbell *r)
 {
 	__atomic_and_fetch(&r->flags, ~BELL_FOREGROUND, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&r->napping, 0, __ATOMIC_RELEASE);
@@ -78,7 +71,7 @@ static inline void bell_wake(struct berth *r)
 
 /* Wakes a rank whose flags were found up after a message: the call that waits if there
    is one, else what makes progress meanwhile. */
-static inline void bell_ring(struct berth *r)
+static inline void bell_ring(struct doorbell *r)
 {
 	if (__atomic_load_n(&r->flags, __ATOMIC_ACQUIRE) & BELL_FOREGROUND) {
 		bell_wake(r);

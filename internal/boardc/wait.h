@@ -227,7 +227,7 @@ static int nap(const struct board *b, uint64_t turn, uint32_t rank, struct patie
 		return 1;
 	turn_away(b);
 
-	struct berth *r = bell_own(&b->berths);
+	struct doorbell *r = bell_own(&b->berths);
 	struct header *head = AT(struct header, b->head);
 	uint32_t mark = __atomic_load_n(&r->foreground, __ATOMIC_ACQUIRE);
 	struct timespec most = {b->naps / 1000, b->naps % 1000 * MS};

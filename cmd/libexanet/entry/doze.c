@@ -84,7 +84,7 @@ static int hold(const struct berths *all, const struct exanet_awaited *a, int64_
 int exanet_doze(const struct express_table *t, struct exanet_awaited *a)
 {
 	enum { MEMBARRIER_CMD_GLOBAL_EXPEDITED = 1 << 1 };
-	struct berth *own = (struct berth *)(uintptr_t)t->own;
+	struct doorbell *own = (struct doorbell *)(uintptr_t)t->own;
 	int64_t begun = now();
 	if (t->crowd != EXPRESS_ROOMY) {
 		struct berths all = {t->berths, t->own, t->step, t->ranks, t->percore, 0};

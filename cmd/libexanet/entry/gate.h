@@ -37,7 +37,7 @@ static inline int64_t bytes(const void *buf, int64_t count, exanet_handle type, 
 static inline void tell(const struct express_table *t, enum express_result r, int32_t world)
 {
 	if (r == EXPRESS_RUNG)
-		bell_ring((struct berth *)(uintptr_t)(t->berths + (uint64_t)world * t->step));
+		bell_ring((struct doorbell *)(uintptr_t)(t->berths + (uint64_t)world * t->step));
 	else if (r == EXPRESS_STARVED)
 		exanet_refill(world);
 }

@@ -19,7 +19,7 @@ static inline uint32_t started(const struct express_table *t, uint32_t n) { retu
    has to learn of while this rank computes; 0 if one may have been already. */
 static int attend(struct express_table *t, const struct express_port *p)
 {
-	struct berth *own = (struct berth *)(uintptr_t)t->own;
+	struct doorbell *own = (struct doorbell *)(uintptr_t)t->own;
 	if (express_here(t, p))
 		return 0;
 	if (__atomic_load_n(&own->flags, __ATOMIC_RELAXED) & BELL_ANNOUNCED)
@@ -33,7 +33,7 @@ static int attend(struct express_table *t, const struct express_port *p)
 static inline void unattend(struct express_table *t, uint32_t room)
 {
 	if (room > t->limit && !t->first)
-		__atomic_and_fetch(&((struct berth *)(uintptr_t)t->own)->flags, ~(uint32_t)BELL_ANNOUNCED, __ATOMIC_RELAXED);
+		__atomic_and_fetch(&((struct doorbell *)(uintptr_t)t->own)->flags, ~(uint32_t)BELL_ANNOUNCED, __ATOMIC_RELAXED);
 }
 
 /* Whether noted receives of so many bytes have had rendezvous. */
