@@ -7,7 +7,7 @@ RACE_FLAGS ?= -race -short
 # .ci/run gives -short: fewer kills, and 2 and 4 ranks where it would be 2, 3 and 4.
 REAL_FLAGS ?=
 # What has no goroutines, but for the explorer's, which tests of cmd/exanet run.
-SERIAL = coll|datatype|group|topo|chart|optimistic|preload|variants(/.*)?|internal/ldso|test/(elftest|randtype)
+SERIAL = coll|datatype|group|topo|chart|optimistic|launch/preload|variants(/.*)?|internal/ldso|test/(elftest|randtype)
 
 .PHONY: all build preload test test-fast test-most test-random test-race test-tags test-real test-arm64 vet deps bench bench-programs clean
 

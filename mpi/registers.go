@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/exanet-mpi/exanet/emu/host"
+	"github.com/exanet-mpi/exanet/endpoint"
 	"github.com/exanet-mpi/exanet/packetizer"
-	"github.com/exanet-mpi/exanet/prototype"
 )
 
 // registers is the fabric over the prototype's register pages: messages and
@@ -26,7 +26,7 @@ type registers struct {
 
 // device keeps the Endpoint's Rank and Size, which are the Member's, out of
 // the way.
-type device struct{ *prototype.Endpoint }
+type device struct{ *endpoint.Endpoint }
 
 // attachTimeout bounds the wait for the other ranks' mailboxes, all of which
 // have joined the job already.
@@ -42,7 +42,7 @@ func openRegisters(m *host.Member) (fabric, error) {
 	}
 	defer file.Close()
 	path := fmt.Sprintf("/proc/self/fd/%d", file.Fd())
-	e, err := prototype.Open(path, m.Rank(), m.Size(), 0, attachTimeout)
+	e, err := endpoint.Open(path, m.Rank(), m.Size(), 0, attachTimeout)
 	if err != nil {
 		return nil, err
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/exanet-mpi/exanet/chart"
 	"github.com/exanet-mpi/exanet/emu/sim"
 	"github.com/exanet-mpi/exanet/mpi"
+	"github.com/exanet-mpi/exanet/reproduce/virtual"
 	"github.com/exanet-mpi/exanet/variants"
-	"github.com/exanet-mpi/exanet/virtual"
 )
 
 // messageChart is one fast receive.

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/exanet-mpi/exanet/mpi"
-	"github.com/exanet-mpi/exanet/skeleton"
+	"github.com/exanet-mpi/exanet/reproduce/skeleton"
 )
 
 // account is how a skeleton's time was spent: means over the ranks, for an iteration, in

@@ -8,7 +8,7 @@ import (
 
 	"github.com/exanet-mpi/exanet/emu/sim"
 	"github.com/exanet-mpi/exanet/mpi"
-	"github.com/exanet-mpi/exanet/virtual"
+	"github.com/exanet-mpi/exanet/reproduce/virtual"
 )
 
 // Topologies are where the ranks of a run are.

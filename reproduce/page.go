@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/exanet-mpi/exanet/internal/figure"
-	"github.com/exanet-mpi/exanet/skeleton"
+	"github.com/exanet-mpi/exanet/reproduce/skeleton"
 )
 
 //go:embed page.html

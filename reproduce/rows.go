@@ -3,7 +3,7 @@ package reproduce
 import (
 	"fmt"
 
-	"github.com/exanet-mpi/exanet/skeleton"
+	"github.com/exanet-mpi/exanet/reproduce/skeleton"
 )
 
 // row is how a claim is worked out: groups of figures for the rule, and what the report should say

@@ -9,7 +9,7 @@ import (
 	"strconv"
 
 	"github.com/exanet-mpi/exanet/bench/compare"
-	"github.com/exanet-mpi/exanet/preload"
+	"github.com/exanet-mpi/exanet/launch/preload"
 )
 
 // The ways in which a job is run. What is not of a host is this MPI with programs in

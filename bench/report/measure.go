@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/exanet-mpi/exanet/bench/compare"
-	"github.com/exanet-mpi/exanet/preload"
+	"github.com/exanet-mpi/exanet/launch/preload"
 )
 
 // say prints to the progress.

@@ -26,7 +26,7 @@ import (
 	"time"
 
 	"github.com/exanet-mpi/exanet/internal/whole"
-	"github.com/exanet-mpi/exanet/preload"
+	"github.com/exanet-mpi/exanet/launch/preload"
 )
 
 // Config says what to measure, and where everything is.

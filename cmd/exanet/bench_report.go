@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/exanet-mpi/exanet/bench/report"
-	"github.com/exanet-mpi/exanet/preload"
+	"github.com/exanet-mpi/exanet/launch/preload"
 )
 
 func newReport() *cobra.Command {

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/exanet-mpi/exanet/bench/compare"
-	"github.com/exanet-mpi/exanet/preload"
+	"github.com/exanet-mpi/exanet/launch/preload"
 )
 
 func init() { commands = append(commands, newCompare) }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/exanet-mpi/exanet/preload"
+	"github.com/exanet-mpi/exanet/launch/preload"
 )
 
 func init() { commands = append(commands, newPreload) }

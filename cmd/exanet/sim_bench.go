@@ -15,8 +15,8 @@ import (
 	"github.com/exanet-mpi/exanet/bench"
 	"github.com/exanet-mpi/exanet/emu/sim"
 	"github.com/exanet-mpi/exanet/mpi"
+	"github.com/exanet-mpi/exanet/reproduce/virtual"
 	"github.com/exanet-mpi/exanet/variants"
-	"github.com/exanet-mpi/exanet/virtual"
 )
 
 // simBench is a benchmark of exanet sim bench.

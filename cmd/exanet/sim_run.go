@@ -16,8 +16,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/exanet-mpi/exanet/mpi"
+	"github.com/exanet-mpi/exanet/reproduce/virtual"
 	"github.com/exanet-mpi/exanet/variants"
-	"github.com/exanet-mpi/exanet/virtual"
 )
 
 func newSimRun() *cobra.Command {

@@ -18,7 +18,7 @@ import (
 
 	"github.com/exanet-mpi/exanet/examples/cg/stencil"
 	"github.com/exanet-mpi/exanet/mpi"
-	"github.com/exanet-mpi/exanet/virtual"
+	"github.com/exanet-mpi/exanet/reproduce/virtual"
 )
 
 func main() {

@@ -9,7 +9,7 @@ import (
 	"github.com/exanet-mpi/exanet/emu/sim"
 	"github.com/exanet-mpi/exanet/mpi"
 	"github.com/exanet-mpi/exanet/packetizer"
-	"github.com/exanet-mpi/exanet/virtual"
+	"github.com/exanet-mpi/exanet/reproduce/virtual"
 )
 
 // Programs in virtual time, on prototypes with constants and mailboxes at random: those

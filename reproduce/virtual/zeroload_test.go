@@ -11,7 +11,7 @@ import (
 
 	"github.com/exanet-mpi/exanet/emu/sim"
 	"github.com/exanet-mpi/exanet/mpi"
-	"github.com/exanet-mpi/exanet/virtual"
+	"github.com/exanet-mpi/exanet/reproduce/virtual"
 )
 
 // parts is what is between the call of a send and the return of its receive, which has

@@ -7,8 +7,8 @@ import (
 
 	"github.com/exanet-mpi/exanet/emu/sim"
 	"github.com/exanet-mpi/exanet/mpi"
-	"github.com/exanet-mpi/exanet/skeleton"
-	"github.com/exanet-mpi/exanet/virtual"
+	"github.com/exanet-mpi/exanet/reproduce/skeleton"
+	"github.com/exanet-mpi/exanet/reproduce/virtual"
 )
 
 // run runs a code on the simulated prototype. The ranks share their buffers: one runs at a time.

@@ -1,4 +1,4 @@
-// Package prototype joins the three device wrappers into one endpoint, which
+// Package endpoint joins the three device wrappers into one endpoint, which
 // is what the mpi package needs of a fabric.
 //
 //	Attach       takes a page of each block: a mailbox, a packetizer page and
@@ -10,7 +10,7 @@
 // On the prototype the entries are exchanged by whatever starts the ranks
 // (PMPI_Allgather in thesis 3.2.1). A software device (emu/regs) has no second
 // network; it offers a table in its own memory instead, the directory.
-package prototype
+package endpoint
 
 import (
 	"errors"

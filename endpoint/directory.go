@@ -1,4 +1,4 @@
-package prototype
+package endpoint
 
 import (
 	"errors"

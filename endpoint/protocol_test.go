@@ -1,4 +1,4 @@
-package prototype_test
+package endpoint_test
 
 import (
 	"errors"
@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/exanet-mpi/exanet/emu/regs"
-	"github.com/exanet-mpi/exanet/prototype"
+	"github.com/exanet-mpi/exanet/endpoint"
 	"github.com/exanet-mpi/exanet/variants"
 	"github.com/exanet-mpi/exanet/variants/ticket"
 	"github.com/stretchr/testify/require"
@@ -47,7 +47,7 @@ func exchange(path string, me, ranks int, late bool, leave *sync.WaitGroup) (err
 			leave.Done()
 		}
 	}()
-	e, err := prototype.Open(path, me, ranks, 4, 20*time.Second)
+	e, err := endpoint.Open(path, me, ranks, 4, 20*time.Second)
 	if err != nil {
 		return err
 	}
@@ -109,7 +109,7 @@ func exchange(path string, me, ranks int, late bool, leave *sync.WaitGroup) (err
 func value(from, to, k, i int) byte { return byte(from*31 + to*57 + k*101 + i*7 + i>>8) }
 
 // drive polls until all requests are done and nothing waits to be sent.
-func drive(e *prototype.Endpoint, p *ticket.Protocol, reqs []*variants.Request) error {
+func drive(e *endpoint.Endpoint, p *ticket.Protocol, reqs []*variants.Request) error {
 	end := time.Now().Add(20 * time.Second)
 	for fruitless := 0; ; fruitless++ {
 		done := !p.Busy() && e.Drained()
@@ -131,7 +131,7 @@ func drive(e *prototype.Endpoint, p *ticket.Protocol, reqs []*variants.Request) 
 	}
 }
 
-func poll(e *prototype.Endpoint, p *ticket.Protocol) (moved bool) {
+func poll(e *endpoint.Endpoint, p *ticket.Protocol) (moved bool) {
 	if h, payload, ok := e.Next(); ok {
 		p.Deliver(h, payload)
 		e.Release()

@@ -10,7 +10,7 @@ import (
 
 	"github.com/exanet-mpi/exanet/emu/sim"
 	"github.com/exanet-mpi/exanet/mpi"
-	"github.com/exanet-mpi/exanet/virtual"
+	"github.com/exanet-mpi/exanet/reproduce/virtual"
 )
 
 // BenchmarkMessages tells how many control messages are simulated in a second, of

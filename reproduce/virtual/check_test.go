@@ -15,8 +15,8 @@ import (
 
 	"github.com/exanet-mpi/exanet/emu/sim"
 	"github.com/exanet-mpi/exanet/mpi"
+	"github.com/exanet-mpi/exanet/reproduce/virtual"
 	"github.com/exanet-mpi/exanet/variants"
-	"github.com/exanet-mpi/exanet/virtual"
 )
 
 func everyVariant(t *testing.T, f func(t *testing.T, variant string)) {

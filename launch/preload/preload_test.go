@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/exanet-mpi/exanet/preload"
+	"github.com/exanet-mpi/exanet/launch/preload"
 	"github.com/exanet-mpi/exanet/test/elftest"
 )
 
