@@ -6,17 +6,23 @@ import "time"
 // be the same for all ranks. In a simulation (package virtual) it is virtual time,
 // elsewhere that of Wtime.
 func (c *Comm) Now() time.Duration {
-	if c == nil || c.rank == nil {
+	if c == nil || c.rank == nil || c.rank.virtual == nil {
 		return time.Since(started)
 	}
-	return c.rank.fab.Now()
+	return c.rank.virtual.Now()
 }
 
 // Compute keeps the caller's processor busy for d, as a computation does: time passes
 // in which only what goes on in the background makes progress. In a simulation it is
 // virtual time.
 func (c *Comm) Compute(d time.Duration) {
-	if c != nil && c.rank != nil {
-		c.rank.fab.Compute(d)
+	if c == nil || c.rank == nil {
+		return
+	}
+	if v := c.rank.virtual; v != nil {
+		v.Compute(d)
+		return
+	}
+	for start := time.Now(); time.Since(start) < d; {
 	}
 }

@@ -4,10 +4,8 @@ package mpi
 
 import (
 	"errors"
-	"time"
 
 	"github.com/exanet-mpi/exanet/emu/host"
-	"github.com/exanet-mpi/exanet/internal/mem"
 	"github.com/exanet-mpi/exanet/mbox"
 	"github.com/exanet-mpi/exanet/packetizer"
 	"github.com/exanet-mpi/exanet/rdmaeng"
@@ -20,12 +18,12 @@ const deviceTag = ""
 // Devices returns the names of the devices.
 func Devices() []string { return []string{deviceHost, devicePrototype, deviceRegisters} }
 
-// fabric is one rank's end of the network: the three device blocks, how a rank waits
-// for them, and its clock. emu/host, prototype and emu/sim implement it.
+// fabric is one rank's end of a network, as far as every network has it: the three device
+// blocks, how a rank waits for them, and who has died. What else a network may offer are
+// interfaces of their own, see offers.
 //
-// The rank's lock serialises all calls but Spin, Sleep, MarkBackground,
-// WaitBackground and WakeForeground; while a rank spins or sleeps nobody calls
-// Next, Release or Notified.
+// The rank's lock serialises all calls but Spin, Sleep, MarkBackground, WaitBackground
+// and WakeForeground; while a rank spins or sleeps nobody calls Next, Release or Notified.
 type fabric interface {
 	packetizer.Port
 	mbox.Box
@@ -34,63 +32,26 @@ type fabric interface {
 	Rank() int
 	Size() int
 
-	// Mark returns the state of the bell; Spin waits a short while and Sleep
-	// as long as it takes, until something may have arrived or the bell has
-	// been rung since the mark. Spin reports whether it was worth it. Glance
-	// is a Spin so short that the rank's lock may be kept meanwhile.
+	// Mark returns the state of the doorbell; Spin waits a short while and Sleep
+	// as long as it takes, until something may have arrived or the doorbell has
+	// been rung since the mark. Spin reports whether it was worth it.
 	Mark() uint32
-	Glance(mark uint32) bool
 	Spin(mark uint32) bool
 	Sleep(mark uint32)
 	Yield() // lets others have the processor if they are likely to need it
 	WakeForeground()
 
-	// Alarm rings the bell after d, unless it is stopped before, which reports
-	// whether it was in time.
-	Alarm(d time.Duration) (stop func() bool)
-
-	// Now is the rank's clock, and Compute keeps its processor busy for a time.
-	Now() time.Duration
-	Compute(d time.Duration)
-
-	// Background runs loop, whose first call is WaitBackground, beside the rank, and
-	// returns what waits for its end.
-	Background(loop func()) (join func())
-
-	// ArmBackground asks for the background bell to be rung at the next
-	// arrival, and reports whether something has arrived already.
+	// The background doorbell is for progress while nobody waits. ArmBackground asks
+	// for it to be rung at the next arrival, and reports whether something has
+	// arrived already. WakeBackground rings that of a rank whether or not it is armed.
 	ArmBackground() (arrived bool)
 	DisarmBackground()
 	MarkBackground() uint32
 	WaitBackground(mark uint32)
-	WakeBackground(rank int) // whether or not it is armed
+	WakeBackground(rank int)
 
-	// Area is memory that all ranks share, of which each rank has so many.
-	// Watch makes Glance, Spin and Sleep also look at words of it, Look looks
-	// at some without the rank's lock, Settle is the fence that precedes the last
-	// look before a sleep, and Rouse wakes who sleeps.
-	Areas() int
-	Area(rank, i int) []byte
-	Fenced() bool
-	Crowded() bool
-	Yielding() bool
-	PerCore() int
-	Core() uint32
-	Watch(w mem.Words)
-	Unwatch()
-	Look(w *mem.Words) bool
-	Settle()
-	Rouse(rank int)
-	Berths() (first uint64, step uint32) // the ranks' bells, as internal/boardc has them
-
-	// Reaches reports whether it makes sense to Read a rank's memory, which may be done
-	// without the rank's lock and reports whether all has been read. Dear: that takes much
-	// longer than to copy as much within the caches.
-	Reaches(rank int) bool
-	Read(rank int, addr uint64, to []byte) bool
-	Dear() bool
-
-	// Deaths counts the ranks that have died.
+	// Deaths counts the ranks that have died. A wait ends for those that SawDeaths has
+	// not been told of.
 	Deaths() uint32
 	Dead(rank int) bool
 	SawDeaths(n uint32)

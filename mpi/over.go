@@ -5,15 +5,11 @@ package mpi
 import (
 	"errors"
 
-	"github.com/exanet-mpi/exanet/internal/effort"
 	"github.com/exanet-mpi/exanet/variants"
 )
 
 // Fabric is what Over takes: one rank's end of a network.
 type Fabric = fabric
-
-// meter is a fabric that wants to know what the rank's processor does (emu/sim).
-type meter interface{ Meter(*effort.Done) }
 
 // Process is a rank of Over.
 type Process struct {
@@ -40,8 +36,8 @@ func Over(n int, end func(rank int) Fabric, main func(world *Comm) error, opts .
 			return nil, initError(err, "")
 		}
 		k.stats = nil // their times are not those of the fabric
-		if m, ok := f.(meter); ok {
-			m.Meter(k.proto.Work())
+		if k.virtual != nil {
+			k.virtual.Meter(k.proto.Work())
 		}
 		ps[i] = &Process{k, main}
 	}

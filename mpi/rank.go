@@ -22,6 +22,7 @@ import (
 type rank struct {
 	mu      rankLock
 	fab     fabric
+	offers  // of fab
 	proto   protocol
 	limit   int     // of eager messages, in bytes
 	doubter doubter // the protocol, if it is one
@@ -52,7 +53,6 @@ type rank struct {
 	underWay    int             // schedules that have not ended, see schedule.go
 	ready       variants.Ready  // those of them that have something to do
 	algorithms  *coll.Selection // of collectives, see Comm.algorithms
-	boards      bool            // communicators may have boards, see shared.go
 	sharing     *collective     // calls that wait for something on one
 	idle        *collective     // for reuse
 	idles       int
@@ -77,7 +77,7 @@ func newRank(f fabric, o *settings) (*rank, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &rank{fab: f, proto: proto, limit: f.Limit(), level: o.level, outside: o.outside, recycling: o.recycling, stats: newCallStats(o.variant, o.passed), algorithms: o.algorithms.On(where(f)), boards: o.device == deviceHost}
+	k := &rank{fab: f, proto: proto, limit: f.Limit(), level: o.level, outside: o.outside, recycling: o.recycling, stats: newCallStats(o.variant, o.passed), algorithms: o.algorithms.On(where(f)), offers: offered(f, o)}
 	k.idents = commid.NewSupply(f.Rank(), k.vacant)
 	k.leavings.rule = o.buffers
 	k.doubter, _ = any(proto).(doubter)
@@ -86,7 +86,7 @@ func newRank(f fabric, o *settings) (*rank, error) {
 	k.cond.L = &k.mu
 	k.mu.work = proto.Work()
 	mark := f.MarkBackground()
-	k.join = f.Background(func() { k.background(mark) })
+	k.join = k.beside(func() { k.background(mark) })
 	return k, nil
 }
 
@@ -194,7 +194,7 @@ func (k *rank) waitFor(done func() bool, w *board.Words) {
 			} else {
 				k.boarders++
 				may := w.Sleep()
-				k.fab.Settle()
+				k.shared.Settle()
 				if may && !w.There() {
 					k.cond.Wait()
 				}
@@ -223,8 +223,8 @@ func (k *rank) waitFor(done func() bool, w *board.Words) {
 
 func (k *rank) lead(done func() bool, w *board.Words) {
 	if w != nil {
-		k.fab.Watch(w.Words)
-		defer k.fab.Unwatch()
+		k.shared.Watch(w.Words)
+		defer k.shared.Unwatch()
 	}
 	var outside visits
 	for {
@@ -236,7 +236,7 @@ func (k *rank) lead(done func() bool, w *board.Words) {
 		if done() {
 			return
 		}
-		if moved || k.fab.Glance(mark) {
+		if moved || k.poller != nil && k.poller.Glance(mark) {
 			if k.followers > 0 {
 				k.mu.Unlock()
 				runtime.Gosched()
@@ -292,7 +292,7 @@ func (k *rank) sleep(mark uint32) (doubtful bool) {
 		k.fab.Sleep(mark)
 		return false
 	}
-	stop := k.fab.Alarm(doubtAfter)
+	stop := k.alarm(doubtAfter)
 	k.fab.Sleep(mark)
 	return !stop()
 }
@@ -398,7 +398,7 @@ const (
 // hesitate waits a moment if the rank has made calls since there were so many, and longer
 // and longer while it makes others or is in one, and returns their number.
 func (k *rank) hesitate(since uint32) uint32 {
-	if !k.boards {
+	if k.shared == nil {
 		return since
 	}
 	for pause := hesitation; ; pause = min(2*pause, mostHesitation) {
@@ -416,7 +416,7 @@ func (k *rank) hesitate(since uint32) uint32 {
 
 // lockBehind takes the lock for the background.
 func (k *rank) lockBehind() {
-	if k.boards {
+	if k.shared != nil {
 		k.mu.LockBehind()
 	} else {
 		k.mu.Lock()

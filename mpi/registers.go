@@ -57,8 +57,6 @@ func (r *registers) Next() (packetizer.Header, []byte, bool) {
 	return h, payload, ok
 }
 
-func (r *registers) Glance(uint32) bool { return false }
-
 func (r *registers) Spin(uint32) bool {
 	r.round++
 	r.Idle(r.round)
@@ -83,10 +81,6 @@ func (r *registers) WaitBackground(mark uint32) {
 	}
 	r.Member.WaitBackground(mark)
 }
-
-func (r *registers) Reaches(int) bool              { return false }
-func (r *registers) Read(int, uint64, []byte) bool { return false }
-func (r *registers) Dear() bool                    { return false }
 
 func (r *registers) Rank() int { return r.Member.Rank() }
 func (r *registers) Size() int { return r.Member.Size() }

@@ -34,33 +34,33 @@ const mostPlain = 8
 // is rank me.
 func (k *rank) openBoard(d commid.ID, members *group.Group, me int) *board.Board {
 	n := k.fab.Size()
-	if !k.boards || members.Size() == 1 || d.Slot() >= k.fab.Areas() {
+	if k.shared == nil || members.Size() == 1 || d.Slot() >= k.shared.Areas() {
 		return nil
 	}
-	area := k.fab.Area(d.Leader(), d.Slot())
+	area := k.shared.Area(d.Leader(), d.Slot())
 	var stages []byte
-	if k.fab.Dear() || members.Size() == 2 {
+	if k.remote.Dear() || members.Size() == 2 {
 		area, stages = board.Stages(area, n, members.Size())
 	}
 	b := board.Open(area, n, me, members.Size())
 	b.Stage(stages)
 	b.Moor(k.fab.Rank())
-	b.Fenced, b.Dear = k.fab.Fenced(), k.fab.Dear()
+	b.Fenced, b.Dear = k.shared.Fenced(), k.remote.Dear()
 	if b.Ranks > mostPlain {
 		b.Central = 1<<coll.Barrier | 1<<coll.Allreduce
 	}
 	// Else the others would have to hand over their cores again.
-	b.Follows = b.Ranks > 2 && k.fab.Crowded()
-	b.Split = board.SplitFrom(b.Ranks, k.fab.Crowded())
+	b.Follows = b.Ranks > 2 && k.shared.Crowded()
+	b.Split = board.SplitFrom(b.Ranks, k.shared.Crowded())
 	b.Fill, b.Fills = sys.Populate, n == 2 && d.Leader() == 0 && d.Slot() == 0 // the world's
-	b.Core = k.fab.Core
-	b.Ring = func(rank int) { k.fab.Rouse(int(members.World(int32(rank)))) }
+	b.Core = k.shared.Core
+	b.Ring = func(rank int) { k.shared.Rouse(int(members.World(int32(rank)))) }
 	b.Read = func(rank int, addr uint64, to []byte) bool {
 		world := int(members.World(int32(rank)))
 		k.mu.Lock()
-		reaches := k.fab.Reaches(world)
+		reaches := k.remote.Reaches(world)
 		k.mu.Unlock()
-		return reaches && k.fab.Read(world, addr, to)
+		return reaches && k.remote.Read(world, addr, to)
 	}
 	return b
 }
@@ -76,7 +76,7 @@ func (c *Comm) closeBoard() {
 // vacant reports whether a slot of this rank may be used: if it has an area, that
 // nobody has it open still.
 func (k *rank) vacant(slot int) bool {
-	return !k.boards || slot >= k.fab.Areas() || board.Clear(k.fab.Area(k.fab.Rank(), slot), k.fab.Size())
+	return k.shared == nil || slot >= k.shared.Areas() || board.Clear(k.shared.Area(k.fab.Rank(), slot), k.fab.Size())
 }
 
 // Board tells the twin in C of package board (internal/boardc) of the communicator's
@@ -85,9 +85,9 @@ func (c *Comm) Board(v *board.View) bool {
 	if c == nil || c.board == nil || v == nil || c.rank.stats != nil {
 		return false
 	}
-	fab := c.rank.fab
-	first, step := fab.Berths()
-	c.board.View(v, board.Berths{First: first, Own: first + uint64(fab.Rank())*uint64(step), Step: step, N: uint32(fab.Size()), PerCore: uint32(fab.PerCore())})
+	fab, shared := c.rank.fab, c.rank.shared
+	first, step := shared.Berths()
+	c.board.View(v, board.Berths{First: first, Own: first + uint64(fab.Rank())*uint64(step), Step: step, N: uint32(fab.Size()), PerCore: uint32(shared.PerCore())})
 	for op := range v.Limit {
 		if n := c.algorithms.SharedUpTo(coll.Collective(op), c.size); n >= 0 {
 			v.Limit[op] = uint64(n) + 1
@@ -110,7 +110,7 @@ func (c *Comm) Board(v *board.View) bool {
 	if c.board.Read != nil && c.size <= mostPlain {
 		v.Pids = c.readable()
 	}
-	waits(fab, v)
+	waits(shared, v)
 	if busy := c.rank.outside.busy; v.Naps > 0 && busy != nil {
 		v.Outside = mem.Ref(busy)
 	}
@@ -118,16 +118,16 @@ func (c *Comm) Board(v *board.View) bool {
 }
 
 // waits says how the twin waits on a board.
-func waits(fab fabric, v *board.View) {
+func waits(shared sharedMemory, v *board.View) {
 	naps := false
 	switch {
-	case !fab.Crowded():
+	case !shared.Crowded():
 		v.Spins = boardSpins
-	case fab.Yielding():
+	case shared.Yielding():
 		v.Yields = boardYields
-		naps = fab.PerCore() > host.Throng
+		naps = shared.PerCore() > host.Throng
 	default:
-		naps = fab.Fenced()
+		naps = shared.Fenced()
 	}
 	if naps {
 		v.Naps = boardNaps
@@ -319,7 +319,7 @@ func (x *collective) drop(which func(m *pooled) bool) {
 // if a rank has died, the ranks have lost count of each other, or one has strayed.
 func (x *collective) await(w *board.Words) bool {
 	k := x.c.rank
-	if k.fab.Look(&w.Words) {
+	if k.shared.Look(&w.Words) {
 		return true
 	}
 	k.mu.Lock()

@@ -57,10 +57,10 @@ func (c *Comm) Where() coll.Where {
 }
 
 func where(f fabric) (at coll.Where) {
-	if f.Dear() {
+	if r, ok := any(f).(remoteMemory); ok && r.Dear() {
 		at |= coll.Dear
 	}
-	if f.Yielding() {
+	if s, ok := any(f).(sharedMemory); ok && s.Yielding() {
 		at |= coll.Yielding
 	}
 	return at

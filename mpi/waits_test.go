@@ -1,5 +1,3 @@
-//go:build !hostfabric
-
 package mpi
 
 import (
@@ -11,9 +9,9 @@ import (
 	"github.com/exanet-mpi/exanet/emu/host"
 )
 
-// crowd is a fabric of which only this is asked.
+// crowd is a host of which only this is asked.
 type crowd struct {
-	fabric
+	sharedMemory
 	crowded, yielding, fenced bool
 	perCore                   int
 }

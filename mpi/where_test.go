@@ -13,7 +13,7 @@ import (
 
 // elsewhere is a fabric of another host. With the build tag hostfabric there is but one type of them.
 type elsewhere struct {
-	fabric
+	*host.Fabric
 	dear, yielding bool
 }
 
@@ -35,7 +35,7 @@ func TestRowsForTheHost(t *testing.T) {
 		dear, yielding bool
 		at             coll.Where
 	}{{at: 0}, {dear: true, at: coll.Dear}, {yielding: true, at: coll.Yielding}, {true, true, coll.Dear | coll.Yielding}} {
-		k, err := newRank(elsewhere{f, x.dear, x.yielding}, o)
+		k, err := newRank(elsewhere{f.(*host.Fabric), x.dear, x.yielding}, o)
 		require.NoError(t, err)
 		require.Equal(t, o.algorithms.On(x.at), k.algorithms)
 	}

@@ -55,7 +55,7 @@ func (f *Fabric) Reaches(to int) bool {
 		return false
 	}
 	p := f.peers[to]
-	if now := f.Now(); now-p.seen > pidKept {
+	if now := clock(); now-p.seen > pidKept {
 		p.alive, p.seen = sys.Alive(p.pidfd), now
 	}
 	return p.alive

@@ -19,11 +19,11 @@ func TestPatience(t *testing.T) {
 	for try := 0; f.patience != spinTime; try++ {
 		require.Less(t, try, 1000)
 		mark := f.Mark()
-		stop := f.Alarm(2 * longSpin)
+		timer := time.AfterFunc(2*longSpin, f.WakeForeground)
 		for f.Mark() == mark {
 			f.Sleep(mark)
 		}
-		stop()
+		timer.Stop()
 	}
 }
 

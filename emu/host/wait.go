@@ -96,11 +96,11 @@ func (f *Fabric) spin(mark uint32) bool {
 		// Even with a core for each rank the awaited one may share ours, for
 		// instance when other programs run: spinning alone would keep it
 		// waiting.
-		now, away := f.Now(), time.Duration(0)
+		now, away := clock(), time.Duration(0)
 		if now >= f.shunned {
 			sys.Yield()
 			before := now
-			now = f.Now()
+			now = clock()
 			if away = now - before; away > dear {
 				f.shunned = now + shun
 			}
@@ -115,7 +115,7 @@ func (f *Fabric) spin(mark uint32) bool {
 			start = now
 			continue
 		}
-		switch waited := f.Now() - start; {
+		switch waited := clock() - start; {
 		case waited > f.patience:
 			return false
 		case waited > spreadAfter && !spread:
@@ -158,7 +158,7 @@ func (f *Fabric) try(mark uint32) bool {
 // processor. It may return early.
 func (f *Fabric) Sleep(mark uint32) {
 	c := f.self
-	start := f.Now()
+	start := clock()
 	c.flags.Or(bellForeground)
 	f.settle()
 	if !f.ready(mark) {
@@ -169,7 +169,7 @@ func (f *Fabric) Sleep(mark uint32) {
 		}
 	}
 	c.flags.And(^bellForeground)
-	f.patience = patienceAfter(f.patience + f.Now() - start)
+	f.patience = patienceAfter(f.patience + clock() - start)
 }
 
 // patienceAfter is how long to spin next, after a wait of this length, which waking up is part of.
@@ -215,30 +215,8 @@ func (f *Fabric) ArmBackground() (arrived bool) {
 	return f.ready(f.self.foreground.Load())
 }
 
-// Alarm makes the current or next Spin or Sleep return after d, unless it is stopped
-// before, which reports whether it was in time.
-func (m *Member) Alarm(d time.Duration) (stop func() bool) {
-	return time.AfterFunc(d, m.WakeForeground).Stop
-}
-
-// Background runs loop in a goroutine of its own and returns what waits for its end.
-func (m *Member) Background(loop func()) (join func()) {
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		loop()
-	}()
-	return func() { <-ended }
-}
-
-// born is where Now counts from.
+// born is where clock counts from.
 var born = time.Now()
 
-// Now is the time since some moment in the past, the same for all ranks of a process.
-func (m *Member) Now() time.Duration { return time.Since(born) }
-
-// Compute keeps the processor busy for d.
-func (m *Member) Compute(d time.Duration) {
-	for start := time.Now(); time.Since(start) < d; {
-	}
-}
+// clock is the time since some moment in the past, the same for all ranks of a process.
+func clock() time.Duration { return time.Since(born) }

@@ -10,7 +10,7 @@
 //	sim.go, routine.go   the simulation, and the routines that run in it
 //	message.go, write.go what is on its way
 //	port.go, engine.go   a rank's end of the fabric: the three blocks
-//	wait.go              and how the rank waits and computes
+//	wait.go, end.go      how the rank waits and computes, and how it ends
 //
 // A rank is an ordinary Go function in a coroutine. It runs without virtual time
 // passing, except that what its processor does is added to the rank's own clock. What

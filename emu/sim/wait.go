@@ -38,8 +38,7 @@ func (e *Endpoint) ready(at Time) {
 	}
 }
 
-// Mark implements what package mpi asks of a fabric, as do the methods that follow. It
-// is what a wait begins with.
+// Mark is what a wait begins with. Package mpi asks for it, as for the methods that follow.
 func (e *Endpoint) Mark() uint32 {
 	e.charge()
 	e.willing = true
