@@ -21,20 +21,17 @@ type Express struct {
 	rank  *rank
 	world *Comm
 	table *express.Table
-	proto lender
+	proto lessor
 	fab   *host.Fabric
 	comms map[uint64]*Comm
 	posts [express.Slots]*Request // of slots that have been posted
 }
 
-// lender is a protocol that lends lanes: package ticket.
-type lender interface {
-	Lend(t *express.Table, wire func(*express.Port))
-	LendOut(ctx *variants.Context, dst, tag int32, handle uint64)
-	LendIn(ctx *variants.Context, src, tag int32, handle uint64)
+// lessor is a protocol that leases channels: package ticket.
+type lessor interface {
+	variants.Lessor
 	Passed(ctx *variants.Context, src, tag int32)
 	Extracted(ctx *variants.Context, src, tag int32, payload []byte) *variants.Message
-	Recall()
 	Strays() int
 }
 
@@ -52,9 +49,9 @@ func (c *Comm) OpenExpress(table *express.Table) (*Express, error) {
 		return nil, err
 	}
 	k := c.rank
-	proto, lends := any(k.proto).(lender)
+	proto, leases := any(k.proto).(lessor)
 	fab, wired := any(k.fab).(*host.Fabric)
-	if !lends || !wired || k.stats != nil {
+	if !leases || !wired || k.stats != nil {
 		return nil, c.fail("OpenExpress", noValue, noValue, noValue, ErrNoExpress, "")
 	}
 	k.mu.Lock()
@@ -86,12 +83,12 @@ func (c *Comm) OpenExpress(table *express.Table) (*Express, error) {
 	if k.outside.busy != nil {
 		table.Outside = mem.Ref(k.outside.busy)
 	}
-	proto.Lend(table, func(p *express.Port) {
+	proto.LeaseTo(express.NewLeases(fab.Rank(), table, func(p *express.Port) {
 		p.Out, p.In, p.Bell = fab.Wires(int(p.World))
 		if table.Direct < math.MaxUint32 {
 			p.Pid = fab.Attached(int(p.World))
 		}
-	})
+	}))
 	table.Ranks, table.PerCore = uint32(c.Size()), uint32(fab.PerCore())
 	table.Open(k.level == ThreadMultiple) // the lock, which we have, now includes it
 	k.mu.x = x
@@ -263,7 +260,7 @@ func (x *Express) Lend(c *Comm, handle uint64) {
 // retract ends Lend, with the lock held.
 func (x *Express) retract(c *Comm) {
 	if x != nil && c.handle != 0 {
-		x.proto.Recall()
+		x.proto.RevokeAll()
 		for i := range x.table.Kept {
 			if k := &x.table.Kept[i]; k.Comm == c.handle {
 				k.Comm = 0
@@ -280,7 +277,7 @@ func (c *Comm) lends(n int) bool { return c.handle != 0 && n <= int(c.rank.mu.x.
 // lendOut lends the lane on which a call has sent a message, with the lock held.
 func (c *Comm) lendOut(dest, tag int) {
 	if c.handle != 0 && dest >= 0 {
-		c.rank.mu.x.proto.LendOut(c.p2p, int32(dest), int32(tag), c.handle)
+		c.rank.mu.x.proto.LeaseOut(c.p2p, int32(dest), int32(tag), c.handle)
 	}
 }
 
@@ -296,7 +293,7 @@ func (c *Comm) lendIn(r *variants.Request) {
 
 func (c *Comm) lendInFrom(source, tag int32) {
 	if c.handle != 0 && source >= 0 && tag >= 0 {
-		c.rank.mu.x.proto.LendIn(c.p2p, source, tag, c.handle)
+		c.rank.mu.x.proto.LeaseIn(c.p2p, source, tag, c.handle)
 	}
 }
 
@@ -320,9 +317,9 @@ func (x *collective) lendPair(n int) {
 		return
 	}
 	if sends {
-		proto.LendOut(c.coll, other, x.tag, handle)
+		proto.LeaseOut(c.coll, other, x.tag, handle)
 	} else {
-		proto.LendIn(c.coll, other, x.tag, handle)
+		proto.LeaseIn(c.coll, other, x.tag, handle)
 	}
 }
 

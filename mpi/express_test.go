@@ -22,7 +22,7 @@ func TestATableSaysWhatIsInGo(t *testing.T) {
 			return errors.Join(err, Send(c, []int32{1}, 0, 7), c.Barrier(), d.Free())
 		}
 		table := new(express.Table)
-		if _, lends = any(c.rank.proto).(lender); !lends {
+		if _, lends = any(c.rank.proto).(lessor); !lends {
 			return errors.Join(err, recv1(c), c.Barrier(), d.Free())
 		}
 		x, err2 := c.OpenExpress(table)

@@ -87,7 +87,7 @@ func TestTheLaneBesideTheBackground(t *testing.T) {
 			k.mu.Unlock()
 			armed = append(armed, table.Armed)
 		}
-		if _, lends = any(k.proto).(lender); !lends {
+		if _, lends = any(k.proto).(lessor); !lends {
 			return nil
 		}
 		if _, err := c.OpenExpress(table); err != nil {

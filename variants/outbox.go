@@ -2,7 +2,6 @@ package variants
 
 import (
 	"github.com/exanet-mpi/exanet/packetizer"
-	"github.com/exanet-mpi/exanet/variants/express"
 )
 
 // CreditWindow is how many bytes of eager messages, envelopes included, a rank
@@ -20,9 +19,9 @@ type Peer struct {
 
 	awaited bool // see Core.Await
 
-	*express.Port // what the express lane must know of it too
-	backlog       []held
-	flushed       int // of backlog
+	*Account // which a fast path may count in too
+	backlog  []held
+	flushed  int // of backlog
 }
 
 func (p *Peer) backlogged() bool { return p.flushed < len(p.backlog) }
@@ -52,10 +51,11 @@ type Outbox struct {
 	reader  reader // the port, if it is one
 	count   *Counters
 	peers   map[int32]*Peer
-	waiting []*Peer           // those with a backlog
-	header  packetizer.Header // of the message being sent, if it has none that lasts: one on the stack would be allocated for the port
-	body    body              // and what it carries
-	spare   [][]byte          // for the data of held messages
+	account func(world int32) *Account // makes one
+	waiting []*Peer                    // those with a backlog
+	header  packetizer.Header          // of the message being sent, if it has none that lasts: one on the stack would be allocated for the port
+	body    body                       // and what it carries
+	spare   [][]byte                   // for the data of held messages
 }
 
 // spareHeld bounds the buffers kept for data of held messages, each of which is as
@@ -65,17 +65,29 @@ const spareHeld = 128
 // NewOutbox makes the outbox of rank me of the job, which sends through port
 // and counts what it sends in count.
 func NewOutbox(me int32, port port, count *Counters) *Outbox {
-	return &Outbox{me: me, port: port, reader: readerOf(port), count: count, peers: make(map[int32]*Peer)}
+	return &Outbox{me: me, port: port, reader: readerOf(port), count: count, peers: make(map[int32]*Peer), account: newAccount}
 }
+
+func newAccount(world int32) *Account { return &Account{World: world} }
 
 // Peer returns the state towards a rank of the job.
 func (o *Outbox) Peer(world int32) *Peer {
 	p := o.peers[world]
 	if p == nil {
-		p = &Peer{Port: &express.Port{World: world}}
+		p = &Peer{Account: o.account(world)}
 		o.peers[world] = p
 	}
 	return p
+}
+
+// MoveAccounts has the accounts of all peers, of those to come too, where account returns them.
+func (o *Outbox) MoveAccounts(account func(world int32) *Account) {
+	o.account = account
+	for w, p := range o.peers {
+		a := account(w)
+		*a = *p.Account
+		p.Account = a
+	}
 }
 
 // Control sends a control message with a payload of at most five words.

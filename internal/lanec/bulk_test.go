@@ -41,7 +41,7 @@ func TestTheLaneBeginsAgain(t *testing.T) {
 				if me+1 == inGo {
 					a.enter()
 					require.True(t, a.Rank[me].TrySend(a.World[me], int32(1-me), 0, out))
-					a.Rank[me].LendOut(a.World[me], int32(1-me), 0, handle)
+					a.Rank[me].LeaseOut(a.World[me], int32(1-me), 0, handle)
 				} else {
 					sent, _ := a.lane.Send(handle, out, int32(1-me), 0)
 					require.True(t, sent)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/exanet-mpi/exanet/emu/host"
 	"github.com/exanet-mpi/exanet/internal/lanec"
+	"github.com/exanet-mpi/exanet/internal/mem"
 	"github.com/exanet-mpi/exanet/internal/sys"
 	"github.com/exanet-mpi/exanet/test/pairtest"
 	"github.com/exanet-mpi/exanet/variants"
@@ -72,11 +73,11 @@ func playersOf(pair *pairtest.Pair[*ticket.Protocol]) [2]*player {
 		p.table.Limit, p.table.Window = limit, variants.CreditWindow
 		p.table.Cells, p.table.Shift, p.table.Bulk, p.table.Cell = pair.Fabric[i].Geometry()
 		f := pair.Fabric[i]
-		pair.Rank[i].Lend(p.table, func(x *express.Port) {
+		pair.Rank[i].LeaseTo(express.NewLeases(i, p.table, func(x *express.Port) {
 			x.Out, x.In, x.Bell = f.Wires(int(x.World))
 			x.Pid = int32(os.Getpid())
-		})
-		p.port = pair.Rank[i].Out.Peer(int32(1 - i)).Port
+		}))
+		p.port = mem.Deref[express.Port](mem.Ref(pair.Rank[i].Out.Peer(int32(1 - i)).Account)) // of which it is the beginning
 		ps[i] = p
 	}
 	return ps
@@ -138,7 +139,7 @@ func (p *player) sendInGo(tag int32, b []byte) {
 	if !p.Rank[p.me].TrySend(p.World[p.me], int32(1-p.me), tag, b) {
 		p.Send(p.me, tag, b)
 	}
-	p.Rank[p.me].LendOut(p.World[p.me], int32(1-p.me), tag, handle)
+	p.Rank[p.me].LeaseOut(p.World[p.me], int32(1-p.me), tag, handle)
 }
 
 func (p *player) recv(tag int32, room int, now bool) {
@@ -174,7 +175,7 @@ func (p *player) poll() {
 	p.enter()
 	p.Poll(p.me)
 	for tag := range int32(tags) {
-		p.Rank[p.me].LendIn(p.World[p.me], int32(1-p.me), tag, handle)
+		p.Rank[p.me].LeaseIn(p.World[p.me], int32(1-p.me), tag, handle)
 	}
 }
 

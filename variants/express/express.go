@@ -32,7 +32,10 @@
 // The lock between the two is the table's gate (Gate).
 package express
 
-import "github.com/exanet-mpi/exanet/internal/mem"
+import (
+	"github.com/exanet-mpi/exanet/internal/mem"
+	"github.com/exanet-mpi/exanet/variants"
+)
 
 // Sizes of a table.
 const (
@@ -117,12 +120,9 @@ type Lane struct {
 	_     [12]byte
 }
 
-// Port is the way to a peer and back. The counts belong to the protocol too.
+// Port is the way to a peer and back. The account belongs to the protocol too.
 type Port struct {
-	Unmatched int64  // bytes of our eager messages that the peer has not said to have consumed
-	Consumed  int64  // bytes of its eager messages consumed since we last said so
-	Shut      uint32 // nothing may be sent now: the peer has died, or messages wait
-	World     int32  // the peer's rank in the job
+	variants.Account
 	Out, In   uint64 // addresses of the rings, 0 until they are known
 	Bell      uint64 // address of the flags of the peer's bells
 	Pid       int32  // of the peer, if its memory can be reached, else 0

@@ -50,7 +50,7 @@ func (p *Protocol) takeBack(c *comm, r *variants.Request) {
 
 func (p *Protocol) onCancelRecv(c *comm, e variants.Envelope, payload []byte) {
 	l := p.outLane(c, e.Src, e.Tag)
-	unused := !before(e.Ticket, l.next)
+	unused := !before(e.Ticket, l.Next)
 	if unused {
 		l.skip.add(e.Ticket)
 		l.rtrs = slices.DeleteFunc(l.rtrs, func(a rtr) bool { return a.ticket == e.Ticket })
@@ -67,7 +67,7 @@ func (p *Protocol) onCancelSend(c *comm, e variants.Envelope, payload []byte) {
 	if m != nil {
 		c.drop(l, m)
 		l.skip.add(m.Ticket)
-		l.next = l.skip.pass(l.next)
+		l.Next = l.skip.pass(l.Next)
 		if m.Kind == variants.EnvDS {
 			p.Out.Consumed(l.peer, m.Size)
 		}

@@ -8,7 +8,7 @@ func (p *Protocol) PeerFailed(world int) {
 	if !p.Died(w) {
 		return
 	}
-	p.Recall()
+	p.RevokeAll()
 	for c := range p.comms.All() {
 		for _, l := range c.out {
 			if l.peer.World == w {

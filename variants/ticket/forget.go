@@ -67,8 +67,8 @@ func (p *Protocol) forget(c *comm, used *inLane) {
 			c.hand = 0
 		}
 		l := c.lanes[c.hand]
-		if l.lent != 0 {
-			p.recallIn(l)
+		if l.Granted {
+			p.lessee.Revoke(&l.Lease)
 		}
 		if l != used && l.idle() {
 			if l.peer.Failed {
@@ -81,7 +81,7 @@ func (p *Protocol) forget(c *comm, used *inLane) {
 			peer = l.peer
 			l.forgetting = true
 			c.asked++
-			words[n] = uint64(uint32(l.tag)) | uint64(l.next)<<32
+			words[n] = uint64(uint32(l.tag)) | uint64(l.Next)<<32
 			n++
 		}
 		if c.hand++; n == lanesAsked {
@@ -170,11 +170,11 @@ func (p *Protocol) forgets(c *comm, dst, tag int32, count uint32) bool {
 	if l == nil {
 		return count == 0
 	}
-	if l.lent != 0 {
-		p.recallOut(l)
+	if l.Granted {
+		p.lessee.Revoke(&l.Lease)
 	}
 	l.drop()
-	if l.next != count || !l.idle() {
+	if l.Next != count || !l.idle() {
 		return false
 	}
 	c.removeOut(l)
@@ -193,7 +193,7 @@ func (p *Protocol) onForgotten(c *comm, e variants.Envelope, payload []byte) {
 		l.forgetting = false
 		c.asked--
 		if w>>32 != 0 {
-			l.next = 0 // until a lift below gives it out
+			l.Next = 0 // until a lift below gives it out
 			lanes[i] = l
 		}
 	}

@@ -46,9 +46,9 @@ func (p *Protocol) PostRecv(r *variants.Request) {
 // assign gives a posted receive its ticket and, if it is a long one,
 // advertises it (receiver initiation).
 func (p *Protocol) assign(c *comm, l *inLane, r *variants.Request) {
-	r.Ticket, r.Ticketed = l.next, true
+	r.Ticket, r.Ticketed = l.Next, true
 	p.Done.Tickets++
-	l.pass(l.next)
+	l.pass(l.Next)
 	if r.Len() > p.Limit() {
 		p.Advertise(l.peer, c.envelope(variants.RTR, l.tag, r.Ticket), r)
 	}
@@ -57,9 +57,9 @@ func (p *Protocol) assign(c *comm, l *inLane, r *variants.Request) {
 // pass moves the lane on after a ticket has been used, over those of cancelled
 // sends.
 func (l *inLane) pass(used uint32) {
-	l.next = used + 1
+	l.Next = used + 1
 	if len(l.skip) > 0 {
-		l.next = l.skip.pass(l.next)
+		l.Next = l.skip.pass(l.Next)
 	}
 }
 
@@ -96,10 +96,10 @@ func (p *Protocol) Take(ctx *variants.Context, src, tag int32, buf []byte, h *pa
 		return false
 	}
 	l := p.inLane(c, src, tag)
-	if l.world != int32(h[1]>>32) || uint32(tag) != uint32(h[2]) || l.next != uint32(h[2]>>32) || !l.idle() {
+	if l.world != int32(h[1]>>32) || uint32(tag) != uint32(h[2]) || l.Next != uint32(h[2]>>32) || !l.idle() {
 		return false
 	}
-	l.next++
+	l.Next++
 	p.Out.Consumed(l.peer, len(payload))
 	mem.Across(buf, payload)
 	p.Count.Receives++
@@ -136,7 +136,7 @@ func (p *Protocol) match(c *comm, l *inLane, ticket uint32) (r *variants.Request
 			return r, false
 		}
 	}
-	if before(ticket, l.next) {
+	if before(ticket, l.Next) {
 		return nil, true
 	}
 	w := c.firstWild(l.src, l.tag)

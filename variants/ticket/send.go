@@ -16,17 +16,17 @@ func (p *Protocol) eager(ctx *variants.Context, dst, tag int32, buf []byte, copi
 	c := p.comms.Of(ctx)
 	l := p.outLane(c, dst, tag)
 	l.drop()
-	variants.Number(&l.header, l.next) // where nothing has come between it has that number
+	variants.Number(&l.header, l.Next) // where nothing has come between it has that number
 	if !p.Out.EagerPacked(l.peer, variants.EnvD, &l.header, buf, copied) {
 		return false
 	}
-	l.next++
-	variants.Number(&l.header, l.next) // now, so that it has left the store buffer when it is copied
+	l.Next++
+	variants.Number(&l.header, l.Next) // now, so that it has left the store buffer when it is copied
 	p.Done.Tickets++
 	if len(l.rtrs) > 0 {
 		// Eager sends of the thesis leave stale advertisements to the next
 		// long one (fig. 3.28); to look at an empty list costs nothing.
-		if _, ok := p.take(l, l.next-1); ok {
+		if _, ok := p.take(l, l.Next-1); ok {
 			p.Count.StaleRTRs++
 		}
 	}
@@ -53,8 +53,8 @@ func (p *Protocol) PostSend(r *variants.Request) {
 		return
 	}
 	l.drop()
-	r.Ticket = l.next
-	l.next++
+	r.Ticket = l.Next
+	l.Next++
 	p.Done.Tickets++
 	if a, ok := p.take(l, r.Ticket); ok {
 		p.Count.FastReceives++
@@ -97,7 +97,7 @@ func (p *Protocol) onRTR(c *comm, e variants.Envelope, payload []byte) {
 		p.Write(l.peer, r, a.Room, true)
 		return
 	}
-	if before(e.Ticket, l.next) {
+	if before(e.Ticket, l.Next) {
 		p.Count.StaleRTRs++ // it was for an eager send
 		return
 	}
@@ -126,7 +126,7 @@ func (p *Protocol) onAck(c *comm, e variants.Envelope) {
 // drop moves the next ticket past those of cancelled receives.
 func (l *outLane) drop() {
 	if len(l.skip) > 0 {
-		l.next = l.skip.pass(l.next)
+		l.Next = l.skip.pass(l.Next)
 	}
 }
 

@@ -30,7 +30,7 @@ func (c *comm) hold(l *inLane) {
 }
 
 func (p *Protocol) postWild(c *comm, r *variants.Request) {
-	p.recallIns()
+	p.revokeIn()
 	c.order++
 	r.Order = c.order
 	c.wild.Push(r)

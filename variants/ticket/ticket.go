@@ -20,7 +20,7 @@
 //	cancel.go    cancelling
 //	failure.go   peers that die
 //	forget.go    lanes that are not used any more
-//	lend.go      lanes that are lent to calls outside of Go
+//	lease.go     lanes that a fast path has
 //
 // Where this goes beyond the thesis:
 //
@@ -43,10 +43,10 @@ import (
 // Protocol is the state of one rank.
 type Protocol struct {
 	*variants.Core
-	comms variants.Comms[comm]
-	first uint32 // ticket of a new lane: 0, but in a test of the wrap-around
-	keep  int    // lanes to receive of a communicator, see forget.go
-	lent  *loans // nil: there is no express lane
+	comms  variants.Comms[comm]
+	first  uint32            // ticket of a new lane: 0, but in a test of the wrap-around
+	keep   int               // lanes to receive of a communicator, see forget.go
+	lessee variants.FastPath // nil: there is no fast path
 }
 
 // New makes the protocol of rank me of the job.
@@ -86,30 +86,30 @@ type comm struct {
 
 // inLane is a (communicator, source, tag) at the receiver.
 type inLane struct {
-	src, tag   int32
-	world      int32  // src's rank in the job
-	next       uint32 // ticket of the next message that no ticketed receive waits for
-	skip       spans  // tickets of cancelled sends
-	posted     variants.Queue
-	unticketed int    // receives at the end of posted without a ticket
-	held       bool   // in comm.held
-	forgetting bool   // the sender has been asked to forget the lane
-	lent       uint32 // place+1 in the table of the express lane, which has next meanwhile
-	at         int    // in comm.lanes
-	unexpected variants.List[variants.Message]
-	peer       *variants.Peer
+	src, tag int32
+	world    int32 // src's rank in the job
+
+	variants.Lease       // Next is the ticket of the next message that no ticketed receive waits for
+	skip           spans // tickets of cancelled sends
+	posted         variants.Queue
+	unticketed     int  // receives at the end of posted without a ticket
+	held           bool // in comm.held
+	forgetting     bool // the sender has been asked to forget the lane
+	at             int  // in comm.lanes
+	unexpected     variants.List[variants.Message]
+	peer           *variants.Peer
 }
 
 // outLane is a (communicator, destination, tag) at the sender.
 type outLane struct {
 	dst, tag int32
-	next     uint32 // ticket of the next send
-	lent     uint32 // as of inLane
-	skip     spans  // tickets of cancelled receives
-	posted   variants.Queue
-	rtrs     []rtr // received receives, by ticket
-	peer     *variants.Peer
-	header   packetizer.Header // of the next EnvD, if nothing else is sent before
+
+	variants.Lease       // Next is the ticket of the next send
+	skip           spans // tickets of cancelled receives
+	posted         variants.Queue
+	rtrs           []rtr // received receives, by ticket
+	peer           *variants.Peer
+	header         packetizer.Header // of the next EnvD, if nothing else is sent before
 }
 
 // rtr is a receive that its owner has advertised.
@@ -134,7 +134,7 @@ func (p *Protocol) Open(ctx *variants.Context) {
 
 // Close implements variants.Protocol.
 func (p *Protocol) Close(ctx *variants.Context) {
-	p.Recall()
+	p.RevokeAll()
 	p.Abandon(ctx, &p.comms.Of(ctx).arrived)
 	p.comms.Close(ctx)
 }
@@ -144,8 +144,8 @@ func (p *Protocol) inLane(c *comm, src, tag int32) *inLane {
 	if l == nil || l.src != src || l.tag != tag {
 		l = p.findIn(c, src, tag)
 	}
-	if l.lent != 0 {
-		p.recallIn(l)
+	if l.Granted {
+		p.lessee.Revoke(&l.Lease)
 	}
 	return l
 }
@@ -156,7 +156,7 @@ func (p *Protocol) findIn(c *comm, src, tag int32) *inLane {
 	if l == nil {
 		peer := p.Out.Peer(c.World(src))
 		l = c.newIn()
-		*l = inLane{src: src, tag: tag, world: peer.World, peer: peer, next: p.first}
+		*l = inLane{src: src, tag: tag, world: peer.World, peer: peer, Lease: variants.Lease{Next: p.first}}
 		c.in[key(src, tag)] = l
 		p.note(c, l)
 	}
@@ -169,8 +169,8 @@ func (p *Protocol) outLane(c *comm, dst, tag int32) *outLane {
 	if l == nil || l.dst != dst || l.tag != tag {
 		l = p.findOut(c, dst, tag)
 	}
-	if l.lent != 0 {
-		p.recallOut(l)
+	if l.Granted {
+		p.lessee.Revoke(&l.Lease)
 	}
 	return l
 }
@@ -180,7 +180,7 @@ func (p *Protocol) findOut(c *comm, dst, tag int32) *outLane {
 	l := c.out[key(dst, tag)]
 	if l == nil {
 		l = c.newOut()
-		*l = outLane{dst: dst, tag: tag, peer: p.Out.Peer(c.World(dst)), next: p.first, rtrs: l.rtrs[:0], header: p.Out.Pack(c.envelope(variants.EnvD, tag, p.first))}
+		*l = outLane{dst: dst, tag: tag, peer: p.Out.Peer(c.World(dst)), Lease: variants.Lease{Next: p.first}, rtrs: l.rtrs[:0], header: p.Out.Pack(c.envelope(variants.EnvD, tag, p.first))}
 		c.out[key(dst, tag)] = l
 	}
 	c.lastOut = l

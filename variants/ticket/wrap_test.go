@@ -63,8 +63,8 @@ func TestStaleRTRsDoNotGather(t *testing.T) {
 func TestTicketsWrapAround(t *testing.T) {
 	p := newPair(t)
 	const start = 1<<32 - 10
-	p.out().next = start
-	p.in().next = start
+	p.out().Next = start
+	p.in().Next = start
 	long, short, buf := make([]byte, 90), []byte("s"), make([]byte, 100)
 	for i := range 20 {
 		long[89], short[0] = byte(i+1), byte(i+1)
@@ -74,15 +74,15 @@ func TestTicketsWrapAround(t *testing.T) {
 			p.transfer(t, long, buf, i%2)
 		}
 	}
-	require.Equal(t, uint32(10), p.out().next)
-	require.Equal(t, uint32(10), p.in().next)
+	require.Equal(t, uint32(10), p.out().Next)
+	require.Equal(t, uint32(10), p.in().Next)
 	require.Positive(t, p.Rank[0].Count.FastReceives)
 
 	// A cancelled receive on either side of the wrap.
 	for _, at := range []uint32{1<<32 - 1, 0} {
 		q := newPair(t)
-		q.out().next = at
-		q.in().next = at
+		q.out().Next = at
+		q.in().Next = at
 		r := q.Recv(1, 3, buf)
 		q.Rank[1].Cancel(r)
 		require.True(t, q.Settle(r))

@@ -1,0 +1,73 @@
+package ticket
+
+import "github.com/exanet-mpi/exanet/variants"
+
+// A channel is leased when a call on its lane ends and nothing is under way there. The
+// lease is revoked when the protocol comes to the lane, or when something concerns all
+// lanes of a communicator: a wildcard, its end, the death of a peer.
+
+// LeaseTo implements variants.Lessor.
+func (p *Protocol) LeaseTo(f variants.FastPath) {
+	p.lessee = f
+	p.Out.MoveAccounts(f.Account)
+}
+
+// LeaseOut implements variants.Lessor.
+func (p *Protocol) LeaseOut(ctx *variants.Context, dst, tag int32, name uint64) {
+	c := p.comms.Of(ctx)
+	l := p.outLane(c, dst, tag)
+	if !l.idle() || l.peer.Failed {
+		return
+	}
+	e := c.envelope(variants.EnvD, tag, l.Next)
+	e.Src = p.Me
+	p.lessee.Grant(&l.Lease, variants.Channel{Sends: true, Name: name, Peer: dst, World: l.peer.World, Envelope: e})
+}
+
+// LeaseIn implements variants.Lessor.
+func (p *Protocol) LeaseIn(ctx *variants.Context, src, tag int32, name uint64) {
+	c := p.comms.Of(ctx)
+	if c.wild.Head() != nil {
+		return
+	}
+	l := p.inLane(c, src, tag)
+	if !l.idle() || l.peer.Failed {
+		return
+	}
+	e := c.envelope(variants.EnvD, tag, l.Next)
+	e.Src = l.world
+	p.lessee.Grant(&l.Lease, variants.Channel{Name: name, Peer: src, World: l.world, Envelope: e})
+}
+
+// Passed takes note that the next message from src, to a receive that is not posted, has gone
+// another way.
+func (p *Protocol) Passed(ctx *variants.Context, src, tag int32) {
+	l := p.inLane(p.comms.Of(ctx), src, tag)
+	l.pass(l.Next)
+}
+
+// Extracted returns what Extract would have for a message that has been taken out of the ring
+// of a lane, and counts as consumed.
+func (p *Protocol) Extracted(ctx *variants.Context, src, tag int32, payload []byte) *variants.Message {
+	c := p.comms.Of(ctx)
+	e := c.envelope(variants.EnvD, tag, 0)
+	e.Src = src
+	p.Out.Again(p.Out.Peer(c.World(src)), len(payload))
+	ctx.Active++
+	return p.Unexpected(e, len(payload), payload)
+}
+
+// RevokeAll implements variants.Lessor.
+func (p *Protocol) RevokeAll() {
+	p.revokeIn()
+	if p.lessee != nil {
+		p.lessee.RevokeAll(true)
+	}
+}
+
+// revokeIn takes all channels to receive on back.
+func (p *Protocol) revokeIn() {
+	if p.lessee != nil {
+		p.lessee.RevokeAll(false)
+	}
+}
