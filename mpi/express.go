@@ -8,8 +8,8 @@ import (
 
 	"github.com/exanet-mpi/exanet/coll"
 	"github.com/exanet-mpi/exanet/emu/host"
-	"github.com/exanet-mpi/exanet/internal/effort"
 	"github.com/exanet-mpi/exanet/internal/mem"
+	"github.com/exanet-mpi/exanet/internal/work"
 	"github.com/exanet-mpi/exanet/variants"
 	"github.com/exanet-mpi/exanet/variants/express"
 )
@@ -112,7 +112,7 @@ const (
 type rankLock struct {
 	sync.Mutex
 	x    *Express
-	work *effort.Done
+	work *work.Count
 }
 
 func (l *rankLock) Lock() {

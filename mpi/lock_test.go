@@ -11,8 +11,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/exanet-mpi/exanet/internal/effort"
 	"github.com/exanet-mpi/exanet/internal/lanec"
+	"github.com/exanet-mpi/exanet/internal/work"
 	"github.com/exanet-mpi/exanet/variants/express"
 )
 
@@ -22,7 +22,7 @@ func TestLockBehind(t *testing.T) {
 	table := new(express.Table)
 	call := lanec.Of(table)
 	synctest.Test(t, func(t *testing.T) {
-		l := rankLock{x: &Express{table: table}, work: new(effort.Done)}
+		l := rankLock{x: &Express{table: table}, work: new(work.Count)}
 		runtime.LockOSThread() // the call's, on which nothing else runs
 		defer runtime.UnlockOSThread()
 		require.True(t, call.Enter())

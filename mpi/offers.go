@@ -3,8 +3,8 @@ package mpi
 import (
 	"time"
 
-	"github.com/exanet-mpi/exanet/internal/effort"
 	"github.com/exanet-mpi/exanet/internal/mem"
+	"github.com/exanet-mpi/exanet/internal/work"
 )
 
 // offers is what a fabric may offer besides what every fabric has. A rank asks once;
@@ -72,7 +72,7 @@ type virtualTime interface {
 	Background(loop func()) (join func())
 
 	// Meter tells where the layers above count what the rank's processor does.
-	Meter(done *effort.Done)
+	Meter(done *work.Count)
 }
 
 // offered asks a fabric for all. The other devices are as the prototype is: its ranks share

@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	files "github.com/exanet-mpi/exanet/internal/whole"
+	"github.com/exanet-mpi/exanet/internal/atomicfile"
 	"github.com/exanet-mpi/exanet/variants"
 )
 
@@ -99,7 +99,7 @@ func (k *rank) writeStats() {
 	path := filepath.Join(k.stats.dir, fmt.Sprintf("rank-%d.json", k.fab.Rank()))
 	b, err := json.MarshalIndent(k.statistics(), "", "  ")
 	if err == nil {
-		err = files.WriteFile(path, append(b, '\n'))
+		err = atomicfile.WriteFile(path, append(b, '\n'))
 	}
 	if err == nil {
 		return

@@ -7,7 +7,7 @@ import (
 	"gonum.org/v1/plot/plotter"
 
 	"github.com/exanet-mpi/exanet/emu/sim"
-	"github.com/exanet-mpi/exanet/internal/figure"
+	"github.com/exanet-mpi/exanet/internal/plots"
 	"github.com/exanet-mpi/exanet/mpi"
 )
 
@@ -123,14 +123,14 @@ func (l *lab) scaled(u setup) (map[string]scaledFigure, error) {
 func (l *lab) drawAdvantage() (plotted, error) {
 	s := &sheet{lab: l}
 	sizes := s.sizes(64, 1<<20)
-	styles := []figure.Style{style(readbased), style(writeThree), style(optimistic), style(writeTwo)}
-	var curves []figure.Curve
+	styles := []plots.Style{style(readbased), style(writeThree), style(optimistic), style(writeTwo)}
+	var curves []plots.Curve
 	end := ""
 	for i, c := range []struct{ name, bench, topology string }{
 		{"ping-pong, one QFDB", "latency", sameQFDB}, {"ping-pong, 5 hops", "latency", hops5},
 		{"fast receive, one QFDB", "fastrecv", sameQFDB}, {"fast receive, 5 hops", "fastrecv", hops5},
 	} {
-		k := figure.Curve{Style: styles[i]}
+		k := plots.Curve{Style: styles[i]}
 		k.Name = c.name
 		least := 0
 		for j, p := range s.against(pair(c.bench, c.topology), sizes, readbased, writeThree) {
@@ -142,15 +142,15 @@ func (l *lab) drawAdvantage() (plotted, error) {
 		curves = append(curves, k)
 		switch {
 		case least > 0:
-			end += fmt.Sprintf("%s: below 1 %% from %s on. ", c.name, figure.SizeName(least))
+			end += fmt.Sprintf("%s: below 1 %% from %s on. ", c.name, plots.SizeName(least))
 		default:
-			end += fmt.Sprintf("%s: above 1 %% up to %s. ", c.name, figure.SizeName(sizes[len(sizes)-1]))
+			end += fmt.Sprintf("%s: above 1 %% up to %s. ", c.name, plots.SizeName(sizes[len(sizes)-1]))
 		}
 	}
 	if s.err != nil {
 		return plotted{}, s.err
 	}
-	p := figure.OverSizes("How much longer readbased takes than ticket, percent", "%", curves)
+	p := plots.OverSizes("How much longer readbased takes than ticket, percent", "%", curves)
 	p.Legend.Top = false
 	return finish("", "How much longer readbased takes than ticket",
 		end+"What ticket saves is control messages: a constant time for each transfer, whatever its size, which the transfer's own time outgrows.", p)
@@ -161,9 +161,9 @@ var lateness = []int{-16, -8, -4, -2, -1, 0, 1, 2, 4, 8, 16}
 
 // drawLateness shows a message of 1 KiB whose receive is posted before or after the send.
 func (l *lab) drawLateness() (plotted, error) {
-	var curves []figure.Curve
+	var curves []plots.Curve
 	for _, v := range latest {
-		c := figure.Curve{Style: style(v)}
+		c := plots.Curve{Style: style(v)}
 		for _, late := range lateness {
 			us, err := l.late(v, time.Duration(late)*time.Microsecond)
 			if err != nil {
@@ -174,7 +174,7 @@ func (l *lab) drawLateness() (plotted, error) {
 		curves = append(curves, c)
 	}
 	const title = "1 KiB from the moment both have posted until both have returned"
-	p := figure.New(title, "us")
+	p := plots.New(title, "us")
 	p.X.Label.Text = "the receiver posts so many us after the sender"
 	for _, c := range curves {
 		line, err := plotter.NewLine(c.Points)

@@ -10,23 +10,23 @@ import (
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 
-	"github.com/exanet-mpi/exanet/internal/figure"
+	"github.com/exanet-mpi/exanet/internal/plots"
 )
 
 // style is how a variant is drawn.
-func style(variant string) figure.Style {
+func style(variant string) plots.Style {
 	dashed := []vg.Length{vg.Points(5), vg.Points(3)}
 	switch variant {
 	case readbased:
-		return figure.Style{Name: variant, Colour: color.RGBA{R: 0x00, G: 0x72, B: 0xb2, A: 0xff}, Dashes: dashed}
+		return plots.Style{Name: variant, Colour: color.RGBA{R: 0x00, G: 0x72, B: 0xb2, A: 0xff}, Dashes: dashed}
 	case writeOne:
-		return figure.Style{Name: variant + " (1.0)", Colour: color.Gray{Y: 0x60}, Dashes: []vg.Length{vg.Points(1), vg.Points(2)}}
+		return plots.Style{Name: variant + " (1.0)", Colour: color.Gray{Y: 0x60}, Dashes: []vg.Length{vg.Points(1), vg.Points(2)}}
 	case writeTwo:
-		return figure.Style{Name: variant + " (2.0)", Colour: color.RGBA{R: 0xcc, G: 0x79, B: 0xa7, A: 0xff}, Dashes: dashed}
+		return plots.Style{Name: variant + " (2.0)", Colour: color.RGBA{R: 0xcc, G: 0x79, B: 0xa7, A: 0xff}, Dashes: dashed}
 	case writeThree:
-		return figure.Style{Name: variant + " (3.0)", Colour: color.RGBA{R: 0xd5, G: 0x5e, B: 0x00, A: 0xff}}
+		return plots.Style{Name: variant + " (3.0)", Colour: color.RGBA{R: 0xd5, G: 0x5e, B: 0x00, A: 0xff}}
 	}
-	return figure.Style{Name: variant, Colour: color.RGBA{R: 0x00, G: 0x9e, B: 0x73, A: 0xff}}
+	return plots.Style{Name: variant, Colour: color.RGBA{R: 0x00, G: 0x9e, B: 0x73, A: 0xff}}
 }
 
 // plotted is a figure of the report.
@@ -89,10 +89,10 @@ func sweeps() []sweep {
 
 func (l *lab) drawSweep(w sweep) (plotted, error) {
 	s := &sheet{lab: l}
-	var curves []figure.Curve
+	var curves []plots.Curve
 	sizes := s.sizes(w.from, w.to)
 	for _, v := range w.variants {
-		c := figure.Curve{Style: style(v)}
+		c := plots.Curve{Style: style(v)}
 		for i, y := range s.values(w.u, v, sizes) {
 			c.Points = append(c.Points, plotter.XY{X: float64(sizes[i]), Y: y})
 		}
@@ -101,27 +101,27 @@ func (l *lab) drawSweep(w sweep) (plotted, error) {
 	if s.err != nil {
 		return plotted{}, s.err
 	}
-	return finish(w.where, w.title, "", figure.OverSizes(w.title, w.unit, curves))
+	return finish(w.where, w.title, "", plots.OverSizes(w.title, w.unit, curves))
 }
 
 func finish(where, title, about string, p *plot.Plot) (plotted, error) {
 	if p == nil {
 		return plotted{}, fmt.Errorf("%s: there is nothing to draw", title)
 	}
-	svg, err := figure.SVG(p)
-	return plotted{where, title, about, figure.Inline(svg)}, err
+	svg, err := plots.SVG(p)
+	return plotted{where, title, about, plots.Inline(svg)}, err
 }
 
 // drawBarriers is figure 4.34.
 func (l *lab) drawBarriers() (plotted, error) {
 	s := &sheet{lab: l}
-	var groups []figure.Group
-	var styles []figure.Style
+	var groups []plots.Group
+	var styles []plots.Style
 	for _, v := range latest {
 		styles = append(styles, style(v))
 	}
 	for _, n := range three {
-		g := figure.Group{Name: fmt.Sprintf("%d ranks", n)}
+		g := plots.Group{Name: fmt.Sprintf("%d ranks", n)}
 		for _, v := range latest {
 			u := many("barrier", inOrder)
 			u.ranks, u.variant = n, v
@@ -132,7 +132,7 @@ func (l *lab) drawBarriers() (plotted, error) {
 	if s.err != nil {
 		return plotted{}, s.err
 	}
-	return finish("4.34", "Barrier", "", figure.Bars("Barrier", "us", styles, groups, false))
+	return finish("4.34", "Barrier", "", plots.Bars("Barrier", "us", styles, groups, false))
 }
 
 // codeFigures are those of the codes: the communication, as a share of what it is with readbased.
@@ -151,14 +151,14 @@ var codeFigures = []struct {
 func (l *lab) drawCode(i int) (plotted, error) {
 	f := codeFigures[i]
 	s := &sheet{lab: l}
-	var groups []figure.Group
+	var groups []plots.Group
 	about := "Of ticket: "
 	for j, n := range f.ranks {
 		a, b := s.accounts(f.name, n, f.share[j], writeThree, readbased)
 		if s.err != nil {
 			return plotted{}, s.err
 		}
-		groups = append(groups, figure.Group{Name: fmt.Sprintf("%d ranks", n), Values: []float64{b.communication / 1e3, a.communication / 1e3}})
+		groups = append(groups, plots.Group{Name: fmt.Sprintf("%d ranks", n), Values: []float64{b.communication / 1e3, a.communication / 1e3}})
 		if j > 0 {
 			about += "; "
 		}
@@ -166,15 +166,15 @@ func (l *lab) drawCode(i int) (plotted, error) {
 			n, 100*a.share(), 100*f.share[j], totalTime(a, b), 100*float64(a.fast)/float64(max(a.receives, 1)), a.averageBytes)
 	}
 	title := f.name + ": communication of an iteration, mean of the ranks"
-	return finish(f.where, title, about+".", figure.Bars(title, "ms", []figure.Style{style(readbased), style(writeThree)}, groups, false))
+	return finish(f.where, title, about+".", plots.Bars(title, "ms", []plots.Style{style(readbased), style(writeThree)}, groups, false))
 }
 
 // drawParts are figures 4.64 and 4.65.
 func (l *lab) drawParts(bench, where, title string) (plotted, error) {
 	s := &sheet{lab: l}
-	var groups []figure.Group
+	var groups []plots.Group
 	for _, n := range three {
-		g := figure.Group{Name: fmt.Sprintf("%d ranks", n)}
+		g := plots.Group{Name: fmt.Sprintf("%d ranks", n)}
 		for _, v := range []string{readbased, writeThree} {
 			u := many(bench, inOrder)
 			u.ranks, u.variant, u.size = n, v, 64
@@ -185,14 +185,14 @@ func (l *lab) drawParts(bench, where, title string) (plotted, error) {
 	if s.err != nil {
 		return plotted{}, s.err
 	}
-	return finish(where, title, "", figure.Bars(title, "us", []figure.Style{style(readbased), style(writeThree)}, groups, false))
+	return finish(where, title, "", plots.Bars(title, "us", []plots.Style{style(readbased), style(writeThree)}, groups, false))
 }
 
 // drawGraph is figures 4.66 and 4.67.
 func (l *lab) drawGraph() (plotted, error) {
 	s := &sheet{lab: l}
 	variants := []string{readbased, writeThree, optimistic}
-	var styles []figure.Style
+	var styles []plots.Style
 	for _, v := range variants {
 		styles = append(styles, style(v))
 	}
@@ -200,10 +200,10 @@ func (l *lab) drawGraph() (plotted, error) {
 	if l.quick {
 		ranks = three[:1]
 	}
-	var groups []figure.Group
+	var groups []plots.Group
 	about := "Fast receives: "
 	for i, n := range ranks {
-		send, recv := figure.Group{Name: fmt.Sprintf("%d ranks, send", n)}, figure.Group{Name: fmt.Sprintf("%d ranks, receive", n)}
+		send, recv := plots.Group{Name: fmt.Sprintf("%d ranks, send", n)}, plots.Group{Name: fmt.Sprintf("%d ranks, receive", n)}
 		for _, v := range variants {
 			u := many("mpigraph", inOrder)
 			u.ranks, u.variant, u.size = n, v, graphBytes
@@ -221,23 +221,23 @@ func (l *lab) drawGraph() (plotted, error) {
 	if s.err != nil {
 		return plotted{}, s.err
 	}
-	return finish("4.66, 4.67", "mpiGraph, 16 KiB", about+" (optimistic).", figure.Bars("mpiGraph, 16 KiB: bandwidth, mean of all pairs", "MB/s", styles, groups, false))
+	return finish("4.66, 4.67", "mpiGraph, 16 KiB", about+" (optimistic).", plots.Bars("mpiGraph, 16 KiB: bandwidth, mean of all pairs", "MB/s", styles, groups, false))
 }
 
 // drawLAMMPS is figures 4.69 and 4.70.
 func (l *lab) drawLAMMPS() (plotted, error) {
 	s := &sheet{lab: l}
-	var groups []figure.Group
+	var groups []plots.Group
 	for _, c := range lammps {
 		for _, n := range three {
 			a, b := s.atPoint(setup{bench: c.name, topology: inOrder, ranks: n}, c.point, writeThree, readbased)
 			if s.err != nil {
 				return plotted{}, s.err
 			}
-			groups = append(groups, figure.Group{Name: fmt.Sprintf("%s, %d", c.name, n), Values: []float64{1e6 / b.total, 1e6 / a.total}})
+			groups = append(groups, plots.Group{Name: fmt.Sprintf("%s, %d", c.name, n), Values: []float64{1e6 / b.total, 1e6 / a.total}})
 		}
 	}
-	return finish("4.69, 4.70", "LAMMPS: time steps a second", "", figure.Bars("LAMMPS: time steps a second, by ranks", "1/s", []figure.Style{style(readbased), style(writeThree)}, groups, true))
+	return finish("4.69, 4.70", "LAMMPS: time steps a second", "", plots.Bars("LAMMPS: time steps a second, by ranks", "1/s", []plots.Style{style(readbased), style(writeThree)}, groups, true))
 }
 
 // figureTasks are the tasks that draw, into a list in the order of the thesis.

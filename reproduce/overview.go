@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 
-	"github.com/exanet-mpi/exanet/internal/figure"
+	"github.com/exanet-mpi/exanet/internal/plots"
 )
 
 // Bounds of the overview in percent.
@@ -19,10 +19,10 @@ const overviewLeast, overviewMost = 0.5, 100.
 
 // drawOverview shows all predictions in percent, the text's number against the simulated one.
 func drawOverview(outcomes []Outcome) ([]byte, error) {
-	p := figure.New("Predictions: the thesis's text and the simulated prototype", "simulated, %")
+	p := plots.New("Predictions: the thesis's text and the simulated prototype", "simulated, %")
 	p.X.Label.Text = "text, %"
 	for _, a := range []*plot.Axis{&p.X, &p.Y} {
-		a.Scale, a.Tick.Marker = plot.LogScale{}, plot.TickerFunc(figure.Decades)
+		a.Scale, a.Tick.Marker = plot.LogScale{}, plot.TickerFunc(plots.Decades)
 		a.Min, a.Max = overviewLeast, overviewMost
 	}
 	for _, factor := range []float64{0.5, 1, 2} {
@@ -80,7 +80,7 @@ func drawOverview(outcomes []Outcome) ([]byte, error) {
 		p.Add(dots, labels)
 		p.Legend.Add(kind.name, dots)
 	}
-	return figure.SVG(p)
+	return plots.SVG(p)
 }
 
 // clipped is a line that may leave the plot.

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/exanet-mpi/exanet/internal/figure"
+	"github.com/exanet-mpi/exanet/internal/plots"
 	"github.com/exanet-mpi/exanet/reproduce/skeleton"
 )
 
@@ -144,7 +144,7 @@ func (p *page) scaleRows() (rows []scaleRow) {
 	for _, s := range p.beyond.scales {
 		r := scaleRow{Call: s.call, Machine: s.machine, Ranks: s.ranks, Bytes: "-"}
 		if s.bytes > 0 {
-			r.Bytes = figure.SizeName(s.bytes)
+			r.Bytes = plots.SizeName(s.bytes)
 		}
 		for _, v := range latest {
 			text := "-"

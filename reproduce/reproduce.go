@@ -13,6 +13,7 @@
 package reproduce
 
 import (
+	"bytes"
 	"context"
 	"encoding/csv"
 	"errors"
@@ -25,8 +26,8 @@ import (
 	"sync"
 
 	"github.com/exanet-mpi/exanet/emu/sim"
-	"github.com/exanet-mpi/exanet/internal/figure"
-	"github.com/exanet-mpi/exanet/internal/whole"
+	"github.com/exanet-mpi/exanet/internal/atomicfile"
+	"github.com/exanet-mpi/exanet/internal/plots"
 )
 
 // Config says what to do.
@@ -105,29 +106,26 @@ func Run(ctx context.Context, cfg Config) error {
 		*far, err = l.measure(u)
 		return err
 	}})
-	plots, more := l.figureTasks()
+	drawn, more := l.figureTasks()
 	tasks = append(tasks, more...)
 	b, more := l.beyondTasks()
 	tasks = append(tasks, more...)
 	if err := perform(ctx, tasks, cfg.Progress); err != nil {
 		return err
 	}
-	if err := whole.Write(filepath.Join(cfg.Out, "claims.csv"), func(w io.Writer) error { return writeClaims(w, outcomes) }); err != nil {
-		return err
-	}
 	overview, err := drawOverview(outcomes)
 	if err != nil {
 		return err
 	}
-	if err := whole.Write(filepath.Join(cfg.Out, "overview.svg"), func(w io.Writer) error {
-		_, err := w.Write(overview)
-		return err
-	}); err != nil {
+	var table, text bytes.Buffer
+	report := &page{lab: l, outcomes: outcomes, plots: drawn, beyond: b, far: far.value, fit: fit, overview: plots.Inline(overview)}
+	if err := errors.Join(writeClaims(&table, outcomes), report.write(&text)); err != nil {
 		return err
 	}
-	return whole.Write(filepath.Join(cfg.Out, "report.html"), func(w io.Writer) error {
-		return (&page{lab: l, outcomes: outcomes, plots: plots, beyond: b, far: far.value, fit: fit, overview: figure.Inline(overview)}).write(w)
-	})
+	return errors.Join(
+		atomicfile.WriteFile(filepath.Join(cfg.Out, "claims.csv"), table.Bytes()),
+		atomicfile.WriteFile(filepath.Join(cfg.Out, "overview.svg"), overview),
+		atomicfile.WriteFile(filepath.Join(cfg.Out, "report.html"), text.Bytes()))
 }
 
 // perform does all tasks, as many at a time as there are processors.

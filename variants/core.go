@@ -1,7 +1,7 @@
 package variants
 
 import (
-	"github.com/exanet-mpi/exanet/internal/effort"
+	"github.com/exanet-mpi/exanet/internal/work"
 	"github.com/exanet-mpi/exanet/rdmaeng"
 )
 
@@ -12,7 +12,7 @@ type Core struct {
 	Dev   Device
 	Out   *Outbox
 	Count *Counters
-	Done  effort.Done // what the processor does
+	Done  work.Count // what the processor does
 
 	lender  rdmaeng.Lender // Dev, if it is one
 	limit   int
@@ -41,7 +41,7 @@ func NewCore(me int, dev Device) *Core {
 func (c *Core) Limit() int { return c.limit }
 
 // Work is where the rank's work is counted.
-func (c *Core) Work() *effort.Done { return &c.Done }
+func (c *Core) Work() *work.Count { return &c.Done }
 
 // Counters returns what the protocol has counted so far.
 func (c *Core) Counters() *Counters { return c.Count }

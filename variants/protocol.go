@@ -1,7 +1,7 @@
 package variants
 
 import (
-	"github.com/exanet-mpi/exanet/internal/effort"
+	"github.com/exanet-mpi/exanet/internal/work"
 	"github.com/exanet-mpi/exanet/packetizer"
 	"github.com/exanet-mpi/exanet/rdmaeng"
 )
@@ -68,7 +68,7 @@ type Protocol interface {
 
 	Counters() *Counters
 	// Work is where what the rank's processor does is counted.
-	Work() *effort.Done
+	Work() *work.Count
 	// Waiting calls f with a line for everything that has not completed: what
 	// it is, and what it waits for.
 	Waiting(f func(line string))

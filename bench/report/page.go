@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/exanet-mpi/exanet/internal/figure"
+	"github.com/exanet-mpi/exanet/internal/plots"
 )
 
 // page writes everything that there are figures for. Plots are in the directory dir.
@@ -104,7 +104,7 @@ func (s Set) writeOverSizes(b *strings.Builder, dir, section, title, about, plot
 		head(b)
 	}
 	for _, size := range s.sizes(c) {
-		fmt.Fprintf(b, "| %s |", figure.SizeName(size))
+		fmt.Fprintf(b, "| %s |", plots.SizeName(size))
 		if floor {
 			fmt.Fprintf(b, " %s |", number(s.floorTime(size)))
 		}
@@ -205,7 +205,7 @@ func (s Set) writeCalls(b *strings.Builder) {
 	for _, form := range forms {
 		c := column{"calls", "calls", "calls, " + form, "Latency (us)"}
 		for _, size := range s.sizes(c) {
-			fmt.Fprintf(b, "| %s, %s |", form, figure.SizeName(size))
+			fmt.Fprintf(b, "| %s, %s |", form, plots.SizeName(size))
 			s.cells(b, c, size, number)
 			b.WriteByte('\n')
 		}
@@ -264,7 +264,7 @@ func (s Set) writeExchanges(b *strings.Builder) {
 	head(b, "machine")
 	for _, name := range exchanges {
 		for _, size := range sizes {
-			fmt.Fprintf(b, "| %s, %s | %s |", name, figure.SizeName(size), number(s.exchangeTime(size)))
+			fmt.Fprintf(b, "| %s, %s | %s |", name, plots.SizeName(size), number(s.exchangeTime(size)))
 			s.cells(b, collectiveColumn("collectives", "2 ranks", name), size, number)
 			b.WriteByte('\n')
 		}
@@ -299,7 +299,7 @@ func (s Set) writeCrowd(b *strings.Builder, dir string) {
 				}
 				place := name
 				if size > 0 {
-					place += ", " + figure.SizeName(size)
+					place += ", " + plots.SizeName(size)
 				}
 				fmt.Fprintf(b, "| %d ranks, %s |", ranks, place)
 				s.cells(b, c, size, number)
@@ -326,7 +326,7 @@ func (s Set) writeCrowdFloor(b *strings.Builder) {
 			if a := s.one("crowd", name, inGo, c.table, "Attach (us)", f.Size); a != nil && a.median() > 0 {
 				attach = number(a.median())
 			}
-			fmt.Fprintf(b, "| %s, %s | %s | %s |\n", name, figure.SizeName(f.Size), number(f.median()), attach)
+			fmt.Fprintf(b, "| %s, %s | %s | %s |\n", name, plots.SizeName(f.Size), number(f.median()), attach)
 		}
 	}
 	if begun {

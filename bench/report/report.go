@@ -25,7 +25,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/exanet-mpi/exanet/internal/whole"
+	"github.com/exanet-mpi/exanet/internal/atomicfile"
 	"github.com/exanet-mpi/exanet/launch/preload"
 )
 
@@ -138,7 +138,7 @@ func Render(out string) error {
 		return err
 	}
 	for name, svg := range plots {
-		if err := whole.WriteFile(filepath.Join(out, name), svg); err != nil {
+		if err := atomicfile.WriteFile(filepath.Join(out, name), svg); err != nil {
 			return err
 		}
 	}
@@ -147,7 +147,7 @@ func Render(out string) error {
 	if err != nil && !os.IsNotExist(err) {
 		return err
 	}
-	return whole.WriteFile(path, []byte(insert(string(old), set.page(filepath.Base(out)))))
+	return atomicfile.WriteFile(path, []byte(insert(string(old), set.page(filepath.Base(out)))))
 }
 
 const (

@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 
 	"github.com/exanet-mpi/exanet/bench"
-	"github.com/exanet-mpi/exanet/internal/whole"
+	"github.com/exanet-mpi/exanet/internal/atomicfile"
 )
 
 // Figure is one that a job has printed, in all rounds.
@@ -92,7 +92,7 @@ func (r *Results) save(dir string) error {
 			return fmt.Errorf("%s, %s: %w", r.Figures[i].Table, r.Figures[i].Way, err)
 		}
 	}
-	return whole.WriteFile(filepath.Join(dir, r.Section+suffix), b.Bytes())
+	return atomicfile.WriteFile(filepath.Join(dir, r.Section+suffix), b.Bytes())
 }
 
 const suffix = ".jsonl"

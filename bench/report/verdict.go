@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/exanet-mpi/exanet/internal/figure"
+	"github.com/exanet-mpi/exanet/internal/plots"
 )
 
 // state is what can be said of a bound.
@@ -76,7 +76,7 @@ func (s Set) points(c column, ours string, base func(size int) (*Figure, string)
 		if b == nil {
 			return nil, why
 		}
-		list = append(list, point{figure.SizeName(f.Size), f.Size, ratio(f, b), f})
+		list = append(list, point{plots.SizeName(f.Size), f.Size, ratio(f, b), f})
 	}
 	return list, ""
 }

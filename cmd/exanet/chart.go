@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/exanet-mpi/exanet/internal/whole"
+	"github.com/exanet-mpi/exanet/internal/atomicfile"
 	"github.com/exanet-mpi/exanet/variants/scenario"
 )
 
@@ -43,7 +43,7 @@ variants/testdata; exanet explore writes one when it finds a fault.`,
 				_, err = fmt.Fprint(c.OutOrStdout(), shown)
 				return err
 			}
-			return whole.WriteFile(svg, []byte(s.Chart.SVG()))
+			return atomicfile.WriteFile(svg, []byte(s.Chart.SVG()))
 		},
 	}
 	c.Flags().StringVar(&svg, "svg", "", "write a drawing to this file instead")

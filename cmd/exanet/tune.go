@@ -10,13 +10,14 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/google/renameio/v2"
 	"github.com/spf13/cobra"
 
 	"github.com/exanet-mpi/exanet/bench"
 	"github.com/exanet-mpi/exanet/bench/tune"
 	"github.com/exanet-mpi/exanet/coll"
 	"github.com/exanet-mpi/exanet/emu/host"
-	"github.com/exanet-mpi/exanet/internal/whole"
+	"github.com/exanet-mpi/exanet/internal/atomicfile"
 	"github.com/exanet-mpi/exanet/mpi"
 )
 
@@ -170,7 +171,7 @@ func (f *tuneFlags) measure(ctx context.Context, ranks int, name string) (got []
 
 // asRank measures in the job that this process is a rank of.
 func (f *tuneFlags) asRank(c *cobra.Command, world *mpi.Comm) error {
-	var out *whole.File
+	var out *renameio.PendingFile
 	if world.Rank() == 0 {
 		var err error
 		if out, err = f.create(); err != nil {
@@ -215,7 +216,7 @@ func (f *tuneFlags) print(c *cobra.Command, all []*tune.Figures) error {
 }
 
 // finish prints what is left to print, and writes the table.
-func (f *tuneFlags) finish(c *cobra.Command, out *whole.File, all []*tune.Figures) error {
+func (f *tuneFlags) finish(c *cobra.Command, out *renameio.PendingFile, all []*tune.Figures) error {
 	if f.json {
 		if err := writeJSON(c.OutOrStdout(), all); err != nil {
 			return err
@@ -226,7 +227,7 @@ func (f *tuneFlags) finish(c *cobra.Command, out *whole.File, all []*tune.Figure
 		if err := writeTable(out, f.heading(), rows); err != nil {
 			return err
 		}
-		return out.Keep()
+		return out.CloseAtomicallyReplace()
 	}
 	if f.json {
 		return nil
@@ -257,18 +258,18 @@ func writeTable(w io.Writer, heading string, rows []tune.Row) error {
 }
 
 // discard removes a file that has not been completed.
-func discard(f *whole.File) {
+func discard(f *renameio.PendingFile) {
 	if f != nil {
-		f.Discard()
+		_ = f.Cleanup()
 	}
 }
 
 // create begins the file that has been asked for, nil if none has.
-func (f *tuneFlags) create() (*whole.File, error) {
+func (f *tuneFlags) create() (*renameio.PendingFile, error) {
 	if f.file == "" {
 		return nil, nil
 	}
-	out, err := whole.Create(f.file)
+	out, err := atomicfile.Create(f.file)
 	if err != nil {
 		return nil, usageErrorf("cannot write %s: %w", f.file, err)
 	}

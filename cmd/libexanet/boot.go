@@ -15,7 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/exanet-mpi/exanet/cmd/libexanet/meet"
+	"github.com/exanet-mpi/exanet/cmd/libexanet/bootstrap"
 	"github.com/exanet-mpi/exanet/emu/host"
 	"github.com/exanet-mpi/exanet/mpi"
 )
@@ -24,7 +24,7 @@ import (
 // the MPI has already). Rank 0 makes the segment of the job. Every rank shows a card
 // to all, by the one collective of the host that this takes, see entry.c: if they
 // do not fit, the whole job is left to the host MPI. Then rank 0 hands the segment
-// out, and they agree by package meet.
+// out, and they agree by package bootstrap.
 
 // verbose says that the user wants to know.
 var verbose = !slices.Contains([]string{"", "0"}, os.Getenv("EXANET_VERBOSE"))
@@ -35,8 +35,8 @@ func say(format string, a ...any) { fmt.Fprintf(os.Stderr, "exanet: "+format+"\n
 type starting struct {
 	rank, size int
 	level      mpi.ThreadLevel
-	job        *host.Job   // of rank 0
-	table      *meet.Table // of rank 0
+	job        *host.Job         // of rank 0
+	server     *bootstrap.Server // of rank 0
 	err        error
 }
 
@@ -53,9 +53,9 @@ func exanet_card(level int32, card unsafe.Pointer) {
 		C.MPI_THREAD_SINGLE: mpi.ThreadSingle, C.MPI_THREAD_FUNNELED: mpi.ThreadFunneled,
 		C.MPI_THREAD_SERIALIZED: mpi.ThreadSerialized, C.MPI_THREAD_MULTIPLE: mpi.ThreadMultiple,
 	}
-	b, mine := &boot, (*meet.Card)(card)
+	b, mine := &boot, (*bootstrap.Card)(card)
 	b.rank, b.size, b.level = int(rank), int(size), levels[level]
-	*mine = meet.Card{Node: meet.Node()}
+	*mine = bootstrap.Card{Node: bootstrap.Node()}
 	// The segment is not there yet, but what is refused in jobs of others is.
 	profile, err := mpi.Profile(mpi.WithThreadLevel(b.level), mpi.WithJob(os.Stdin, b.rank))
 	if err == nil && rank == 0 {
@@ -63,12 +63,12 @@ func exanet_card(level int32, card unsafe.Pointer) {
 			_, err = unix.Getrandom(mine.Socket[:], 0)
 		}
 		if err == nil {
-			b.table, err = meet.Open(mine.Socket[:], b.size)
+			b.server, err = bootstrap.Open(mine.Socket[:], b.size)
 		}
 	}
-	mine.Profile = meet.Digest([]byte(profile))
+	mine.Profile = bootstrap.Digest([]byte(profile))
 	if b.err = err; err != nil {
-		mine.State = meet.Failing
+		mine.State = bootstrap.Failing
 	}
 }
 
@@ -85,9 +85,9 @@ func exanet_start(cards unsafe.Pointer) int32 {
 	b := &boot
 	if b.job != nil {
 		defer b.job.Close()
-		defer b.table.Close()
+		defer b.server.Close()
 	}
-	why, speaker := meet.Refusal(unsafe.Slice((*meet.Card)(cards), b.size))
+	why, speaker := bootstrap.Refusal(unsafe.Slice((*bootstrap.Card)(cards), b.size))
 	if why != nil {
 		if b.err != nil {
 			why = fmt.Errorf("%w: %w", why, b.err)
@@ -100,14 +100,14 @@ func exanet_start(cards unsafe.Pointer) int32 {
 	if runtime.GOMAXPROCS(0) < places {
 		runtime.GOMAXPROCS(places)
 	}
-	name := (*meet.Card)(cards).Socket[:]
+	name := (*bootstrap.Card)(cards).Socket[:]
 	var w *mpi.Comm
 	var all bool
 	var err error
 	if b.rank == 0 {
 		w, all, err = b.receive()
 	} else {
-		w, all, err = b.visit(name)
+		w, all, err = b.connect(name)
 	}
 	if !all {
 		// Those who failed know why; rank 0 speaks for all.
@@ -132,25 +132,25 @@ func exanet_start(cards unsafe.Pointer) int32 {
 // receive is rank 0's part once the cards fit.
 func (b *starting) receive() (w *mpi.Comm, all bool, err error) {
 	// Who waits for this rank's place in the job learns so that it is not taken.
-	if err := b.table.Serve(b.job.File(), b.size, excused); err != nil {
+	if err := b.server.Serve(b.job.File(), b.size, excused); err != nil {
 		b.job.MarkDead(0)
 		return nil, false, err
 	}
-	b.table.Watch(b.job.MarkDead)
+	b.server.Watch(b.job.MarkDead)
 	w, err = b.join(b.job.File())
 	if err != nil {
 		b.job.MarkDead(0)
 	}
-	if all = b.table.Verdict(err == nil); !all && err == nil {
+	if all = b.server.Outcome(err == nil); !all && err == nil {
 		err = errors.New("a rank could not join the others")
 	}
 	return w, all, err
 }
 
-// visit is the part of the others.
-func (b *starting) visit(name []byte) (w *mpi.Comm, all bool, err error) {
-	guest, segment, err := meet.Visit(name, b.rank)
-	if guest == nil {
+// connect is the part of the others.
+func (b *starting) connect(name []byte) (w *mpi.Comm, all bool, err error) {
+	client, segment, err := bootstrap.Connect(name, b.rank)
+	if client == nil {
 		excuse()
 		return nil, false, err
 	}
@@ -158,14 +158,14 @@ func (b *starting) visit(name []byte) (w *mpi.Comm, all bool, err error) {
 		w, err = b.join(segment)
 		segment.Close()
 	}
-	return w, guest.Report(err == nil), err
+	return w, client.Report(err == nil), err
 }
 
 func (b *starting) join(segment *os.File) (*mpi.Comm, error) {
 	return mpi.Init(mpi.WithOutside(&hostBusy.n, poll), mpi.WithJob(segment, b.rank), mpi.WithThreadLevel(b.level), mpi.WithRecycling(), mpi.WithBufferRule(bufferRule), mpi.WithPassed(passed))
 }
 
-// excuseTag is that of the message of a rank that cannot come to the table. While
+// excuseTag is that of the message of a rank that cannot come to the server. While
 // the ranks meet there are no others.
 const excuseTag = 0
 

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/exanet-mpi/exanet/internal/effort"
+	"github.com/exanet-mpi/exanet/internal/work"
 	"github.com/exanet-mpi/exanet/packetizer"
 )
 
@@ -22,9 +22,9 @@ type Endpoint struct {
 	clock      Time // of the current routine
 
 	// The processor.
-	done     *effort.Done // what the layers above count
-	charged  effort.Done  // of it, what has been added to the clock
-	again    uint64       // takings of the lock that are no calls: after a wait
+	done     *work.Count // what the layers above count
+	charged  work.Count  // of it, what has been added to the clock
+	again    uint64      // takings of the lock that are no calls: after a wait
 	noise    float64
 	rand     *rand.Rand
 	computed Time
@@ -72,14 +72,14 @@ type Endpoint struct {
 type Work struct {
 	Calls       uint64 // of MPI
 	Allocations uint64 // of request objects, if there is no memory pool
-	effort.Done
+	work.Count
 }
 
 // Add adds the work of another rank.
 func (w *Work) Add(x Work) {
 	w.Calls += x.Calls
 	w.Allocations += x.Allocations
-	w.Done.Add(x.Done)
+	w.Count.Add(x.Count)
 }
 
 func (e *Endpoint) init(s *Sim, rank int, node int32, shared bool, cfg Config) {
@@ -101,7 +101,7 @@ func (e *Endpoint) Rank() int { return e.rank }
 func (e *Endpoint) Size() int { return len(e.s.ends) }
 
 // Meter tells where the layers above count the work of the rank.
-func (e *Endpoint) Meter(d *effort.Done) { e.done = d }
+func (e *Endpoint) Meter(d *work.Count) { e.done = d }
 
 // Work is what the rank was charged with so far.
 func (e *Endpoint) Work() Work { return e.work }
@@ -142,7 +142,7 @@ func (e *Endpoint) charge() {
 	if n := d.Copied - was.Copied; n > 0 {
 		t += Time(m.copyByte * float64(n))
 	}
-	e.work.Done, e.work.Calls = d, e.work.Calls+locks-again
+	e.work.Count, e.work.Calls = d, e.work.Calls+locks-again
 	if m.allocate > 0 {
 		e.work.Allocations += objects
 	}

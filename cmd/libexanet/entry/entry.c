@@ -191,7 +191,7 @@ static int load(void)
 }
 
 /* Every rank shows a card to all, even if it has no Go part or shall not use it, so
-   that either all use it or none. Their first byte is a state of package meet. */
+   that either all use it or none. Their first byte is a state of package bootstrap. */
 enum { CARD = 128, DISABLED = 2, NOT_LOADED = 3 };
 
 static int ended(MPI_Request *r, int *flag)

@@ -1,4 +1,4 @@
-package meet
+package bootstrap
 
 import (
 	"errors"
@@ -8,13 +8,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Guest is another rank's connection to the table.
-type Guest struct{ fd int }
+// Client is another rank's connection to rank 0's server.
+type Client struct{ fd int }
 
-// Visit connects to the table of a name and gets the file that is handed out there.
-// If there is a guest, it must Report, even without a file; else rank 0 does not
+// Connect connects to the server of a name and gets the file that it hands out.
+// If there is a client, it must Report, even without a file; else rank 0 does not
 // know of this rank, which must excuse itself in some other way.
-func Visit(name []byte, rank int) (*Guest, *os.File, error) {
+func Connect(name []byte, rank int) (*Client, *os.File, error) {
 	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, nil, fmt.Errorf("socket: %w", err)
@@ -23,7 +23,7 @@ func Visit(name []byte, rank int) (*Guest, *os.File, error) {
 		var file *os.File
 		var known bool
 		if file, known, err = fetch(fd); known {
-			return &Guest{fd}, file, err
+			return &Client{fd}, file, err
 		}
 	}
 	_ = unix.Close(fd)
@@ -77,7 +77,7 @@ func fetch(fd int) (file *os.File, known bool, err error) {
 
 // Report tells whether this rank has taken its place, and returns whether all have.
 // It ends the connection.
-func (g *Guest) Report(mine bool) (all bool) {
+func (g *Client) Report(mine bool) (all bool) {
 	defer unix.Close(g.fd)
 	b := []byte{no}
 	if mine {

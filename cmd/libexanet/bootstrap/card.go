@@ -1,12 +1,12 @@
-// Package meet is how the ranks of a job that another MPI has started find each
-// other: each shows a card to all, by a collective of that MPI, and rank 0 hands
-// out the memory of the job at a socket in the abstract name space, which leaves
+// Package bootstrap is how the ranks of a job that another MPI has started find each
+// other: each shows its business card to all, by a collective of that MPI, and rank 0
+// hands out the memory of the job at a socket in the abstract name space, which leaves
 // no name behind. The sockets then carry what else must be agreed on before the
 // memory can be used: who waits sleeps, unlike in most collectives of an MPI.
 //
 // Nothing here leaves a file open or goes through Go's poller, whose files the
 // program might close.
-package meet
+package bootstrap
 
 import (
 	"bytes"
@@ -19,7 +19,7 @@ import (
 	"github.com/exanet-mpi/exanet/internal/sys"
 )
 
-// Card is what a rank tells the others. It is plain memory of CardSize bytes.
+// Card is a rank's business card: what it tells the others. It is plain memory of CardSize bytes.
 type Card struct {
 	State   State
 	Socket  [31]byte // of rank 0: where to fetch the memory
@@ -37,16 +37,16 @@ type State byte
 
 // The states of a rank.
 const (
-	Fit State = iota
+	Ready State = iota
 	Failing
 	Disabled  // the user does not want it to
 	NotLoaded // what this package is part of, which the rank has said itself
 )
 
-// ErrDisabled is why the ranks do not meet if none is to.
+// ErrDisabled is why the ranks do not join if none is to.
 var ErrDisabled = errors.New("EXANET_DISABLE is set")
 
-// Refusal says why the ranks cannot meet, nil if they can, and which of them is to
+// Refusal says why the ranks cannot join, nil if they can, and which of them is to
 // tell the user.
 func Refusal(all []Card) (why error, speaker int) {
 	speaker = -1
@@ -67,7 +67,7 @@ func Refusal(all []Card) (why error, speaker int) {
 		switch {
 		case c.State == Disabled:
 			return fmt.Errorf("rank %d has EXANET_DISABLE set, and not all have", i), speaker
-		case c.State != Fit:
+		case c.State != Ready:
 			return fmt.Errorf("rank %d cannot take part", i), i
 		case c.Node != all[0].Node:
 			return fmt.Errorf("ranks 0 and %d are on different hosts", i), speaker

@@ -1,6 +1,6 @@
-// Package figure draws the plots of this project's reports, as SVG: curves over sizes or numbers of ranks
+// Package plots draws the plots of this project's reports, as SVG: curves over sizes or numbers of ranks
 // on logarithmic axes, and groups of bars.
-package figure
+package plots
 
 import (
 	"bytes"

@@ -1,10 +1,10 @@
-// Package effort counts what the processor of a rank does for MPI besides the steps of
+// Package work counts what the processor of a rank does for MPI besides the steps of
 // the device. The layers that do it count; a simulated device (emu/sim) turns the
 // counts into time.
-package effort
+package work
 
-// Done is the work of a rank since it began. Who has the rank's lock counts.
-type Done struct {
+// Count is the work of a rank since it began. Who has the rank's lock counts.
+type Count struct {
 	Locks    uint64 // takings of the rank's lock
 	Objects  uint64 // requests and messages put into a queue
 	Searched uint64 // elements of queues looked at
@@ -13,10 +13,10 @@ type Done struct {
 }
 
 // Add adds the work of another rank.
-func (d *Done) Add(x Done) {
-	d.Locks += x.Locks
-	d.Objects += x.Objects
-	d.Searched += x.Searched
-	d.Tickets += x.Tickets
-	d.Copied += x.Copied
+func (c *Count) Add(x Count) {
+	c.Locks += x.Locks
+	c.Objects += x.Objects
+	c.Searched += x.Searched
+	c.Tickets += x.Tickets
+	c.Copied += x.Copied
 }

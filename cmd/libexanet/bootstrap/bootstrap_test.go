@@ -1,4 +1,4 @@
-package meet
+package bootstrap
 
 import (
 	"crypto/rand"
@@ -44,7 +44,7 @@ func TestRefusal(t *testing.T) {
 	}
 }
 
-func table(t *testing.T, ranks int) (*Table, []byte, *os.File) {
+func serve(t *testing.T, ranks int) (*Server, []byte, *os.File) {
 	t.Helper()
 	file, err := os.CreateTemp(t.TempDir(), "")
 	require.NoError(t, err)
@@ -53,23 +53,23 @@ func table(t *testing.T, ranks int) (*Table, []byte, *os.File) {
 	require.NoError(t, err)
 	name := make([]byte, 31)
 	rand.Read(name)
-	tab, err := Open(name, ranks)
+	server, err := Open(name, ranks)
 	require.NoError(t, err)
-	return tab, name, file
+	return server, name, file
 }
 
 func nobody() int { return 0 }
 
 // Everybody gets the same file, of which no name is left, and learns whether all
 // have taken their places.
-func TestTable(t *testing.T) {
+func TestServer(t *testing.T) {
 	const ranks = 8
 	for fails := range ranks + 1 { // the last: nobody
-		tab, name, file := table(t, ranks)
+		server, name, file := serve(t, ranks)
 		var wg sync.WaitGroup
 		for rank := 1; rank < ranks; rank++ {
 			wg.Go(func() {
-				g, f, err := Visit(name, rank)
+				g, f, err := Connect(name, rank)
 				if !assert.NoError(t, err) {
 					return
 				}
@@ -80,14 +80,14 @@ func TestTable(t *testing.T) {
 				assert.Equal(t, fails == ranks, g.Report(rank != fails))
 			})
 		}
-		require.NoError(t, tab.Serve(file, ranks, nobody))
+		require.NoError(t, server.Serve(file, ranks, nobody))
 		var failed atomic.Int32
-		tab.Watch(func(rank int) { failed.Store(int32(rank)) })
-		assert.Equal(t, fails == ranks, tab.Verdict(fails != 0))
+		server.Watch(func(rank int) { failed.Store(int32(rank)) })
+		assert.Equal(t, fails == ranks, server.Outcome(fails != 0))
 		assert.EqualValues(t, fails%ranks, failed.Load())
-		tab.Close()
+		server.Close()
 		wg.Wait()
-		_, _, err := Visit(name, 1)
+		_, _, err := Connect(name, 1)
 		assert.Error(t, err)
 		sockets, err := os.ReadFile("/proc/net/unix")
 		require.NoError(t, err)
@@ -97,37 +97,37 @@ func TestTable(t *testing.T) {
 
 // Who cannot come says so, and nobody waits.
 func TestExcused(t *testing.T) {
-	tab, name, file := table(t, 3)
+	server, name, file := serve(t, 3)
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		g, f, err := Visit(name, 2)
+		g, f, err := Connect(name, 2)
 		if assert.NoError(t, err) {
 			f.Close()
 			assert.False(t, g.Report(true))
 		}
 	})
 	times := 0
-	err := tab.Serve(file, 3, func() int { times++; return min(1, max(times-3, 0)) })
+	err := server.Serve(file, 3, func() int { times++; return min(1, max(times-3, 0)) })
 	assert.ErrorContains(t, err, "1 of 3 ranks")
-	tab.Close()
+	server.Close()
 	wg.Wait()
-	(*Table)(nil).Close()
+	(*Server)(nil).Close()
 }
 
-// A guest that goes away has failed.
+// A client that goes away has failed.
 func TestGone(t *testing.T) {
-	tab, name, file := table(t, 2)
+	server, name, file := serve(t, 2)
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		g, f, err := Visit(name, 1)
+		g, f, err := Connect(name, 1)
 		if assert.NoError(t, err) {
 			f.Close()
-			(&Table{listener: -1, guests: map[int]int{1: g.fd}}).Close()
+			(&Server{listener: -1, clients: map[int]int{1: g.fd}}).Close()
 		}
 	})
-	require.NoError(t, tab.Serve(file, 2, nobody))
-	tab.Watch(func(int) {})
-	assert.False(t, tab.Verdict(true))
-	tab.Close()
+	require.NoError(t, server.Serve(file, 2, nobody))
+	server.Watch(func(int) {})
+	assert.False(t, server.Outcome(true))
+	server.Close()
 	wg.Wait()
 }

@@ -1,0 +1,34 @@
+// Package atomicfile writes files that take their name when they are complete: where that
+// goes wrong, on a full disk for instance, what had the name before is still there.
+package atomicfile
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/google/renameio/v2"
+)
+
+// Create begins a file in the folder where it will be. Its owner ends it by
+// CloseAtomicallyReplace, and calls Cleanup in any case. Create refuses the name of what
+// is no regular file, which would be replaced as well: /dev/null, for instance.
+func Create(name string) (*renameio.PendingFile, error) {
+	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is there, and no file", name)
+	}
+	return renameio.NewPendingFile(name, renameio.WithTempDir(filepath.Dir(name)), renameio.WithStaticPermissions(0o644))
+}
+
+// WriteFile makes a file of a text.
+func WriteFile(name string, text []byte) error {
+	f, err := Create(name)
+	if err != nil {
+		return err
+	}
+	defer f.Cleanup()
+	if _, err := f.Write(text); err != nil {
+		return err
+	}
+	return f.CloseAtomicallyReplace()
+}
