@@ -31,11 +31,11 @@ test-random: # -v shows how often each event of the protocols occurred
 test-race:
 	CGO_ENABLED=1 $(GO) test -timeout 20m -p 4 $(RACE_FLAGS) $$($(GO) list ./... | grep -vE '/exanet/($(SERIAL))$$')
 
-# Builds with one protocol and device pinned (docs/performance.md).
+# Builds with one protocol.
 test-tags:
-	set -e; for tag in readbased rtr envless ticket optimistic; do \
-		$(GO) vet -tags $$tag,hostfabric ./mpi ./cmd/exanet; \
-		$(GO) test -short -timeout 5m -tags $$tag,hostfabric ./mpi; \
+	set -e; for tag in $(VARIANTS); do \
+		$(GO) vet -tags $$tag ./mpi ./cmd/exanet; \
+		$(GO) test -short -timeout 5m -tags $$tag ./mpi; \
 	done
 	$(GO) build -tags rtr,ticket ./variants 2>&1 | grep -q give_only_one_of
 
@@ -47,7 +47,8 @@ vet:
 
 # The preload library (docs/preload.md), for each MPI whose headers are installed: the
 # part that is preloaded, and the part in Go that it loads. With ARCH=arm64 they are
-# built for that architecture, in bin/arm64, out of a folder with its packages.
+# built for that architecture, in bin/arm64, out of a folder with its packages. With
+# VARIANT=rtr, say, they have that protocol only.
 PRELOAD = cmd/libexanet
 BIN = bin
 ARM64_ROOT ?= bin/arm64/_root
@@ -76,6 +77,11 @@ GOGUEST = GOEXPERIMENT=norandomizedheapbase64
 GUESTFLAGS = -checklinkname=0 -X runtime.godebugDefault=asyncpreemptoff=1,invalidptr=0
 host_go = CGO_ENABLED=1 CC="$(CC)" GOARCH=$(TARGET) CGO_CFLAGS="$(host_flags)" CGO_LDFLAGS="$($*_link)" $(GOGUEST) $(GO)
 
+VARIANTS = readbased rtr envless ticket optimistic
+
+ifneq ($(filter-out $(VARIANTS),$(VARIANT)),)
+$(error VARIANT=$(VARIANT) is no protocol: give one of $(VARIANTS), or leave it out for all)
+endif
 ifneq ($(filter-out arm64,$(ARCH)),)
 $(error ARCH=$(ARCH) is not to be had: give arm64, or leave it out)
 else ifeq ($(ARCH),arm64)
@@ -96,7 +102,7 @@ preload-%:
 		-DEXANET_HOST_LIBRARY='"$($*_library)"' -DEXANET_GO_PART='"libexanet-$*-go.so"' \
 		$(WHOLE) -Wl,--version-script=$(PRELOAD)/entry/exports.map \
 		-o $(BIN)/libexanet-$*.so $(PRELOAD)/entry/*.c internal/lanec/steps.c internal/lanec/rendezvous.c internal/boardc/board.c $(BIN)/entries-$*.c -ldl
-	$(host_go) build -ldflags "$(GUESTFLAGS)" -tags $* -buildmode=c-shared -o $(BIN)/libexanet-$*-go.so ./$(PRELOAD)
+	$(host_go) build -ldflags "$(GUESTFLAGS)" -tags $*$(VARIANT:%=,%) -buildmode=c-shared -o $(BIN)/libexanet-$*-go.so ./$(PRELOAD)
 	rm -f $(BIN)/libexanet-$*-go.h
 
 preload-vet-%:
@@ -122,7 +128,7 @@ test-arm64: build
 	@command -v $(QEMU) >/dev/null || { echo "please install qemu's user mode (Debian: apt-get install qemu-user)"; exit 1; }
 	$(ARM64_GO) test -short -timeout 10m -exec $(QEMU) -skip '$(ARM64_SKIP)' $(ARM64_PACKAGES)
 	$(ARM64_GO) build -o bin/arm64/cg ./examples/cg
-	set -e; for variant in readbased rtr envless ticket optimistic; do \
+	set -e; for variant in $(VARIANTS); do \
 		bin/exanet run -n 3 --variant $$variant $(QEMU) bin/arm64/cg -grid 24 -iterations 20; \
 	done
 

@@ -1,5 +1,3 @@
-//go:build !hostfabric
-
 package mpi
 
 import (
@@ -11,9 +9,6 @@ import (
 	"github.com/exanet-mpi/exanet/rdmaeng"
 	"github.com/exanet-mpi/exanet/variants"
 )
-
-// deviceTag is the build tag that has left only some of the devices.
-const deviceTag = ""
 
 // Devices returns the names of the devices.
 func Devices() []string { return []string{deviceHost, devicePrototype, deviceRegisters} }

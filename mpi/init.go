@@ -143,7 +143,7 @@ func options(opts []Option) (*settings, error) {
 	if s.device == "" {
 		s.device = deviceHost
 	}
-	if err := oneOf("device", s.device, Devices(), deviceTag); err != nil {
+	if err := oneOf("device", s.device, Devices(), ""); err != nil {
 		return nil, err
 	}
 	var err error

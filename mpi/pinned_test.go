@@ -9,8 +9,7 @@ import (
 	"github.com/exanet-mpi/exanet/mpi"
 )
 
-// Build tags can leave one protocol and the devices of the host; the errors
-// name what is left.
+// A build tag can leave one protocol; the errors name what is left.
 func TestABuildRunsWhatItListsAndNamesItOtherwise(t *testing.T) {
 	nothing := func(*mpi.Comm) error { return nil }
 	for _, name := range []string{"readbased", "rtr", "envless", "ticket", "optimistic"} {
@@ -31,9 +30,5 @@ func TestABuildRunsWhatItListsAndNamesItOtherwise(t *testing.T) {
 	}
 	err := mpi.Run(1, nothing, mpi.WithDevice("registers"))
 	require.ErrorIs(t, err, mpi.ErrInit)
-	if slices.Contains(mpi.Devices(), "registers") {
-		require.ErrorContains(t, err, "serves processes")
-	} else {
-		require.ErrorContains(t, err, "built with the tag hostfabric")
-	}
+	require.ErrorContains(t, err, "serves processes")
 }

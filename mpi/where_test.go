@@ -1,5 +1,3 @@
-//go:build !hostfabric
-
 package mpi
 
 import (
@@ -11,7 +9,7 @@ import (
 	"github.com/exanet-mpi/exanet/emu/host"
 )
 
-// elsewhere is a fabric of another host. With the build tag hostfabric there is but one type of them.
+// elsewhere is a fabric of another host.
 type elsewhere struct {
 	*host.Fabric
 	dear, yielding bool

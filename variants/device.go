@@ -1,5 +1,3 @@
-//go:build !hostfabric
-
 package variants
 
 import (
@@ -19,16 +17,7 @@ type ReadingDevice interface {
 	rdmaeng.Reader
 }
 
-// port is what an Outbox needs of it.
-type port = packetizer.Port
-
 // reader is a port that reads headers where they lie, as that of emu/host does.
 type reader interface {
 	TrySendAt(to int, h *packetizer.Header, payload []byte) bool
-}
-
-// readerOf is the port as one, nil if it is none.
-func readerOf(p port) reader {
-	r, _ := p.(reader)
-	return r
 }

@@ -47,7 +47,7 @@ func (m *held) payload() []byte {
 // credit allows. So outstanding requests and credit bound the backlogs.
 type Outbox struct {
 	me      int32
-	port    port
+	port    packetizer.Port
 	reader  reader // the port, if it is one
 	count   *Counters
 	peers   map[int32]*Peer
@@ -64,8 +64,9 @@ const spareHeld = 128
 
 // NewOutbox makes the outbox of rank me of the job, which sends through port
 // and counts what it sends in count.
-func NewOutbox(me int32, port port, count *Counters) *Outbox {
-	return &Outbox{me: me, port: port, reader: readerOf(port), count: count, peers: make(map[int32]*Peer), account: newAccount}
+func NewOutbox(me int32, port packetizer.Port, count *Counters) *Outbox {
+	r, _ := port.(reader)
+	return &Outbox{me: me, port: port, reader: r, count: count, peers: make(map[int32]*Peer), account: newAccount}
 }
 
 func newAccount(world int32) *Account { return &Account{World: world} }

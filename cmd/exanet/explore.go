@@ -1,5 +1,3 @@
-//go:build !hostfabric
-
 package main
 
 import (

@@ -1,5 +1,3 @@
-//go:build !hostfabric
-
 package virtual
 
 import (

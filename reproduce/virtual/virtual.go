@@ -1,5 +1,3 @@
-//go:build !hostfabric
-
 // Package virtual runs the ranks of package mpi in virtual time, on the simulated prototype of
 // emu/sim: the same protocols, the same progress engine, the same collectives as on a
 // host, but one rank at a time, and every step takes what the constants of the model

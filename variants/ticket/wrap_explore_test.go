@@ -1,5 +1,3 @@
-//go:build !hostfabric
-
 package ticket_test
 
 import (

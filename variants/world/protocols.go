@@ -29,22 +29,20 @@ type Protocol struct {
 	Forgetful bool
 }
 
-// Protocols are the protocols there are, the default first. The assertions let
-// this compile with the tag hostfabric too, under which variants.Device is that
-// of emu/host and no world runs.
+// Protocols are the protocols there are, the default first.
 var Protocols = []Protocol{
 	{Name: "ticket", Tickets: true,
-		Make: func(me int, dev Device) variants.Protocol { return ticket.New(me, dev.(variants.Device)) }},
+		Make: func(me int, dev Device) variants.Protocol { return ticket.New(me, dev) }},
 	{Name: "ticket-forgetful", Tickets: true, Forgetful: true, // as ticket is when a program uses many tags
-		Make: func(me int, dev Device) variants.Protocol { return ticket.NewKeeping(me, dev.(variants.Device), 0) }},
+		Make: func(me int, dev Device) variants.Protocol { return ticket.NewKeeping(me, dev, 0) }},
 	{Name: "envless",
-		Make: func(me int, dev Device) variants.Protocol { return envless.New(me, dev.(variants.Device), false) }},
+		Make: func(me int, dev Device) variants.Protocol { return envless.New(me, dev, false) }},
 	{Name: "rtr",
-		Make: func(me int, dev Device) variants.Protocol { return rtr.New(me, dev.(variants.Device)) }},
+		Make: func(me int, dev Device) variants.Protocol { return rtr.New(me, dev) }},
 	{Name: "optimistic", NoProbe: true, NoAnySource: true, SizesMatch: true,
-		Make: func(me int, dev Device) variants.Protocol { return optimistic.New(me, dev.(variants.Device)) }},
+		Make: func(me int, dev Device) variants.Protocol { return optimistic.New(me, dev) }},
 	{Name: "readbased",
-		Make: func(me int, dev Device) variants.Protocol { return readbased.New(me, dev.(variants.ReadingDevice)) }},
+		Make: func(me int, dev Device) variants.Protocol { return readbased.New(me, dev) }},
 }
 
 // Config returns a world of the protocol with so many ranks.

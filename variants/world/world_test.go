@@ -250,9 +250,9 @@ func TestChecksFire(t *testing.T) {
 			make := func(me int, dev Device) variants.Protocol {
 				p := &faulty{dev: dev}
 				if c.name == "a message overtakes" {
-					p.Protocol = readbased.New(me, dev.(variants.ReadingDevice)) // without numbers that would notice
+					p.Protocol = readbased.New(me, dev) // without numbers that would notice
 				} else {
-					p.Protocol = ticket.New(me, dev.(variants.Device))
+					p.Protocol = ticket.New(me, dev)
 				}
 				c.fault(p)
 				return p
@@ -272,7 +272,7 @@ func TestChecksFire(t *testing.T) {
 func TestDeaths(t *testing.T) {
 	die := func(fault func(*faulty)) *Violation {
 		make := func(me int, dev Device) variants.Protocol {
-			p := &faulty{Protocol: ticket.New(me, dev.(variants.Device)), dev: dev}
+			p := &faulty{Protocol: ticket.New(me, dev), dev: dev}
 			fault(p)
 			return p
 		}
