@@ -112,7 +112,7 @@ func value(from, to, k, i int) byte { return byte(from*31 + to*57 + k*101 + i*7 
 func drive(e *endpoint.Endpoint, p *ticket.Protocol, reqs []*variants.Request) error {
 	end := time.Now().Add(20 * time.Second)
 	for fruitless := 0; ; fruitless++ {
-		done := !p.Busy() && e.Drained()
+		done := p.Needs()&variants.NeedsProgress == 0 && e.Drained()
 		for _, r := range reqs {
 			done = done && r.Done
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/exanet-mpi/exanet/coll"
 	"github.com/exanet-mpi/exanet/emu/host"
 	"github.com/exanet-mpi/exanet/rdmaeng"
+	"github.com/exanet-mpi/exanet/variants"
 )
 
 // Environment of a rank process, set by the launcher.
@@ -344,7 +345,7 @@ func (k *rank) finalize(world *Comm) error {
 	defer k.mu.Unlock()
 	// What still waits for room at its receiver, the last signal of the barrier
 	// among it, must leave before this rank does.
-	k.waitUntil(func() bool { return !k.proto.Busy() })
+	k.waitUntil(func() bool { return k.proto.Needs()&variants.NeedsProgress == 0 })
 	k.ended.Store(true)
 	k.fab.Finalize()
 	if k.stats != nil {

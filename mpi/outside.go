@@ -51,10 +51,7 @@ func (k *rank) visit(v *visits) bool {
 		return false
 	}
 	if v.n%256 == 0 { // as before a sleep
-		if k.proto.Busy() {
-			k.proto.Stuck(k.wake)
-		}
-		k.proto.Remind(k.wake)
+		k.wakeThoseNeeded()
 	}
 	v.n++
 	k.mu.Unlock()

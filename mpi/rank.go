@@ -35,7 +35,7 @@ type rank struct {
 	cond      sync.Cond // on mu, for followers
 	armed     bool      // the background bell is up
 	called    bool      // the background was woken while somebody led
-	stuck     bool      // what Busy tells of waits for room at peers that ring; see leave
+	stuck     bool      // what needs progress waits for room at peers that ring; see leave
 	closed    bool
 	ended     atomic.Bool // Finalize has returned: calls are errors
 	deaths    uint32
@@ -125,7 +125,7 @@ func (k *rank) pollUntil(done func() bool) (moved bool) {
 		k.proto.Notified(slot, n)
 		moved = true
 	}
-	if k.proto.Busy() && k.proto.Progress() {
+	if k.proto.Needs()&variants.NeedsProgress != 0 && k.proto.Progress() {
 		moved = true
 	}
 	if k.ready.Len() > 0 {
@@ -153,12 +153,17 @@ func (k *rank) pollUntil(done func() bool) (moved bool) {
 
 // hurry wakes the ranks whose answer is urgent.
 func (k *rank) hurry() {
-	for {
-		w, ok := k.proto.Urgent()
-		if !ok {
-			return
-		}
-		k.fab.WakeBackground(w)
+	if k.proto.Needs()&variants.NeedsWake != 0 {
+		k.proto.Wake(variants.NeedsWake, k.wake)
+	}
+}
+
+// wakeThoseNeeded is called before a wait: it wakes the ranks without which the
+// protocol cannot go on. They may be computing; their background goroutines make room,
+// or answer.
+func (k *rank) wakeThoseNeeded() {
+	if needs := k.proto.Needs() & (variants.NeedsProgress | variants.NeedsReply); needs != 0 {
+		k.proto.Wake(needs, k.wake)
 	}
 }
 
@@ -256,12 +261,7 @@ func (k *rank) lead(done func() bool, w *board.Words) {
 		if worth || done() {
 			continue
 		}
-		if k.proto.Busy() {
-			// What cannot move waits for room at a peer, which may be
-			// computing: its background goroutine shall make some.
-			k.proto.Stuck(k.wake)
-		}
-		k.proto.Remind(k.wake)
+		k.wakeThoseNeeded()
 		k.mu.Unlock()
 		doubtful := (w == nil || w.Sleep()) && k.sleep(mark)
 		if w != nil {
@@ -303,17 +303,20 @@ func (k *rank) sleep(mark uint32) (doubtful bool) {
 // waits for a peer to make room and ring. A window of sends into a full ring
 // would cost a system call each otherwise.
 func (k *rank) leave() {
-	if !k.proto.Restless() && k.underWay == 0 {
+	needs := k.proto.Needs()
+	if needs == 0 && k.underWay == 0 {
 		return
 	}
-	k.hurry()
+	if needs&variants.NeedsWake != 0 {
+		k.proto.Wake(variants.NeedsWake, k.wake)
+	}
 	if k.leader {
-		if k.busy() {
+		if needs&variants.NeedsProgress != 0 || k.ready.Len() > 0 {
 			k.fab.WakeForeground()
 		}
 		return
 	}
-	if !k.pending() {
+	if needs&variants.NeedsArrivals == 0 && k.underWay == 0 {
 		return
 	}
 	k.calls.Add(1)
@@ -327,7 +330,7 @@ func (k *rank) leave() {
 		for k.fab.ArmBackground() && k.poll() && k.fab.MarkBackground() == mark {
 		}
 	}
-	if k.ready.Len() > 0 || k.proto.Pressing() && !k.stuck {
+	if k.ready.Len() > 0 || k.proto.Needs()&variants.NeedsProgressNow != 0 && !k.stuck {
 		k.stuck = true // the background will see to it
 		k.fab.WakeBackground(k.fab.Rank())
 	}
@@ -335,10 +338,9 @@ func (k *rank) leave() {
 
 // pending reports whether arrivals need this rank's attention although nobody
 // waits: the protocol's or a schedule's next step.
-func (k *rank) pending() bool { return k.proto.Pending() || k.underWay > 0 }
-
-// busy reports whether there is something to do that no arrival announces.
-func (k *rank) busy() bool { return k.proto.Busy() || k.ready.Len() > 0 }
+func (k *rank) pending() bool {
+	return k.proto.Needs()&variants.NeedsArrivals != 0 || k.underWay > 0
+}
 
 // nudge makes all who wait look again, after a request has been completed by
 // somebody else than the leader.
@@ -370,8 +372,8 @@ func (k *rank) background(mark uint32) {
 			if !k.pending() || k.armed {
 				break
 			}
-			if k.stuck = k.proto.Pressing(); k.stuck {
-				k.proto.Stuck(k.wake)
+			if k.stuck = k.proto.Needs()&variants.NeedsProgressNow != 0; k.stuck {
+				k.proto.Wake(variants.NeedsProgress, k.wake)
 			}
 			k.armed = true
 			if !k.fab.ArmBackground() {

@@ -3,6 +3,8 @@ package mpi
 import (
 	"context"
 	"time"
+
+	"github.com/exanet-mpi/exanet/variants"
 )
 
 // Waiting for one request.
@@ -133,7 +135,9 @@ func (k *rank) testUntil(done func() bool) bool {
 	if done() {
 		return true
 	}
-	k.proto.Remind(k.wake)
+	if needs := k.proto.Needs(); needs&variants.NeedsReply != 0 {
+		k.proto.Wake(variants.NeedsReply, k.wake)
+	}
 	k.relaxIdle()
 	return false
 }

@@ -26,10 +26,6 @@ func (c *Core) AskCancel(p *Peer, e Envelope, r *Request, words ...uint64) {
 	c.Hurry(p)
 }
 
-// Hurry notes that a peer must look at its mailbox although it may have
-// nothing to do itself.
-func (c *Core) Hurry(p *Peer) { c.urgent = append(c.urgent, p.World) }
-
 // TakeBack removes the message that a CancelSend asks about, if no receive has
 // matched it.
 func (c *Core) TakeBack(p *Peer, from *Unmatched, e Envelope) bool {

@@ -21,7 +21,7 @@ type Core struct {
 	failed  map[int32]bool
 	urgent  []int32
 	awaited []*Peer // see Await
-	open    int     // requests that need this rank's attention, see Pending
+	open    int     // requests that need this rank's attention, see NeedsArrivals
 	alone   int     // of active, those that nobody but this rank carries on
 
 	spare  List[Message] // for reuse
@@ -154,25 +154,10 @@ func (c *Core) Each(f func(*Request)) {
 // Exposed returns the receive of a slot, nil if there is none any more.
 func (c *Core) Exposed(slot int) *Request { return c.slots[slot] }
 
-// Pending reports whether anything is left that needs this rank's attention
-// when messages arrive.
-func (c *Core) Pending() bool { return c.open > 0 || c.Pressing() }
-
-// Restless reports whether Pending is true or Urgent has something to say.
-func (c *Core) Restless() bool { return c.open > 0 || len(c.urgent) > 0 || c.Busy() }
-
-// Busy reports whether there is something to do that no arrival announces:
-// writes under way, messages that the device has refused.
-func (c *Core) Busy() bool { return len(c.active) > 0 || c.Out.Backlogged() }
-
-// Pressing reports whether of this anything is left to this rank alone, even while
-// it computes.
-func (c *Core) Pressing() bool { return c.alone > 0 || c.Out.Backlogged() }
-
 // progressMost is how many bytes to write before other things are looked at.
 const progressMost = 1 << 20
 
-// Progress carries on what Busy tells of, without waiting, and reports whether
+// Progress carries on what NeedsProgress tells of, without waiting, and reports whether
 // it got anywhere.
 func (c *Core) Progress() (moved bool) {
 	if c.Out.Backlogged() {
@@ -204,52 +189,4 @@ func (c *Core) Progress() (moved bool) {
 	clear(c.active[len(keep):])
 	c.active = keep
 	return moved
-}
-
-// Stuck calls f for every rank that something waits for which is Busy.
-func (c *Core) Stuck(f func(world int)) {
-	for _, p := range c.Out.Waiting() {
-		f(int(p.World))
-	}
-	for _, r := range c.active {
-		if !r.Transfer.Shared { // else there is nothing left to do, and who does the rest tells
-			f(r.Transfer.To)
-		}
-	}
-}
-
-// Await notes that a send cannot complete without a word of a peer which may not be
-// listening: its receive, if it is short, does not need it to (needsUs), and it may
-// be anywhere but in a call of MPI.
-func (c *Core) Await(p *Peer) {
-	if !p.awaited {
-		p.awaited = true
-		c.awaited = append(c.awaited, p)
-	}
-}
-
-// Remind calls f for every rank that has been awaited since it was called last, or
-// longer if the message could not leave yet.
-func (c *Core) Remind(f func(world int)) {
-	kept := c.awaited[:0]
-	for _, p := range c.awaited {
-		if p.awaited = p.backlogged(); p.awaited {
-			kept = append(kept, p)
-		} else {
-			f(int(p.World))
-		}
-	}
-	c.awaited = kept
-}
-
-// Urgent returns, once, a rank that must look at its mailbox although it may
-// have nothing to do itself: someone waits for its word.
-func (c *Core) Urgent() (world int, ok bool) {
-	if len(c.urgent) == 0 {
-		return 0, false
-	}
-	n := len(c.urgent) - 1
-	w := c.urgent[n]
-	c.urgent = c.urgent[:n]
-	return int(w), true
 }

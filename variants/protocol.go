@@ -49,22 +49,12 @@ type Protocol interface {
 	// write any more.
 	PeerFailed(world int)
 
-	// Pending reports whether anything is left that needs this rank's
-	// attention when messages arrive; Busy whether there is something to do
-	// that no arrival announces, which Progress carries on; Pressing whether
-	// that must be done even while the rank computes; Stuck names the ranks that
-	// it waits for. Remind, before this rank sleeps or when it has found
-	// nothing, names those whose word a send waits for. Urgent returns, once each, ranks that must look
-	// at their mailbox although they may have nothing to do themselves.
-	// Restless is false if none of these has anything to say.
-	Restless() bool
-	Pending() bool
-	Busy() bool
-	Pressing() bool
+	// Needs says what the protocol needs of its owner now. Progress carries on what it
+	// can by itself, and reports whether it got anywhere. Wake calls f for the ranks that
+	// those of its needs are about which are in which.
+	Needs() Needs
 	Progress() (moved bool)
-	Stuck(func(world int))
-	Remind(func(world int))
-	Urgent() (world int, ok bool)
+	Wake(which Needs, f func(world int))
 
 	Counters() *Counters
 	// Work is where what the rank's processor does is counted.

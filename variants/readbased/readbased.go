@@ -219,18 +219,25 @@ func (p *Protocol) Notified(slot int, n rdmaeng.Notification) {
 	p.Written(r, n)
 }
 
-// Busy implements variants.Protocol.
-func (p *Protocol) Busy() bool { return len(p.fetches) > 0 || p.Core.Busy() }
-
-// Pressing implements variants.Protocol.
-func (p *Protocol) Pressing() bool { return len(p.fetches) > 0 || p.Core.Pressing() }
-
-// Restless implements variants.Protocol.
-func (p *Protocol) Restless() bool { return len(p.fetches) > 0 || p.Core.Restless() }
-
-// Pending implements variants.Protocol. A posted send needs no word of ours,
+// Needs implements variants.Protocol. A posted send needs no word of ours,
 // but the agent works when this rank polls.
-func (p *Protocol) Pending() bool { return len(p.fetches) > 0 || p.Core.Pending() }
+func (p *Protocol) Needs() variants.Needs {
+	n := p.Core.Needs()
+	if len(p.fetches) > 0 {
+		n |= variants.NeedsArrivals | variants.NeedsProgress | variants.NeedsProgressNow
+	}
+	return n
+}
+
+// Wake implements variants.Protocol.
+func (p *Protocol) Wake(which variants.Needs, f func(world int)) {
+	p.Core.Wake(which, f)
+	if which&variants.NeedsProgress != 0 {
+		for _, x := range p.fetches {
+			f(int(x.agent.World))
+		}
+	}
+}
 
 // Progress implements variants.Protocol.
 func (p *Protocol) Progress() (moved bool) {
@@ -241,14 +248,6 @@ func (p *Protocol) Progress() (moved bool) {
 	}
 	p.fetches = p.fetches[:copy(p.fetches, p.fetches[n:])]
 	return moved || n > 0
-}
-
-// Stuck implements variants.Protocol.
-func (p *Protocol) Stuck(f func(world int)) {
-	p.Core.Stuck(f)
-	for _, x := range p.fetches {
-		f(int(x.agent.World))
-	}
 }
 
 // Probe implements variants.Protocol.

@@ -88,7 +88,7 @@ func (w *World) inFlight(acts []Action) []Action {
 		if r.doubts() {
 			acts = append(acts, Action{Kind: Doubt, From: uint8(r.id)})
 		}
-		if w.cfg.Capacity > 0 && r.proto.Busy() {
+		if w.cfg.Capacity > 0 && r.proto.Needs()&variants.NeedsProgress != 0 {
 			for to := range n {
 				if w.queue(r.id, to).refused && w.room(r.id, to) {
 					acts = append(acts, Action{Kind: Flush, From: uint8(r.id)})
@@ -288,6 +288,9 @@ func (w *World) Do(a Action) {
 // progress lets the protocol carry on what it can by itself.
 func (r *rank) progress() {
 	const enough = 100
+	if r.proto.Needs()&variants.NeedsProgress == 0 {
+		r.w.fail(r.id, "there is something to do, but the protocol does not say that it needs progress")
+	}
 	for n := 0; r.proto.Progress(); n++ {
 		if n == enough {
 			r.w.fail(r.id, "Progress says for ever that it got somewhere")

@@ -190,8 +190,8 @@ func (w *World) leftover(r *rank) {
 		w.fail(r.id, "%d receives are counted, %d have completed", n, received)
 	}
 	if !open {
-		if r.proto.Pending() || r.proto.Busy() {
-			w.fail(r.id, "every request has completed, but the protocol still waits for something")
+		if n := r.proto.Needs(); n != 0 {
+			w.fail(r.id, "every request has completed, but the protocol still needs something (%b)", n)
 		}
 		r.proto.Waiting(func(line string) {
 			w.fail(r.id, "every request has completed, but the protocol still has: %s", line)

@@ -152,13 +152,15 @@ func (r *rank) posted(q *Request) {
 // settle looks at the requests of a rank after it has been given an input, or
 // after something was written into its memory.
 func (r *rank) settle() {
-	for {
-		if _, more := r.proto.Urgent(); !more {
-			break
+	if n := r.proto.Needs(); n != 0 {
+		r.proto.Wake(n, func(world int) {
+			if world < 0 || world >= len(r.w.ranks) {
+				r.w.fail(r.id, "rank %d is to be woken, which does not exist", world)
+			}
+		})
+		if r.proto.Needs()&variants.NeedsWake != 0 {
+			r.w.fail(r.id, "ranks that have been woken are to be woken again")
 		}
-	}
-	if (r.proto.Pending() || r.proto.Busy()) && !r.proto.Restless() {
-		r.w.fail(r.id, "the protocol waits for something, but is not restless")
 	}
 	for _, q := range r.reqs {
 		switch {

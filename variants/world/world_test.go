@@ -26,7 +26,7 @@ type faulty struct {
 // hooks are what a fault replaces; what is nil is as it should be.
 type hooks struct {
 	deliver  func(*faulty, packetizer.Header, []byte)
-	restless func() bool
+	needs    func() variants.Needs
 	progress func() bool
 	waiting  func(func(string))
 	probe    func() (variants.Status, bool, error)
@@ -69,11 +69,11 @@ func (p *faulty) Notified(slot int, n rdmaeng.Notification) {
 	}
 }
 
-func (p *faulty) Restless() bool {
-	if p.restless != nil {
-		return p.restless()
+func (p *faulty) Needs() variants.Needs {
+	if p.needs != nil {
+		return p.needs()
 	}
-	return p.Protocol.Restless()
+	return p.Protocol.Needs()
 }
 
 func (p *faulty) Progress() bool {
@@ -227,7 +227,12 @@ func TestChecksFire(t *testing.T) {
 					p.Protocol.Deliver(h, kept)
 				}
 			}},
-		{"not restless", "is not restless", long, func(p *faulty) { p.restless = func() bool { return false } }},
+		{"needs nothing", "does not say that it needs progress", long,
+			func(p *faulty) { p.needs = func() variants.Needs { return 0 } }},
+		{"needs something for ever", "but the protocol still needs something", eager,
+			func(p *faulty) { p.needs = func() variants.Needs { return variants.NeedsArrivals } }},
+		{"wakes again and again", "are to be woken again", eager,
+			func(p *faulty) { p.needs = func() variants.Needs { return variants.NeedsWake } }},
 		{"progress for ever", "Progress says for ever", long, func(p *faulty) { p.progress = func() bool { return true } }},
 		{"something left", "still has: a thing", eager, func(p *faulty) { p.waiting = func(f func(string)) { f("a thing") } }},
 		{"wrong count", "receives are counted", eager, func(p *faulty) { p.Counters().Receives++ }},
