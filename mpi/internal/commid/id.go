@@ -13,6 +13,25 @@
 // communicator only when all members have opened it. Therefore each rank opens the
 // generations of a slot in rising order, and remembers no more than the highest one that
 // it has closed.
+//
+// How the members learn the number depends on the call:
+//
+//	Dup, Cart, Graph, DistGraph  rank 0 tells it down the tree
+//	Split                        colours, keys and a proposal of each rank go up the tree, and
+//	                             the whole list comes down; in each part the proposal of its
+//	                             first rank counts
+//	Create, CreateGroup          a tree of the members alone
+//	InterCreate, its Dup         the two leaders exchange proposals and tell their sides
+//	Merge                        the leaders; the proposal of the first group counts
+//
+// Then every member opens the contexts and says so up the same tree. Whoever has missed the
+// number because a rank died is therefore missed only by ranks that see the death, or hear
+// of it from those who do. Some members may get the communicator then and others an error,
+// and its slot is not used again.
+//
+// Other MPIs agree on a number that is free everywhere. That takes an Allreduce for each new
+// communicator, and goroutines that collide must repeat it. With an owner and a generation
+// they cannot collide.
 package commid
 
 // ID tells a communicator from all others.
