@@ -12,7 +12,6 @@ import (
 
 	"github.com/exanet-mpi/exanet/coll"
 	"github.com/exanet-mpi/exanet/emu/host"
-	"github.com/exanet-mpi/exanet/mpi/internal/progress"
 	"github.com/exanet-mpi/exanet/rdmaeng"
 	"github.com/exanet-mpi/exanet/variants"
 )
@@ -49,7 +48,7 @@ type settings struct {
 
 	recycling bool
 	buffers   BufferRule
-	outside   progress.Outside
+	outside   outside
 	passed    map[string]uint64
 
 	collectives string // algorithms that are forced, and the file of a table
@@ -318,7 +317,7 @@ func Finalize() error {
 	if err != nil {
 		world.rank.fab.Fail()
 	}
-	world.rank.Close()
+	world.rank.close()
 	return err
 }
 
@@ -327,7 +326,7 @@ func (k *rank) finalize(world *Comm) error {
 		return err
 	}
 	k.mu.Lock()
-	k.Until(k.drained)
+	k.waitUntil(k.drained)
 	k.mu.Unlock()
 	// Messages, which arrive after all that has been sent before: nobody leaves while
 	// others have something for it.
@@ -346,8 +345,8 @@ func (k *rank) finalize(world *Comm) error {
 	defer k.mu.Unlock()
 	// What still waits for room at its receiver, the last signal of the barrier
 	// among it, must leave before this rank does.
-	k.Until(func() bool { return k.proto.Needs()&variants.NeedsProgress == 0 })
-	k.End()
+	k.waitUntil(func() bool { return k.proto.Needs()&variants.NeedsProgress == 0 })
+	k.ended.Store(true)
 	k.fab.Finalize()
 	if k.stats != nil {
 		k.writeStats()

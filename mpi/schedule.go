@@ -26,19 +26,27 @@ func (k *rank) run(q *Request) {
 	q.become(pending)
 	q.s.requests().Owner = q
 	q.s.begin()
-	k.UnderWay++
+	k.underWay++
 	k.advance(q)
-	k.Leave()
+	k.leave()
 }
 
 // advance carries on the schedule of a request.
 func (k *rank) advance(q *Request) {
 	if q.s.advance() {
 		q.over = true
-		k.UnderWay--
+		k.underWay--
 		if q.w != nil {
 			k.watched.completed(q.w)
 		}
+	}
+}
+
+// advanceReady carries on the schedules that have something to do now; what
+// they make ready meanwhile is left to the next call.
+func (k *rank) advanceReady() {
+	for range k.ready.Len() {
+		k.advance(k.ready.Pop().Owner.(*Request))
 	}
 }
 
@@ -153,7 +161,7 @@ func (p *pair) begin() {
 
 func (p *pair) advance() bool {
 	if p.batch.Open > 0 {
-		p.batch.Await(&p.c.rank.Ready)
+		p.batch.Await(&p.c.rank.ready)
 		return false
 	}
 	return true

@@ -7,12 +7,11 @@ import (
 
 	"github.com/exanet-mpi/exanet/coll/board"
 	"github.com/exanet-mpi/exanet/emu/host"
-	"github.com/exanet-mpi/exanet/internal/network"
 )
 
 // crowd is a host of which only this is asked.
 type crowd struct {
-	network.SharedMemory
+	sharedMemory
 	crowded, yielding, fenced bool
 	perCore                   int
 }
