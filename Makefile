@@ -7,16 +7,16 @@ RACE_FLAGS ?= -race -short
 # .ci/run gives -short: fewer kills, and 2 and 4 ranks where it would be 2, 3 and 4.
 REAL_FLAGS ?=
 # What has no goroutines, but for the explorer's, which tests of cmd/exanet run.
-SERIAL = coll|datatype|group|topo|chart|optimistic|launch/preload|variants(/.*)?|internal/ldso|test/(elftest|randtype)
+SERIAL = coll|datatype|group|topo|chart|optimistic|launch/preload|variants(/.*)?|internal/ldso|test/(elftest|interleave(/.*)?|randtype)
 
-.PHONY: all build preload test test-fast test-most test-random test-race test-tags test-real test-arm64 vet deps bench bench-programs clean
+.PHONY: all build preload test test-fast test-most test-random test-interleave test-race test-tags test-real test-arm64 vet deps bench bench-programs clean
 
 all: build
 
 build:
 	$(GO) build -o bin/exanet ./cmd/exanet
 
-test: deps vet test-fast test-race test-tags
+test: deps vet test-fast test-interleave test-race test-tags
 
 # Many tests wait more than they compute: packages beside each other fill the gaps.
 test-fast:
@@ -27,6 +27,12 @@ test-most:
 
 test-random: # -v shows how often each event of the protocols occurred
 	$(GO) test -timeout 20m -v ./test/randprog
+
+# Every interleaving of what ranks do in shared memory (docs/exploring.md).
+INTERLEAVED = ./emu/host
+test-interleave:
+	$(GO) run ./test/interleave/rewrite -o bin/_interleave $(INTERLEAVED) ./internal/mem
+	$(GO) test -timeout 10m -overlay bin/_interleave/overlay.json -tags interleave -run '^TestEvery' $(INTERLEAVED)
 
 test-race:
 	CGO_ENABLED=1 $(GO) test -timeout 20m -p 4 $(RACE_FLAGS) $$($(GO) list ./... | grep -vE '/exanet/($(SERIAL))$$')
