@@ -147,20 +147,25 @@ deps:
 # The benchmarks in C (bench/osu), for each MPI that has a compiler.
 OSU_SOURCES = $(wildcard bench/osu/*.c)
 
-bench-programs: $(foreach h,mpich openmpi,$(if $(shell command -v mpicc.$(h)),$(BIN)/osu-$(h)))
+bench-programs: $(foreach h,mpich openmpi,$(if $(shell command -v mpicc.$(h)),$(BIN)/osu-$(h) $(BIN)/kernels-$(h)))
 	@test -n "$^" || { echo "there is no MPI with a compiler: make deps installs them"; exit 1; }
+	$(GO) build -o $(BIN)/cg ./examples/cg
 
 # MPICH's MPI_STATUSES_IGNORE is no address, which some compilers warn about.
 $(BIN)/osu-%: $(OSU_SOURCES) bench/osu/osu.h
 	mkdir -p $(BIN)
 	mpicc.$* -std=gnu11 -O2 -Wall -Wextra -Wno-stringop-overflow -o $@ $(OSU_SOURCES)
 
+$(BIN)/kernels-%: $(PRELOAD)/testdata/kernels.c
+	mkdir -p $(BIN)
+	mpicc.$* -std=gnu11 -O2 -w -o $@ $<
+
 # Compares with the MPIs that are installed and writes docs/performance.md: half an hour.
-# BENCH="--quick --out /tmp/performance" takes some minutes and writes elsewhere.
-BENCH ?= --out docs/performance
+# BENCH="--quick --out /tmp/performance" takes some minutes and writes elsewhere;
+# --baseline DIR compares with the bin of another build as well.
+BENCH ?= --out docs/performance --results bench/results/report.jsonl
 
 bench: build preload bench-programs
-	$(GO) build -o bin/cg ./examples/cg
 	bin/exanet bench report $(BENCH)
 
 clean:

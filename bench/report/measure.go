@@ -2,17 +2,23 @@ package report
 
 import (
 	"context"
+	"debug/buildinfo"
+	"errors"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
+	"path"
+	"path/filepath"
 	"regexp"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/exanet-mpi/exanet/bench/compare"
-	"github.com/exanet-mpi/exanet/launch/preload"
+	"github.com/exanet-mpi/exanet/bench/floor"
 )
 
 // say prints to the progress.
@@ -32,107 +38,145 @@ func (c *Config) step(format string, args ...any) {
 	c.say(format, args...)
 }
 
-// measure runs the jobs of a section, in rounds: all ways of a job there and back, so
-// that all see the same machine (together.go). A way that has failed once, or takes very long, is not
-// run again; only the end of the context is an error.
-func (c *Config) measure(ctx context.Context, s section) (*Results, error) {
-	begun := time.Now()
-	r := &Results{Section: s.name, Form: c.form(), Rounds: c.rounds(), When: begun.UTC().Format("2006-01-02 15:04"), Machine: machine(ctx), Load: load1()}
+// begin makes the results of a run that begins now.
+func (c *Config) begin(ctx context.Context) *results {
+	r := &results{Form: choose(c, "full", "quick"), Rounds: c.rounds(), When: time.Now().UTC().Format("2006-01-02 15:04"),
+		Commit: commit(buildinfo.ReadFile(c.Exanet)), Machine: machine(ctx)}
+	if c.Baseline != "" {
+		r.Baseline = commit(buildinfo.ReadFile(filepath.Join(c.Baseline, "exanet")))
+	}
+	if c.Middle {
+		r.Form += ", medians of iterations"
+	}
+	load, _ := os.ReadFile("/proc/loadavg") // without it the page does not say
+	r.Load, _, _ = strings.Cut(string(load), " ")
+	return r
+}
+
+// measure runs the jobs of a section, in rounds: all ways of a job there and back, so that all
+// see the same machine. A way that has failed once, or an MPI that takes long, is not run
+// again; only the end of the context is an error.
+func (c *Config) measure(ctx context.Context, r *results, s section) error {
+	begun, known, most := time.Now(), len(r.Failures), 0
 	jobs := s.jobs(c)
 	for _, j := range jobs {
-		j.ways = c.present(r, j)
-	}
-	most := c.rounds()
-	for _, j := range jobs {
-		most = max(most, j.least)
+		most = max(most, c.rounds(), j.least)
 	}
 	for round := range most {
-		for _, g := range c.groups(r, jobs, round) {
-			if err := c.together(ctx, s, r, g, round); err != nil {
-				return nil, err
+		for _, j := range jobs {
+			if round >= max(c.rounds(), j.least) {
+				continue
+			}
+			for _, group := range c.groups(r, j, round) {
+				c.step("exanet: %s (%s): round %d of %d, %s, %s", s.title, s.name, round+1, max(c.rounds(), j.least), j.name, group[0])
+				if err := c.sideBySide(ctx, r, j, group, round); err != nil {
+					return err
+				}
 			}
 		}
 	}
-	r.Took = time.Since(begun).Round(time.Second).String()
-	c.step("exanet: %s (%s): %s", s.title, s.name, r.Took)
+	c.step("exanet: %s (%s): %s", s.title, s.name, time.Since(begun).Round(time.Second))
 	if c.Terminal {
 		c.say("\n")
 	}
-	for _, f := range r.Failures {
+	for _, f := range r.Failures[known:] {
 		c.say("exanet: %s, %s: %s\n", f.Job, f.Way, f.Why)
 	}
-	return r, nil
+	return nil
 }
 
-// run is a run of a round.
-type run struct {
-	job *job
-	way string
-}
-
-// groups are the runs of a round: those that are compared are one.
-func (c *Config) groups(r *Results, jobs []*job, round int) (list [][]run) {
-	index := map[string]int{}
-	for _, j := range jobs {
-		if round >= max(c.rounds(), j.least) {
+// groups are the runs of a job in a round, those under one MPI together.
+func (c *Config) groups(r *results, j *job, round int) (list [][]way) {
+	built := c.hosts()
+	for _, w := range c.ways(j) {
+		switch {
+		case r.failed(j.name, w) != nil || r.slow(j.name, w):
+			continue
+		case w.host != "" && !j.installed && !slices.Contains(built, w.host):
+			r.Failures = append(r.Failures, failure{j.name, w.String(), round, "its MPI, or the benchmarks built with it, is not there"})
 			continue
 		}
-		for n := range j.ways {
-			way := j.ways[n]
-			if round%2 == 1 {
-				way = j.ways[len(j.ways)-1-n]
-			}
-			if r.failed(j.name, way) || r.slow(j.name, way) {
-				continue
-			}
-			key := j.beside
-			if host, _ := hostOf(way); !j.across {
-				key += ", " + string(host)
-			}
-			i, ok := index[key]
-			if !ok || j.beside == "" {
-				i, list = len(list), append(list, nil)
-				index[key] = i
-			}
-			list[i] = append(list[i], run{j, way})
+		if n := len(list); n > 0 && list[n-1][0].host == w.host {
+			list[n-1] = append(list[n-1], w)
+		} else {
+			list = append(list, []way{w})
+		}
+	}
+	if round%2 == 1 {
+		slices.Reverse(list)
+		for _, group := range list {
+			slices.Reverse(group)
 		}
 	}
 	return list
 }
 
-// present leaves out the ways whose MPI is not there.
-func (c *Config) present(r *Results, j *job) []string {
-	hosts := c.hosts()
-	return slices.DeleteFunc(slices.Clone(j.ways), func(way string) bool {
-		host, _ := hostOf(way)
-		absent := host != "" && !slices.Contains(hosts, host)
-		if absent {
-			r.Failures = append(r.Failures, Failure{j.name, way, 0, "its MPI, or the benchmarks built with it, is not there"})
-		}
-		return absent
-	})
-}
-
-func (r *Results) failed(job, way string) bool {
-	return slices.ContainsFunc(r.Failures, func(f Failure) bool { return f.Job == job && f.Way == way })
-}
-
 // veryLong is how long a run of another MPI may take to be repeated.
-const veryLong = time.Minute
+const veryLong = 20 * time.Second
 
-func (r *Results) slow(job, way string) bool {
-	_, ours := hostOf(way)
-	return !ours && slices.ContainsFunc(r.Figures, func(f Figure) bool {
-		return f.Job == job && f.Way == way && f.Column == runSeconds && f.median() > veryLong.Seconds()
-	})
+func (r *results) slow(job string, w way) bool {
+	f := r.one(column{job, runTable, runSeconds}, w, 0)
+	return w.stack == alone && f != nil && f.median() >= veryLong.Seconds()
+}
+
+// The host of a virtual machine moves its processors, near to each other or not, within
+// seconds, and then a short message takes several times as long, under every MPI. Runs that are
+// compared are repeated when they have not found them in the same place: when a cache line's
+// trip, before, between or behind them, has taken more than moved times as long as another.
+// After so many tries they count as they are, and so do all once that has taken so long altogether.
+const (
+	moved = 1.6
+	tries = 4
+	spare = 6 * time.Minute
+	brief = time.Minute // in the quick form
+)
+
+// sideBySide makes the runs of a group, of a round, and adds what they have printed.
+func (c *Config) sideBySide(ctx context.Context, r *results, j *job, group []way, round int) error {
+	trip := c.trip
+	if trip == nil {
+		trip = floor.Trip
+	}
+	for try := 1; ; try++ {
+		part := new(results)
+		least, most := math.Inf(1), 0.0
+		see := func() {
+			if !j.near {
+				return
+			}
+			if ns, err := trip(); err == nil { // else nothing is known of where they are
+				least, most = min(least, ns), max(most, ns)
+			}
+		}
+		begun := time.Now()
+		see()
+		for _, w := range group {
+			if err := c.once(ctx, part, j, w, round); err != nil {
+				return err
+			}
+			see()
+		}
+		if most > moved*least && try < tries && part.Failures == nil && r.repeating < choose(c, spare, brief) {
+			r.Repeated++
+			r.repeating += time.Since(begun)
+			continue
+		}
+		r.take(part)
+		return nil
+	}
 }
 
 // once runs a job in a way and adds what it has printed.
-func (c *Config) once(ctx context.Context, r *Results, j *job, way string, round int) error {
+func (c *Config) once(ctx context.Context, r *results, j *job, w way, round int) error {
 	fail := func(format string, args ...any) {
-		r.Failures = append(r.Failures, Failure{j.name, way, round, fmt.Sprintf(format, args...)})
+		r.Failures = append(r.Failures, failure{j.name, w.String(), round, fmt.Sprintf(format, args...)})
 	}
-	command, err := c.command(j, way)
+	dir, err := j.place()
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	command, err := c.command(j, w, dir)
 	if err != nil {
 		fail("%v", err)
 		return nil
@@ -141,42 +185,53 @@ func (c *Config) once(ctx context.Context, r *Results, j *job, way string, round
 	if ctx.Err() != nil {
 		return err
 	}
-	var tables []compare.Printed
+	whole := column{j.name, runTable, runSeconds}
 	switch {
 	case err != nil:
 		fail("%v", err)
-		return nil
 	case o.Late:
-		r.add(j.name, way, runTable, runCutAfter, 0, j.limit.Seconds())
 		fail("had not ended after %v", j.limit)
-		return nil
+		if w.stack == alone { // it takes so long at least
+			r.add(w.String(), whole, 0, j.limit.Seconds())
+		}
 	case o.Code != 0:
 		fail("exits with code %d: %s", o.Code, lastLine(o.All()))
-		return nil
-	case j.parse != nil:
-		if tables, err = j.parse(o.Output); err != nil {
-			fail("%v", err)
-			return nil
-		}
+	case j.believe != nil && !j.believe(o.Output):
+		fail("its own checks have not passed: %s", lastLine(o.All()))
 	default:
-		if tables = compare.Tables(o.Output); tables == nil {
+		r.add(w.String(), whole, 0, o.Seconds)
+		tables := compare.Tables(o.Output)
+		if j.timed {
+			tables = nil // what it prints is its own affair
+		} else if tables == nil {
 			fail("prints no figures: %s", lastLine(o.All()))
-			return nil
 		}
-	}
-	r.add(j.name, way, runTable, runSeconds, 0, o.Seconds)
-	for _, t := range tables {
-		for _, row := range t.Rows {
-			for i, v := range row.Values {
-				column := ""
-				if i < len(t.Columns) {
-					column = t.Columns[i]
+		for _, t := range tables {
+			for _, row := range t.Rows {
+				for i, v := range row.Values {
+					if i < len(t.Columns) {
+						r.add(w.String(), column{j.name, tableName(t.Title), t.Columns[i]}, row.Size, v)
+					}
 				}
-				r.add(j.name, way, tableName(t.Title), column, row.Size, v)
 			}
 		}
 	}
 	return nil
+}
+
+// place makes the directory where a job runs, with its input.
+func (j *job) place() (dir string, err error) {
+	if dir, err = os.MkdirTemp("", "exanet-report-"); err != nil || j.input == "" {
+		return dir, err
+	}
+	text, err := inputs.ReadFile(path.Join("inputs", j.input))
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, j.input), []byte(j.fill.Replace(string(text))), 0o666)
+	}
+	if err != nil {
+		err = errors.Join(err, os.RemoveAll(dir))
+	}
+	return dir, err
 }
 
 var ofRanks = regexp.MustCompile(`^exanet's (.*), \d+ ranks$`)
@@ -199,6 +254,23 @@ func lastLine(output string) string {
 	return last
 }
 
+// commit is that of which a program in Go was built.
+func commit(info *debug.BuildInfo, err error) string {
+	id, changed := "unknown", ""
+	if err != nil {
+		return id
+	}
+	for _, s := range info.Settings {
+		switch {
+		case s.Key == "vcs.revision":
+			id = s.Value[:min(len(s.Value), 12)]
+		case s.Key == "vcs.modified" && s.Value == "true":
+			changed = " with changes"
+		}
+	}
+	return id + changed
+}
+
 // machine describes this one, and what is compared with.
 func machine(ctx context.Context) string {
 	model := runtime.GOARCH
@@ -209,8 +281,8 @@ func machine(ctx context.Context) string {
 		}
 	}
 	kernel, _ := os.ReadFile("/proc/sys/kernel/osrelease") // without it the page does not say
-	parts := []string{fmt.Sprintf("%d cores, %s", runtime.NumCPU(), model), "Linux " + strings.TrimSpace(string(kernel)), strings.Replace(runtime.Version(), "go", "Go ", 1)}
-	for _, h := range []preload.MPI{preload.MPICH, preload.OpenMPI} {
+	parts := []string{fmt.Sprintf("%d cores of %s", runtime.NumCPU(), model), "Linux " + strings.TrimSpace(string(kernel)), strings.Replace(runtime.Version(), "go", "Go ", 1)}
+	for _, h := range hosts {
 		out, err := exec.CommandContext(ctx, "mpirun."+string(h), "--version").Output()
 		if err != nil {
 			continue
@@ -220,14 +292,4 @@ func machine(ctx context.Context) string {
 		}
 	}
 	return strings.Join(parts, ", ")
-}
-
-// load1 is the load of the machine over the last minute.
-func load1() string {
-	b, err := os.ReadFile("/proc/loadavg")
-	if err != nil {
-		return ""
-	}
-	first, _, _ := strings.Cut(string(b), " ")
-	return first
 }

@@ -1,17 +1,15 @@
-// Package report compares this MPI with those that are installed, row by row of a table
-// of bounds, and writes a page with the table, what was measured, and plots.
+// Package report compares this MPI with those that are installed, and with another build of
+// itself, row by row of a table of bounds, and writes a page with the table and plots.
 //
-//	plan.go      what is run: sections of jobs, each in several ways
-//	commands.go  how a job is started under MPICH and Open MPI, alone and preloaded
-//	measure.go   the runs, in turn, with a limit for each
-//	together.go  those that are compared find the processors in the same place
-//	results.go   the figures of a section, as they are stored
-//	verdict.go   the bounds, and whether they are kept; bounds.go has them all
-//	plots.go     the plots
-//	page.go      the page
+//	plan.go     what is run: sections of jobs; inputs/ has the applications' input
+//	ways.go     the ways in which a job is run: under each MPI alone, preloaded, with the baseline
+//	measure.go  the runs, in turn, with a limit for each
+//	results.go  the figures of one run of everything, as they are stored
+//	points.go   ratios of figures, their spread, and whether they are within a bound
+//	rows.go     the rows of the table, with their bounds
+//	page.go     the page; plots.go: the plots
 //
-// The figures of each section are stored as soon as it has ended, so a section can be
-// measured again alone, and the page made again without measuring.
+// All figures of a page are of one run, and so of one build.
 package report
 
 import (
@@ -26,21 +24,22 @@ import (
 	"time"
 
 	"github.com/exanet-mpi/exanet/internal/atomicfile"
-	"github.com/exanet-mpi/exanet/launch/preload"
 )
 
 // Config says what to measure, and where everything is.
 type Config struct {
-	Exanet   string   // the command line, for what is measured without C
+	Exanet   string   // the command line, for programs in Go
 	Dirs     []string // where the preload library may be
-	Programs string   // directory of the benchmarks, osu-mpich, osu-openmpi and cg
+	Programs string   // directory of osu-mpich, osu-openmpi, kernels-mpich, kernels-openmpi and cg
+	Baseline string   // directory of another build's preload libraries, exanet and cg; "": none
 	Env      []string
 
-	Out    string   // the page is Out.md, plots and figures are in the directory Out
-	Quick  bool     // fewer sizes, rounds and ranks
-	Rounds int      // runs each way; 0: 5, or 3 if quick
-	Middle bool     // medians over the iterations of a run, too, where OSU has means
-	Only   []string // sections to measure; nil: all
+	Out     string   // the page is Out.md, the plots are in the directory Out
+	Results string   // the file of all figures; "": Out.jsonl
+	Quick   bool     // fewer sizes, rounds and ranks
+	Rounds  int      // runs each way; 0: 5, or 3 if quick
+	Middle  bool     // medians over the iterations of a run, too, where OSU has means
+	Only    []string // sections to measure; nil: all
 
 	Progress io.Writer // a line for each run; on a terminal they replace each other
 	Terminal bool
@@ -58,26 +57,20 @@ func (c *Config) rounds() int {
 	return 5
 }
 
-// form is what the page calls this way of measuring.
-func (c *Config) form() string {
-	form := "full"
+// choose chooses by the form of the report.
+func choose[T any](c *Config, full, quick T) T {
 	if c.Quick {
-		form = "quick"
+		return quick
 	}
-	if c.Middle {
-		form += ", medians of iterations"
-	}
-	return form
+	return full
 }
 
-// hosts are the MPIs that there is a benchmark program for.
-func (c *Config) hosts() (list []preload.MPI) {
-	for _, h := range []preload.MPI{preload.MPICH, preload.OpenMPI} {
-		if _, err := os.Stat(c.program(h)); err == nil {
-			list = append(list, h)
-		}
+// file is where the figures are.
+func (c *Config) file() string {
+	if c.Results != "" {
+		return c.Results
 	}
-	return list
+	return c.Out + ".jsonl"
 }
 
 // Sections returns the names and titles of what can be measured alone.
@@ -91,63 +84,65 @@ func Sections() (names, titles []string) {
 // ErrNothing is the error of a report without figures.
 var ErrNothing = errors.New("nothing could be measured")
 
-// Run measures the sections and writes the page after each. If no run at all has printed figures the error wraps ErrNothing.
+// Run measures the sections and writes the page. What has been measured is stored after each
+// section. If no run at all has printed figures the error wraps ErrNothing.
 func Run(ctx context.Context, c *Config) error {
 	if len(c.hosts()) == 0 {
 		return fmt.Errorf("there is no osu-mpich and no osu-openmpi in %s: make bench-programs builds them", c.Programs)
 	}
-	if err := os.MkdirAll(c.Out, 0o777); err != nil {
+	if err := os.MkdirAll(filepath.Dir(c.file()), 0o777); err != nil {
 		return err
 	}
 	begun := time.Now()
-	measured := false
+	r := c.begin(ctx)
 	for _, s := range sections {
 		if c.Only != nil && !slices.Contains(c.Only, s.name) {
 			continue
 		}
-		r, err := c.measure(ctx, s)
-		if err != nil {
+		if err := c.measure(ctx, r, s); err != nil {
 			return err
 		}
-		if err := r.save(c.Out); err != nil {
-			return err
-		}
-		measured = measured || r.Figures != nil
-		if err := Render(c.Out); err != nil {
+		r.Took = time.Since(begun).Round(time.Second).String()
+		if err := r.save(c.file()); err != nil {
 			return err
 		}
 	}
-	if !measured {
+	if err := Render(c); err != nil {
+		return err
+	}
+	if r.figures == nil {
 		return fmt.Errorf("%s.md says why there are no figures: %w", c.Out, ErrNothing)
 	}
-	c.say("exanet: all measured in %s; %s.md has it\n", time.Since(begun).Round(time.Second), c.Out)
+	c.say("exanet: all measured in %s; %s.md has it\n", r.Took, c.Out)
 	return nil
 }
 
 // Render makes the page from the figures that are stored. If there are none the error wraps ErrNothing.
-func Render(out string) error {
-	set, err := load(out)
+func Render(c *Config) error {
+	r, err := load(c.file())
+	if errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("%s is not there: %w", c.file(), ErrNothing)
+	} else if err != nil {
+		return err
+	}
+	drawn, err := r.plots()
 	if err != nil {
 		return err
 	}
-	if len(set) == 0 {
-		return fmt.Errorf("%s has no figures of a report: %w", out, ErrNothing)
-	}
-	plots, err := set.plots()
-	if err != nil {
+	if err := os.MkdirAll(c.Out, 0o777); err != nil {
 		return err
 	}
-	for name, svg := range plots {
-		if err := atomicfile.WriteFile(filepath.Join(out, name), svg); err != nil {
+	for name, svg := range drawn {
+		if err := atomicfile.WriteFile(filepath.Join(c.Out, name), svg); err != nil {
 			return err
 		}
 	}
-	path := out + ".md"
+	path := c.Out + ".md"
 	old, err := os.ReadFile(path)
 	if err != nil && !os.IsNotExist(err) {
 		return err
 	}
-	return atomicfile.WriteFile(path, []byte(insert(string(old), set.page(filepath.Base(out)))))
+	return atomicfile.WriteFile(path, []byte(insert(string(old), r.page(filepath.Base(c.Out), drawn))))
 }
 
 const (

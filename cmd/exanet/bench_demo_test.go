@@ -165,7 +165,7 @@ func TestBenchAndDemoAsCommands(t *testing.T) {
 		require.Regexp(t, `^# exanet bench coll, 4 ranks, allreduce\n(.*\n){4}# exanet bench coll, 4 ranks, alltoallv\n(.*\n){3}$`, out)
 	})
 	t.Run("report", func(t *testing.T) {
-		require.Contains(t, p.ok(t, "bench", "report", "--list"), "\nlatency       Latency\n")
+		require.Contains(t, p.ok(t, "bench", "report", "--list"), "\nbandwidth     Bandwidth\n")
 		out, errs, code := p.run(t, "bench", "report", "--out", filepath.Join(t.TempDir(), "page"), "--programs=/nonexistent")
 		require.NotZero(t, code)
 		require.Empty(t, out)
@@ -197,7 +197,7 @@ func TestBenchAndDemoAsCommands(t *testing.T) {
 			"bench latency --variant all --repeat 0",
 			"bench barrier -n 0", "bench barrier --sizes 1", "bench idle -n 1", "bench idle --time 0s",
 			"bench multi_lat -n 3", "bench mbw_mr -n 3", "bench coll --op sums", "bench floor --sizes x", "bench floor --sizes 8388608", "bench floor --sizes 8 --json",
-			"bench report rest", "bench report --only nothing", "bench report --only=", "bench report --out=", "bench report --rounds -1", "bench floor --with nothing", "bench floor --repeat 0", "bench floor rest", "bench floor --ranks 4", "bench floor --ranks 99 --sizes 8", "bench floor --ranks 4 --sizes 131072", "bench floor --ranks 4 --sizes 8 --json",
+			"bench report rest", "bench report --only nothing", "bench report --only=", "bench report --out=", "bench report --rounds -1", "bench report --baseline /nonexistent", "bench floor --with nothing", "bench floor --repeat 0", "bench floor rest", "bench floor --ranks 4", "bench floor --ranks 99 --sizes 8", "bench floor --ranks 4 --sizes 131072", "bench floor --ranks 4 --sizes 8 --json",
 		} {
 			out, errs, code := p.run(t, strings.Fields(args)...)
 			require.Equal(t, exitUsage, code, args)

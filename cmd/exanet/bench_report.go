@@ -24,21 +24,22 @@ func newReport() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report",
 		Short: "Compare with the MPIs that are installed, and write a page about it",
-		Long: `Run the benchmarks in C (bench/osu) under MPICH and Open MPI, as they are and with
-the preload library, in turn, and this MPI without C and the bare machine besides;
-then write a page: a table of bounds and whether each is kept, all figures, plots.
+		Long: `Run the benchmarks in C (bench/osu) and applications under MPICH and Open MPI, as they
+are and with the preload library, in turn; then write a page: a table of bounds and
+whether each is kept, and plots. All of a page is of one run.
 
 make build preload bench-programs builds what it needs. The full form takes half an
-hour or more, --quick some minutes; the machine should have nothing else to do.
-A run that hangs or fails costs its figures only, and the page says so.
+hour, --quick some minutes; the machine should have nothing else to do. A run that hangs
+or fails costs its figures only, and the page says so.
 
-Sections are stored as soon as they are measured: --only measures some again, and
---render makes the page anew from what is stored. The page is FOLDER.md; what it has
-outside the report's part stays. Plots and figures are in FOLDER.`,
+With --baseline the libraries of another build (and its exanet and cg, for programs in Go)
+take turns with those of this one. --only measures some sections, of which alone the page
+is then; --render makes the page anew from what is stored. The page is FOLDER.md; what it
+has outside the report's part stays. The plots are in FOLDER.`,
 		Example: `  exanet bench report --quick --out /tmp/performance
-  exanet bench report --out docs/performance
-  exanet bench report --out docs/performance --only latency,bandwidth
-  exanet bench report --out docs/performance --render`,
+  exanet bench report --out docs/performance --results bench/results/report.jsonl
+  exanet bench report --out /tmp/performance --baseline ../before/bin --only applications
+  exanet bench report --out docs/performance --results bench/results/report.jsonl --render`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			out := cmd.OutOrStdout()
@@ -56,7 +57,7 @@ outside the report's part stays. Plots and figures are in FOLDER.`,
 			}
 			c.Out = strings.TrimSuffix(filepath.Clean(c.Out), ".md")
 			if render {
-				return report.Render(c.Out)
+				return report.Render(&c)
 			}
 			if c.Rounds < 0 {
 				return usageErrorf("--rounds %d: use 1 or more, or 0 for as many as usual", c.Rounds)
@@ -84,6 +85,14 @@ outside the report's part stays. Plots and figures are in FOLDER.`,
 			if c.Programs, err = filepath.Abs(c.Programs); err != nil {
 				return err
 			}
+			if c.Baseline != "" {
+				if c.Baseline, err = filepath.Abs(c.Baseline); err != nil {
+					return err
+				}
+				if _, err := os.Stat(c.Baseline); err != nil {
+					return usageErrorf("--baseline: %w", err)
+				}
+			}
 			c.Progress, c.Terminal = cmd.ErrOrStderr(), isTerminal(cmd.ErrOrStderr())
 			ctx, stop := interruptible(cmd.Context())
 			defer stop()
@@ -91,7 +100,9 @@ outside the report's part stays. Plots and figures are in FOLDER.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&c.Out, "out", "performance", "the page, without .md, and the folder for plots and figures")
+	flags.StringVar(&c.Out, "out", "performance", "the page, without .md, and the folder for plots")
+	flags.StringVar(&c.Results, "results", "", "the file for all figures (default FOLDER.jsonl)")
+	flags.StringVar(&c.Baseline, "baseline", "", "directory of another build's preload libraries, to compare with")
 	flags.BoolVar(&c.Quick, "quick", false, "fewer sizes, ranks and rounds")
 	flags.IntVar(&c.Rounds, "rounds", 0, "runs each way; 0: 5, with --quick 3")
 	flags.BoolVar(&c.Middle, "medians", false, "medians over the iterations of a run, too, where OSU has means: for a machine that does other things meanwhile")

@@ -1,0 +1,197 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/exanet-mpi/exanet/internal/plots"
+	"github.com/exanet-mpi/exanet/launch/preload"
+)
+
+// bound is what is asked of every point of a row.
+type bound struct {
+	of   measure // nil: a ratio
+	more bool    // at least the limit, not at most
+	mean float64 // the limit of the geometric mean; 0: none
+}
+
+// name writes a value of the measure; small ratios as 1/N.
+func (b bound) name(v float64) string {
+	switch {
+	case b.of != nil:
+		return number(v)
+	case v > 0 && v < 0.02:
+		return fmt.Sprintf("1/%.0f", 1/v)
+	}
+	return fmt.Sprintf("%.2f", v)
+}
+
+// row is one of the table: columns whose points are held against a limit.
+type row struct {
+	section, what, text string // text: the bound in words
+	columns             []column
+	bound               bound
+	better              bool // against the better MPI, not against the one that it is preloaded under
+	least               int  // sizes from here on; 0: all
+
+	limit    func(h preload.MPI, c column) float64
+	mean     func(h preload.MPI) float64
+	baseline float64 // the limit against that; 0: none, what is measured is only said
+}
+
+func at(limit float64) func(preload.MPI, column) float64 {
+	return func(preload.MPI, column) float64 { return limit }
+}
+
+func under(limit float64) func(preload.MPI) float64 {
+	return func(preload.MPI) float64 { return limit }
+}
+
+// tables are columns of one job with the names of tables.
+func tables(job, prefix, name string, names ...string) (list []column) {
+	for _, t := range names {
+		list = append(list, column{job, prefix + t, name})
+	}
+	return list
+}
+
+var (
+	latencyColumn   = column{"latency", "latency", "Latency (us)"}
+	bandwidthColumn = column{"bw", "bw", "Bandwidth (MB/s)"}
+	startColumn     = column{"initfini", "initfini", "Init (ms)"}
+	idleColumns     = tables("idle", "idle, ", "CPU (%)", "Recv", "Wait", "Ssend", "Barrier", "Allreduce")
+	overlapColumns  = tables("overlap", "overlap, ", "Excess (us)", "Irecv", "Isend")
+)
+
+// rows is the whole table.
+func rows() []row {
+	crowd := slices.Concat(tables("4 ranks", "", "Avg Latency(us)", crowded...), tables("8 ranks", "", "Avg Latency(us)", crowded...))
+	list := []row{
+		{section: "latency", what: "latency, 2 ranks, 1 B to 4 MiB", text: "at most 1.05, mean at most 0.65",
+			columns: []column{latencyColumn}, limit: at(1.05), mean: under(0.65)},
+		{section: "bandwidth", what: "bandwidth, window of 64, 1 B to 4 MiB", text: "at least 0.95, mean at least 1.4",
+			columns: []column{bandwidthColumn}, bound: bound{more: true}, limit: at(0.95), mean: under(1.4)},
+		{section: "collectives", what: "15 blocking collectives of 2 ranks, 8 B to 1 MiB", text: "at most 1.05, mean at most 0.65",
+			columns: tables("2 ranks", "", "Avg Latency(us)", collectives...), limit: at(1.05), mean: under(0.65)},
+		{section: "crowd", what: "4 and 8 ranks on 2 cores, 8 B to 64 KiB", columns: crowd,
+			text:  "MPICH: at most 1/100, bcast and scatter 1.1; Open MPI: at most 1.1, mean at most 0.6",
+			limit: crowdLimit, mean: func(h preload.MPI) float64 { return map[preload.MPI]float64{preload.OpenMPI: 0.6}[h] }},
+		{section: "calls", what: "wildcards, probes, persistent, non-blocking collectives, 8 B", text: "at most 2.5 of the better MPI",
+			columns: tables("short calls", "calls, ", "Latency (us)", forms...), better: true, limit: at(2.5)},
+		{section: "calls", what: "the same, 16 KiB to 1 MiB", text: "at most 1.0 of the better MPI",
+			columns: tables("long calls", "calls, ", "Latency (us)", forms...), better: true, least: 16 << 10, limit: at(1)},
+		{section: "idle", what: "processor time of a rank that is blocked", text: "at most 1 % of a core",
+			columns: idleColumns, bound: bound{of: absolute}, limit: at(1)},
+		{section: "overlap", what: "1 MiB under a computation: time beyond that", text: "at most 5 us",
+			columns: overlapColumns, bound: bound{of: absolute}, limit: at(5)},
+		{section: "start", what: "MPI_Init, 2 ranks", text: "at most 20 ms more", columns: []column{startColumn}, bound: bound{of: more}, limit: at(20)},
+	}
+	for _, j := range applications(&Config{}) {
+		list = append(list, row{section: "applications", what: j.name, text: "at most 1.03 of the better MPI, 1.05 of the baseline",
+			columns: []column{{j.name, runTable, runSeconds}}, better: true, limit: at(1.03), baseline: 1.05})
+	}
+	return list
+}
+
+func crowdLimit(h preload.MPI, c column) float64 {
+	if h == preload.OpenMPI || c.Table == "bcast" || c.Table == "scatter" {
+		return 1.1
+	}
+	return 0.01
+}
+
+// against holds ours, under an MPI, against that or the better one.
+func (r *results) against(x row, h preload.MPI) cell {
+	for _, c := range x.columns {
+		if f := r.failed(c.Job, way{h, ours}); f != nil {
+			return cell{f.Way + ": " + f.Why, broken}
+		}
+	}
+	b := x.bound
+	if x.mean != nil {
+		b.mean = x.mean(h)
+	}
+	list, why := r.points(x, b, way{h, ours}, func(c column, size int) *figure {
+		best := r.one(c, way{h, alone}, size)
+		for _, other := range hosts {
+			if f := r.one(c, way{other, alone}, size); x.better && f != nil && (best == nil || f.median() < best.median()) {
+				best = f
+			}
+		}
+		return best
+	}, x.limit, h)
+	if list == nil {
+		return cell{why, unmeasured}
+	}
+	return judge(list, b)
+}
+
+// points are those of a row in a way. Without figures of either, it says why.
+func (r *results) points(x row, b bound, w way, base func(c column, size int) *figure, limit func(preload.MPI, column) float64, h preload.MPI) (list []point, why string) {
+	m := b.of
+	if m == nil {
+		m = ratio
+	}
+	for _, c := range x.columns {
+		for _, f := range r.series(c, w) {
+			if f.Size < x.least {
+				continue
+			}
+			theirs := base(c, f.Size)
+			if theirs == nil && b.of == nil {
+				return nil, r.why(c.Job, way{w.host, alone})
+			}
+			list = append(list, newPoint(x.place(c, f.Size), m, f, theirs, limit(h, c)))
+		}
+		if list == nil {
+			return nil, r.why(c.Job, w)
+		}
+	}
+	return list, ""
+}
+
+// place names a point of a row.
+func (x row) place(c column, size int) string {
+	name := plots.SizeName(size)
+	switch {
+	case len(x.columns) == 1:
+		return name
+	case x.section == "crowd":
+		return fmt.Sprintf("%s of %s, %s", c.Table, c.Job, name)
+	}
+	return c.Table + ", " + name
+}
+
+// why says why a job has no figures in a way.
+func (r *results) why(job string, w way) string {
+	if f := r.failed(job, w); f != nil {
+		return f.Way + ": " + f.Why
+	}
+	return "-"
+}
+
+// againstBaseline holds ours against the baseline, under all MPIs.
+func (r *results) againstBaseline(x row) cell {
+	b := bound{of: x.bound.of, more: x.bound.more}
+	limit := x.baseline
+	if limit == 0 {
+		limit = math.Inf(1)
+		if b.more {
+			limit = math.Inf(-1)
+		}
+	}
+	var all []point
+	for _, h := range append([]preload.MPI{""}, hosts...) {
+		list, _ := r.points(x, b, way{h, ours}, func(c column, size int) *figure { return r.one(c, way{h, baseline}, size) }, at(limit), h)
+		for _, p := range list {
+			if p.theirs != nil {
+				all = append(all, p)
+			}
+		}
+	}
+	if all == nil {
+		return cell{"-", unmeasured}
+	}
+	return judge(all, b)
+}

@@ -1,0 +1,114 @@
+package report
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+
+	"github.com/exanet-mpi/exanet/bench/compare"
+	"github.com/exanet-mpi/exanet/launch/preload"
+)
+
+// way is one in which a job is run: a host MPI, or none for programs in Go, and whose
+// communication carries the messages.
+type way struct {
+	host  preload.MPI // "": a program in Go
+	stack stack
+}
+
+type stack int
+
+const (
+	alone    stack = iota // the host MPI's own
+	ours                  // this build
+	baseline              // another build of this
+)
+
+func (w way) String() string {
+	name := [...]string{alone: "", ours: "Exanet", baseline: "baseline"}[w.stack]
+	switch {
+	case w.host == "":
+		return name + " in Go"
+	case w.stack == alone:
+		return w.host.String()
+	}
+	return name + " under " + w.host.String()
+}
+
+var hosts = []preload.MPI{preload.MPICH, preload.OpenMPI}
+
+// hosts are the MPIs that there is a benchmark program for.
+func (c *Config) hosts() []preload.MPI {
+	return slices.DeleteFunc(slices.Clone(hosts), func(h preload.MPI) bool {
+		_, err := os.Stat(c.built("osu", h))
+		return err != nil
+	})
+}
+
+// built is the path of a program that is built for each host.
+func (c *Config) built(name string, h preload.MPI) string {
+	return filepath.Join(c.Programs, name+"-"+string(h))
+}
+
+// ways are those of a job: of the first MPI each, then of the second.
+func (c *Config) ways(j *job) (list []way) {
+	for _, h := range j.hosts {
+		for s := alone; s <= baseline; s++ {
+			if (h != "" || s != alone) && (s != baseline || c.Baseline != "" && j.baseline) {
+				list = append(list, way{h, s})
+			}
+		}
+	}
+	return list
+}
+
+// command makes the command of a job in a way, which runs in a directory.
+func (c *Config) command(j *job, w way, dir string) (compare.Way, error) {
+	cmd := compare.Way{Name: w.String(), Limit: j.limit, Dir: dir}
+	programs, dirs := c.Programs, c.Dirs
+	if w.stack == baseline {
+		programs, dirs = c.Baseline, []string{c.Baseline}
+	}
+	if w.host == "" {
+		cmd.Path, cmd.Env = c.Exanet, c.Env
+		if w.stack == baseline {
+			cmd.Path = filepath.Join(programs, "exanet")
+		}
+		cmd.Words = append([]string{"exanet", "run", "-n", strconv.Itoa(j.ranks), filepath.Join(programs, j.program)}, j.args...)
+		return cmd, nil
+	}
+	program := j.program
+	if !filepath.IsAbs(program) && !j.installed {
+		program = c.built(program, w.host)
+	}
+	launcher := "mpirun." + string(w.host)
+	path, err := exec.LookPath(launcher)
+	if err != nil {
+		return cmd, fmt.Errorf("the launcher of %s: %w", w.host, err)
+	}
+	cmd.Path, cmd.Words = path, []string{launcher}
+	// One thread a rank, for the libraries that start as many as there are cores.
+	cmd.Env = append(preload.Without(c.Env), "OPENBLAS_NUM_THREADS=1", "LAMMPS_POTENTIALS=/usr/share/lammps/potentials")
+	if w.host == preload.OpenMPI {
+		if j.ranks > runtime.NumCPU() {
+			cmd.Words = append(cmd.Words, "--oversubscribe")
+		}
+		if os.Getuid() == 0 {
+			cmd.Env = append(cmd.Env, "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1")
+		}
+	}
+	cmd.Words = append(append(cmd.Words, "-np", strconv.Itoa(j.ranks), program), j.args...)
+	if w.stack == alone {
+		return cmd, nil
+	}
+	p, err := preload.Plan(preload.Config{Words: cmd.Words, Env: cmd.Env, MPI: w.host, Dirs: dirs})
+	if err != nil {
+		return cmd, err
+	}
+	cmd.Path, cmd.Words, cmd.Env = p.Path, p.Words, p.Env
+	return cmd, nil
+}
