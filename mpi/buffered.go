@@ -89,7 +89,7 @@ func (c *Comm) DetachBuffer() (size int, err error) {
 	if !l.attached {
 		return 0, c.fail("DetachBuffer", noValue, noValue, noValue, ErrBuffer, "there is none: attach one first")
 	}
-	k.waitUntil(func() bool {
+	k.Until(func() bool {
 		k.sweep()
 		return l.used == 0
 	})
@@ -155,7 +155,7 @@ func (k *rank) buffer(c *Comm, op string, d memory, dest, tag int32) error {
 		k.copy(m, d)
 	}
 	k.proto.PostSend(&m.Request)
-	k.leave()
+	k.Leave()
 	err := c.outcome(op, &m.Request)
 	k.detach(m, k.leavings.room(d))
 	return err
@@ -176,7 +176,7 @@ func (k *rank) admit(c *Comm, op string, d memory, dest, tag int32) error {
 	if !l.attached && l.rule == BufferBounds || l.used+room <= l.size {
 		return nil
 	}
-	k.tryPoll()
+	k.Poll()
 	k.sweep()
 	if l.used+room <= l.size {
 		return nil

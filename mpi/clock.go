@@ -6,10 +6,10 @@ import "time"
 // be the same for all ranks. In a simulation (package virtual) it is virtual time,
 // elsewhere that of Wtime.
 func (c *Comm) Now() time.Duration {
-	if c == nil || c.rank == nil || c.rank.virtual == nil {
+	if c == nil || c.rank == nil || c.rank.Virtual == nil {
 		return time.Since(started)
 	}
-	return c.rank.virtual.Now()
+	return c.rank.Virtual.Now()
 }
 
 // Compute keeps the caller's processor busy for d, as a computation does: time passes
@@ -19,7 +19,7 @@ func (c *Comm) Compute(d time.Duration) {
 	if c == nil || c.rank == nil {
 		return
 	}
-	if v := c.rank.virtual; v != nil {
+	if v := c.rank.Virtual; v != nil {
 		v.Compute(d)
 		return
 	}

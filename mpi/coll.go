@@ -104,9 +104,9 @@ func (x *collective) exchange() error {
 func (x *collective) wholly() {
 	k := x.c.rank
 	for !x.perform(true) {
-		k.waitUntil(func() bool { return x.batch.Open == 0 })
+		k.Until(func() bool { return x.batch.Open == 0 })
 	}
-	k.leave()
+	k.Leave()
 }
 
 // apart is wholly for a call by messages while others may be on the board: it ends as well if one of
@@ -119,7 +119,7 @@ func (x *collective) apart() {
 	}
 	for !b.Broken() && !x.perform(true) {
 		b.Depart()
-		k.waitUntil(func() bool { return x.batch.Open == 0 || b.Broken() || b.Deserted() })
+		k.Until(func() bool { return x.batch.Open == 0 || b.Broken() || b.Deserted() })
 	}
 	if b.Broken() {
 		x.drop(func(*pooled) bool { return true })
@@ -127,7 +127,7 @@ func (x *collective) apart() {
 		x.wholly()
 		x.err = x.mismatched(&board.Mismatch{Rank: noValue, Mine: x.bytes(), Lost: true})
 	}
-	k.leave()
+	k.Leave()
 	b.Passed()
 }
 

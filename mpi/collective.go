@@ -142,7 +142,7 @@ func (s *collective) settled(alone bool) bool {
 	k := s.c.rank
 	if s.batch.Open > 0 {
 		if !alone {
-			s.batch.Await(&k.ready)
+			s.batch.Await(&k.Ready)
 		}
 		return false
 	}
@@ -166,12 +166,12 @@ func (s *collective) work(st *coll.Step, alone bool) bool {
 	own := st.Kind == coll.Combine && s.own
 	k := s.c.rank
 	if n <= longStep && !own {
-		k.mu.work.Copied += uint64(n)
+		k.mu.Work.Copied += uint64(n)
 		s.compute(st, 0, n)
 		return true
 	}
 	if alone { // an operator of the program may panic, which must not leave the lock behind
-		k.mu.work.Copied += uint64(n)
+		k.mu.Work.Copied += uint64(n)
 		k.mu.Unlock()
 		s.compute(st, 0, n)
 		k.mu.Lock()
@@ -182,14 +182,14 @@ func (s *collective) work(st *coll.Step, alone bool) bool {
 		piece = max(longStep/s.Elem, 1) * s.Elem
 	}
 	end := min(s.part+piece, n)
-	k.mu.work.Copied += uint64(end - s.part)
+	k.mu.Work.Copied += uint64(end - s.part)
 	if own {
 		s.risk(st, s.part, end)
 	} else {
 		s.compute(st, s.part, end)
 	}
 	if s.part = end; end < n {
-		k.ready.Push(&s.batch)
+		k.Ready.Push(&s.batch)
 		return false
 	}
 	s.part = 0

@@ -219,7 +219,7 @@ func (c *Comm) checkPeer(op string, peer, tag, size int, recv bool) error {
 	if (tag < 0 || tag > MaxTag) && !(recv && tag == AnyTag) {
 		return c.fail(op, peer, tag, size, ErrTag, "tags are 0 to "+itoa(MaxTag))
 	}
-	if recv && peer == AnySource && c.rank.doubter != nil {
+	if recv && peer == AnySource && c.rank.Doubts() {
 		return c.fail(op, peer, tag, size, ErrAssumption, "")
 	}
 	return nil

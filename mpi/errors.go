@@ -124,7 +124,7 @@ func (c *Comm) usable(op string) error {
 
 // before is usable for what was begun on the communicator when it had not been freed.
 func (c *Comm) before(op string) error {
-	if c.rank.ended.Load() {
+	if c.rank.Ended() {
 		return c.fail(op, noValue, noValue, noValue, ErrComm, "no call may follow Finalize")
 	}
 	return nil

@@ -3,13 +3,10 @@ package mpi
 import (
 	"errors"
 	"math"
-	"sync"
-	"time"
 
 	"github.com/exanet-mpi/exanet/coll"
 	"github.com/exanet-mpi/exanet/emu/host"
 	"github.com/exanet-mpi/exanet/internal/mem"
-	"github.com/exanet-mpi/exanet/internal/work"
 	"github.com/exanet-mpi/exanet/variants"
 	"github.com/exanet-mpi/exanet/variants/express"
 )
@@ -80,8 +77,8 @@ func (c *Comm) OpenExpress(table *express.Table) (*Express, error) {
 			table.Direct = table.Limit + 1
 		}
 	}
-	if k.outside.busy != nil {
-		table.Outside = mem.Ref(k.outside.busy)
+	if k.Outside.Busy != nil {
+		table.Outside = mem.Ref(k.Outside.Busy)
 	}
 	proto.LeaseTo(express.NewLeases(fab.Rank(), table, func(p *express.Port) {
 		p.Out, p.In, p.Bell = fab.Wires(int(p.World))
@@ -91,7 +88,7 @@ func (c *Comm) OpenExpress(table *express.Table) (*Express, error) {
 	}))
 	table.Ranks, table.PerCore = uint32(c.Size()), uint32(fab.PerCore())
 	table.Open(k.level == ThreadMultiple) // the lock, which we have, now includes it
-	k.mu.x = x
+	k.express, k.mu.Gate = x, x
 	return x, nil
 }
 
@@ -107,68 +104,35 @@ const (
 	directMost  = 1 << 20
 )
 
-// rankLock is a rank's lock. The table's gate is a part of it where there is an
-// express lane. Who takes it posts the receives that have been noted meanwhile.
-type rankLock struct {
-	sync.Mutex
-	x    *Express
-	work *work.Count
+// Enter, TryEnter and Leave are the gate of the rank's lock. Who has it posts the receives
+// that have been noted meanwhile.
+func (x *Express) Enter() {
+	x.table.Enter()
+	x.entered()
 }
 
-func (l *rankLock) Lock() {
-	l.Mutex.Lock()
-	if l.x != nil {
-		l.x.table.Enter()
+// TryEnter implements progress.Gate.
+func (x *Express) TryEnter() bool {
+	if !x.table.TryEnter() {
+		return false
 	}
-	l.entered()
+	x.entered()
+	return true
 }
 
-// LockBehind is Lock for who need not hurry as long as calls of the rank have the lock, or
-// come one after the other: it would wait for them on a core that they need.
-func (l *rankLock) LockBehind() {
-	const tries = 50
-	for range tries {
-		if l.Mutex.TryLock() {
-			if l.x == nil || l.x.table.TryEnter() {
-				l.entered()
-				return
-			}
-			l.Mutex.Unlock()
-		}
-		time.Sleep(hesitation)
-	}
-	l.Lock()
-}
-
-func (l *rankLock) entered() {
-	l.work.Locks++
-	if x := l.x; x != nil && x.table.First|x.table.Sends != 0 {
+func (x *Express) entered() {
+	if x.table.First|x.table.Sends != 0 {
 		x.post()
 	}
 }
 
-func (l *rankLock) Unlock() {
-	if x := l.x; x != nil {
-		x.table.Armed, x.table.Strays = 0, uint32(x.proto.Strays())
-		if x.rank.awaitsRing() || x.rank.leader {
-			x.table.Armed = 1
-		}
-		x.table.Leave()
+// Leave implements progress.Gate.
+func (x *Express) Leave() {
+	x.table.Armed, x.table.Strays = 0, uint32(x.proto.Strays())
+	if x.rank.Listens() {
+		x.table.Armed = 1
 	}
-	l.Mutex.Unlock()
-}
-
-// awaitsRing reports whether the background bell is up, with the lock held, when it has taken
-// it down if there is nothing to ring for any more. A background that hesitates has been rung.
-func (k *rank) awaitsRing() bool {
-	if !k.armed || k.hesitating.Load() {
-		return false
-	}
-	if !k.pending() {
-		k.fab.DisarmBackground()
-		k.armed = false
-	}
-	return k.armed
+	x.table.Leave()
 }
 
 // post posts the noted receives, in their order, but for those whose messages are there, and the
@@ -272,12 +236,12 @@ func (x *Express) retract(c *Comm) {
 }
 
 // lends reports whether there may be another message of n bytes on the express lane.
-func (c *Comm) lends(n int) bool { return c.handle != 0 && n <= int(c.rank.mu.x.table.Most) }
+func (c *Comm) lends(n int) bool { return c.handle != 0 && n <= int(c.rank.express.table.Most) }
 
 // lendOut lends the lane on which a call has sent a message, with the lock held.
 func (c *Comm) lendOut(dest, tag int) {
 	if c.handle != 0 && dest >= 0 {
-		c.rank.mu.x.proto.LeaseOut(c.p2p, int32(dest), int32(tag), c.handle)
+		c.rank.express.proto.LeaseOut(c.p2p, int32(dest), int32(tag), c.handle)
 	}
 }
 
@@ -293,7 +257,7 @@ func (c *Comm) lendIn(r *variants.Request) {
 
 func (c *Comm) lendInFrom(source, tag int32) {
 	if c.handle != 0 && source >= 0 && tag >= 0 {
-		c.rank.mu.x.proto.LeaseIn(c.p2p, source, tag, c.handle)
+		c.rank.express.proto.LeaseIn(c.p2p, source, tag, c.handle)
 	}
 }
 
@@ -304,7 +268,7 @@ func (x *collective) lendPair(n int) {
 	if x.Ranks != 2 || x.err != nil || !c.lends(n) {
 		return
 	}
-	proto, handle, other := c.rank.mu.x.proto, c.handle^express.Collective, int32(1-x.Rank)
+	proto, handle, other := c.rank.express.proto, c.handle^express.Collective, int32(1-x.Rank)
 	sends := false
 	switch x.Op {
 	case coll.Bcast, coll.Scatter, coll.Scatterv:

@@ -12,6 +12,7 @@ import (
 
 	"github.com/exanet-mpi/exanet/coll"
 	"github.com/exanet-mpi/exanet/emu/host"
+	"github.com/exanet-mpi/exanet/mpi/internal/progress"
 	"github.com/exanet-mpi/exanet/rdmaeng"
 	"github.com/exanet-mpi/exanet/variants"
 )
@@ -48,7 +49,7 @@ type settings struct {
 
 	recycling bool
 	buffers   BufferRule
-	outside   outside
+	outside   progress.Outside
 	passed    map[string]uint64
 
 	collectives string // algorithms that are forced, and the file of a table
@@ -317,7 +318,7 @@ func Finalize() error {
 	if err != nil {
 		world.rank.fab.Fail()
 	}
-	world.rank.close()
+	world.rank.Close()
 	return err
 }
 
@@ -326,7 +327,7 @@ func (k *rank) finalize(world *Comm) error {
 		return err
 	}
 	k.mu.Lock()
-	k.waitUntil(k.drained)
+	k.Until(k.drained)
 	k.mu.Unlock()
 	// Messages, which arrive after all that has been sent before: nobody leaves while
 	// others have something for it.
@@ -345,8 +346,8 @@ func (k *rank) finalize(world *Comm) error {
 	defer k.mu.Unlock()
 	// What still waits for room at its receiver, the last signal of the barrier
 	// among it, must leave before this rank does.
-	k.waitUntil(func() bool { return k.proto.Needs()&variants.NeedsProgress == 0 })
-	k.ended.Store(true)
+	k.Until(func() bool { return k.proto.Needs()&variants.NeedsProgress == 0 })
+	k.End()
 	k.fab.Finalize()
 	if k.stats != nil {
 		k.writeStats()

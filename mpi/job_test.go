@@ -32,7 +32,7 @@ func TestWithJob(t *testing.T) {
 			if !assert.NoError(t, err) {
 				return
 			}
-			defer k.close()
+			defer k.Close()
 			world := newWorld(k)
 			in := []int{-1}
 			_, err = Sendrecv(world, []int{i}, 1-i, 0, in, 1-i, 0)

@@ -120,7 +120,7 @@ func (m *Message) post(op string, d memory) (*Request, error) {
 		q.m.Recv, q.m.Ctx = true, c.p2p
 		k.load(q.m, d)
 		k.proto.PostMatched(&q.m.Request, m.m)
-		k.leave()
+		k.Leave()
 		m.m = nil
 	}
 	if k.recycling {

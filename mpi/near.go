@@ -34,7 +34,7 @@ func (n *near) open(f fabric, proto protocol) {
 // receiveNow receives a message into b, and releases the lock, which is held; or reports false.
 func (c *Comm) receiveNow(ctx *variants.Context, b []byte, source, tag int) (st Status, ok bool) {
 	k := c.rank
-	if k.near.fab == nil || k.leader || k.armed || source < 0 || tag < 0 {
+	if k.near.fab == nil || !k.Quiet() || source < 0 || tag < 0 {
 		return st, false
 	}
 	world := int(ctx.World(int32(source)))

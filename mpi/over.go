@@ -34,8 +34,8 @@ func Over(n int, end func(rank int) Fabric, main func(world *Comm) error, opts .
 			return nil, initError(err, "")
 		}
 		k.stats = nil // their times are not those of the fabric
-		if k.virtual != nil {
-			k.virtual.Meter(k.proto.Work())
+		if k.Virtual != nil {
+			k.Virtual.Meter(k.proto.Work())
 		}
 		ps[i] = &Process{k, main}
 	}

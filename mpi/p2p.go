@@ -137,7 +137,7 @@ func (k *rank) squeeze(ctx *variants.Context, dest, tag int32, b []byte) bool {
 		if !k.proto.Crowded(ctx, dest, tag, len(b)) {
 			return false
 		}
-		k.relax()
+		k.Relax()
 		if k.proto.TrySend(ctx, dest, tag, b) {
 			return true
 		}
@@ -152,8 +152,8 @@ func (c *Comm) sendAndWait(op string, ctx *variants.Context, mode variants.Mode,
 		k.mu.Unlock()
 		return nil
 	}
-	if d.size() > k.limit && !k.leader {
-		k.poll() // its receive may have been advertised meanwhile, which saves an RTS
+	if d.size() > k.limit {
+		k.Poll() // its receive may have been advertised meanwhile, which saves an RTS
 	}
 	r := k.take()
 	r.Ctx, r.Mode, r.Peer, r.Tag = ctx, mode, int32(dest), int32(tag)
@@ -164,7 +164,7 @@ func (c *Comm) sendAndWait(op string, ctx *variants.Context, mode variants.Mode,
 		return nil
 	}
 	k.proto.PostSend(&r.Request)
-	k.waitUntil(func() bool { return r.Done })
+	k.Until(func() bool { return r.Done })
 	err := c.outcome(op, &r.Request)
 	k.put(r)
 	if ctx == c.p2p && c.lends(d.size()) {
@@ -174,17 +174,6 @@ func (c *Comm) sendAndWait(op string, ctx *variants.Context, mode variants.Mode,
 	return err
 }
 
-// relax polls, and lets others run if that brings nothing. It may release the
-// lock in between.
-func (k *rank) relax() {
-	if !k.leader && k.poll() {
-		return
-	}
-	k.mu.Unlock()
-	k.fab.Yield()
-	k.mu.Lock()
-}
-
 // recvAndWait receives into d. It is called with the lock held, behind receiveNow if d has no gaps, and releases it.
 func (c *Comm) recvAndWait(op string, ctx *variants.Context, d memory, source, tag int) (Status, error) {
 	k := c.rank
@@ -192,7 +181,7 @@ func (c *Comm) recvAndWait(op string, ctx *variants.Context, d memory, source, t
 	r.Recv, r.Ctx, r.Peer, r.Tag = true, ctx, int32(source), int32(tag)
 	k.load(r, d)
 	k.proto.PostRecv(&r.Request)
-	k.waitUntil(func() bool { return r.Done })
+	k.Until(func() bool { return r.Done })
 	st, err := fromProtocol(r.Status), c.outcome(op, &r.Request)
 	if ctx == c.p2p && c.lends(d.size()) {
 		c.lendIn(&r.Request)
@@ -219,7 +208,7 @@ func (c *Comm) exchange(op string, ctx *variants.Context, out memory, dest, send
 		k.load(s, out)
 		k.proto.PostSend(&s.Request)
 	}
-	k.waitUntil(func() bool { return r.Done && s.Done })
+	k.Until(func() bool { return r.Done && s.Done })
 	if source != ProcNull {
 		st = fromProtocol(r.Status)
 	}

@@ -137,7 +137,7 @@ func startAll(op string, reqs ...*Request) error {
 			return err
 		}
 	}
-	k.leave()
+	k.Leave()
 	return nil
 }
 

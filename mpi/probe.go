@@ -89,7 +89,7 @@ func (c *Comm) await(ctx context.Context, op string, source, tag int, extract bo
 	l := look{c: c, source: source, tag: tag, extract: extract}
 	p := k.probing(source, tag)
 	if ctx.Done() == nil {
-		k.waitUntil(l.done)
+		k.Until(l.done)
 	} else {
 		l = l.waitContext(ctx)
 	}
@@ -125,7 +125,7 @@ func (c *Comm) glance(op string, source, tag int, extract bool) (m *variants.Mes
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	l := look{c: c, source: source, tag: tag, extract: extract}
-	if !k.testUntil(l.done) {
+	if !k.Test(l.done) {
 		return nil, false, Status{}, nil
 	}
 	if err := l.outcome(op); err != nil {

@@ -114,7 +114,7 @@ func (c *Comm) postSend(op string, mode variants.Mode, d memory, dest, tag int) 
 	q.m, q.state = m, pending
 	k.proto.PostSend(&m.Request)
 	k.began(m)
-	k.leave()
+	k.Leave()
 	return q
 }
 
@@ -134,7 +134,7 @@ func (c *Comm) postRecv(op string, d memory, source, tag int) *Request {
 	q.m.Recv, q.m.Ctx, q.m.Peer, q.m.Tag = true, c.p2p, int32(source), int32(tag)
 	k.load(q.m, d)
 	k.proto.PostRecv(&q.m.Request)
-	k.leave()
+	k.Leave()
 	return q
 }
 
@@ -142,7 +142,7 @@ func (c *Comm) postRecv(op string, d memory, source, tag int) *Request {
 // without anybody's making room.
 func (k *rank) began(m *pooled) {
 	if m.Transfer.Done > 0 && !m.Done {
-		k.stuck = false
+		k.Began()
 	}
 }
 
@@ -262,13 +262,13 @@ func (q *Request) cancel() {
 	k := q.c.rank
 	if !q.m.Done {
 		// What has arrived already has matched.
-		k.tryPoll()
+		k.Poll()
 	}
 	k.proto.Cancel(&q.m.Request)
 	if q.m.Done {
-		k.nudge()
+		k.Nudge()
 	}
-	k.leave()
+	k.Leave()
 }
 
 // Free gives the request up (MPI_Request_free). A send or receive under way
@@ -311,7 +311,7 @@ func (q *Request) Free() error {
 	q.become(inert)
 	k.unfix(p)
 	k.reclaim(q)
-	k.nudge()
+	k.Nudge()
 	return nil
 }
 

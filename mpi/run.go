@@ -62,7 +62,7 @@ func (k *rank) live(main func(*Comm) error) error {
 		k.fab.Fail()
 	}
 	if !panicked || k.unlocked() {
-		k.close()
+		k.Close()
 	}
 	return err
 }

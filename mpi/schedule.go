@@ -26,27 +26,19 @@ func (k *rank) run(q *Request) {
 	q.become(pending)
 	q.s.requests().Owner = q
 	q.s.begin()
-	k.underWay++
+	k.UnderWay++
 	k.advance(q)
-	k.leave()
+	k.Leave()
 }
 
 // advance carries on the schedule of a request.
 func (k *rank) advance(q *Request) {
 	if q.s.advance() {
 		q.over = true
-		k.underWay--
+		k.UnderWay--
 		if q.w != nil {
 			k.watched.completed(q.w)
 		}
-	}
-}
-
-// advanceReady carries on the schedules that have something to do now; what
-// they make ready meanwhile is left to the next call.
-func (k *rank) advanceReady() {
-	for range k.ready.Len() {
-		k.advance(k.ready.Pop().Owner.(*Request))
 	}
 }
 
@@ -161,7 +153,7 @@ func (p *pair) begin() {
 
 func (p *pair) advance() bool {
 	if p.batch.Open > 0 {
-		p.batch.Await(&p.c.rank.ready)
+		p.batch.Await(&p.c.rank.Ready)
 		return false
 	}
 	return true

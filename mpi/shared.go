@@ -11,8 +11,10 @@ import (
 	"github.com/exanet-mpi/exanet/emu/host"
 	"github.com/exanet-mpi/exanet/group"
 	"github.com/exanet-mpi/exanet/internal/mem"
+	"github.com/exanet-mpi/exanet/internal/network"
 	"github.com/exanet-mpi/exanet/internal/sys"
 	"github.com/exanet-mpi/exanet/mpi/internal/commid"
+	"github.com/exanet-mpi/exanet/mpi/internal/progress"
 	"github.com/exanet-mpi/exanet/variants"
 )
 
@@ -34,33 +36,33 @@ const mostPlain = 8
 // is rank me.
 func (k *rank) openBoard(d commid.ID, members *group.Group, me int) *board.Board {
 	n := k.fab.Size()
-	if k.shared == nil || members.Size() == 1 || d.Slot() >= k.shared.Areas() {
+	if k.Shared == nil || members.Size() == 1 || d.Slot() >= k.Shared.Areas() {
 		return nil
 	}
-	area := k.shared.Area(d.Leader(), d.Slot())
+	area := k.Shared.Area(d.Leader(), d.Slot())
 	var stages []byte
-	if k.remote.Dear() || members.Size() == 2 {
+	if k.Remote.Dear() || members.Size() == 2 {
 		area, stages = board.Stages(area, n, members.Size())
 	}
 	b := board.Open(area, n, me, members.Size())
 	b.Stage(stages)
 	b.Moor(k.fab.Rank())
-	b.Fenced, b.Dear = k.shared.Fenced(), k.remote.Dear()
+	b.Fenced, b.Dear = k.Shared.Fenced(), k.Remote.Dear()
 	if b.Ranks > mostPlain {
 		b.Central = 1<<coll.Barrier | 1<<coll.Allreduce
 	}
 	// Else the others would have to hand over their cores again.
-	b.Follows = b.Ranks > 2 && k.shared.Crowded()
-	b.Split = board.SplitFrom(b.Ranks, k.shared.Crowded())
+	b.Follows = b.Ranks > 2 && k.Shared.Crowded()
+	b.Split = board.SplitFrom(b.Ranks, k.Shared.Crowded())
 	b.Fill, b.Fills = sys.Populate, n == 2 && d.Leader() == 0 && d.Slot() == 0 // the world's
-	b.Core = k.shared.Core
-	b.Ring = func(rank int) { k.shared.Rouse(int(members.World(int32(rank)))) }
+	b.Core = k.Shared.Core
+	b.Ring = func(rank int) { k.Shared.Rouse(int(members.World(int32(rank)))) }
 	b.Read = func(rank int, addr uint64, to []byte) bool {
 		world := int(members.World(int32(rank)))
 		k.mu.Lock()
-		reaches := k.remote.Reaches(world)
+		reaches := k.Remote.Reaches(world)
 		k.mu.Unlock()
-		return reaches && k.remote.Read(world, addr, to)
+		return reaches && k.Remote.Read(world, addr, to)
 	}
 	return b
 }
@@ -76,7 +78,7 @@ func (c *Comm) closeBoard() {
 // vacant reports whether a slot of this rank may be used: if it has an area, that
 // nobody has it open still.
 func (k *rank) vacant(slot int) bool {
-	return k.shared == nil || slot >= k.shared.Areas() || board.Clear(k.shared.Area(k.fab.Rank(), slot), k.fab.Size())
+	return k.Shared == nil || slot >= k.Shared.Areas() || board.Clear(k.Shared.Area(k.fab.Rank(), slot), k.fab.Size())
 }
 
 // Board tells the twin in C of package board (internal/boardc) of the communicator's
@@ -85,7 +87,7 @@ func (c *Comm) Board(v *board.View) bool {
 	if c == nil || c.board == nil || v == nil || c.rank.stats != nil {
 		return false
 	}
-	fab, shared := c.rank.fab, c.rank.shared
+	fab, shared := c.rank.fab, c.rank.Shared
 	first, step := shared.Berths()
 	c.board.View(v, board.Berths{First: first, Own: first + uint64(fab.Rank())*uint64(step), Step: step, N: uint32(fab.Size()), PerCore: uint32(shared.PerCore())})
 	for op := range v.Limit {
@@ -111,14 +113,14 @@ func (c *Comm) Board(v *board.View) bool {
 		v.Pids = c.readable()
 	}
 	waits(shared, v)
-	if busy := c.rank.outside.busy; v.Naps > 0 && busy != nil {
+	if busy := c.rank.Outside.Busy; v.Naps > 0 && busy != nil {
 		v.Outside = mem.Ref(busy)
 	}
 	return true
 }
 
 // waits says how the twin waits on a board.
-func waits(shared sharedMemory, v *board.View) {
+func waits(shared network.SharedMemory, v *board.View) {
 	naps := false
 	switch {
 	case !shared.Crowded():
@@ -291,7 +293,7 @@ func (x *collective) handOver(err error) error {
 	for _, i := range o.Owed {
 		x.send(int32(i), o.Outgoing(i), true)
 	}
-	k.waitUntil(func() bool { return x.batch.Open == 0 || x.c.mourns() })
+	k.Until(func() bool { return x.batch.Open == 0 || x.c.mourns() })
 	lost := x.batch.Open > 0
 	if !lost {
 		x.wholly()
@@ -319,12 +321,12 @@ func (x *collective) drop(which func(m *pooled) bool) {
 // if a rank has died, the ranks have lost count of each other, or one has strayed.
 func (x *collective) await(w *board.Words) bool {
 	k := x.c.rank
-	if k.shared.Look(&w.Words) {
+	if k.Shared.Look(&w.Words) {
 		return true
 	}
 	k.mu.Lock()
 	x.next, k.sharing = k.sharing, x
-	k.waitFor(func() bool { return w.There() || x.c.board.Broken() || x.c.mourns() || x.op.Strayed() }, w)
+	k.UntilWords(func() bool { return w.There() || x.c.board.Broken() || x.c.mourns() || x.op.Strayed() }, progress.Words{Words: &w.Words, Sleeper: w})
 	for at := &k.sharing; ; at = &(*at).next {
 		if *at == x {
 			*at, x.next = x.next, nil
@@ -332,7 +334,7 @@ func (x *collective) await(w *board.Words) bool {
 		}
 	}
 	if len(x.wait) == 0 { // else there is more to wait for
-		k.leave()
+		k.Leave()
 	}
 	k.mu.Unlock()
 	return w.There()
@@ -340,7 +342,7 @@ func (x *collective) await(w *board.Words) bool {
 
 // mourns reports whether a rank of the communicator has died. The rank's lock is
 // held.
-func (c *Comm) mourns() bool { return c.rank.deaths > 0 && c.deceased() >= 0 }
+func (c *Comm) mourns() bool { return c.rank.Deaths() > 0 && c.deceased() >= 0 }
 
 // deceased is a rank of the communicator that has died, -1 if there is none.
 func (c *Comm) deceased() int {
@@ -413,8 +415,8 @@ func (a *aside) begin() {
 		defer k.mu.Unlock()
 		a.x.c.turns.underWay--
 		a.over, a.err = true, err
-		k.ready.Push(&a.batch)
-		k.leave()
+		k.Ready.Push(&a.batch)
+		k.Leave()
 	}()
 }
 

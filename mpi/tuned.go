@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/exanet-mpi/exanet/coll"
+	"github.com/exanet-mpi/exanet/internal/network"
 )
 
 // DupWithCollectives is Dup, but the collectives on the communicator, and on those made
@@ -57,10 +58,10 @@ func (c *Comm) Where() coll.Where {
 }
 
 func where(f fabric) (at coll.Where) {
-	if r, ok := any(f).(remoteMemory); ok && r.Dear() {
+	if r, ok := any(f).(network.RemoteMemory); ok && r.Dear() {
 		at |= coll.Dear
 	}
-	if s, ok := any(f).(sharedMemory); ok && s.Yielding() {
+	if s, ok := any(f).(network.SharedMemory); ok && s.Yielding() {
 		at |= coll.Yielding
 	}
 	return at

@@ -81,5 +81,5 @@ func (l *line) leave(k *rank) {
 		l.tail = nil
 		return
 	}
-	k.ready.Push(&l.head.batch)
+	k.Ready.Push(&l.head.batch)
 }

@@ -3,8 +3,6 @@ package mpi
 import (
 	"context"
 	"time"
-
-	"github.com/exanet-mpi/exanet/variants"
 )
 
 // Waiting for one request.
@@ -23,11 +21,11 @@ func (q *Request) Wait() (Status, error) {
 	}
 	k.mu.Lock()
 	if !q.done() {
-		if k.ended.Load() {
+		if k.Ended() {
 			k.mu.Unlock()
 			return Status{}, q.never("Wait")
 		}
-		k.waitUntil(func() bool { return q.done() })
+		k.Until(func() bool { return q.done() })
 	}
 	st, err := q.finish()
 	k.mu.Unlock()
@@ -54,7 +52,7 @@ func (q *Request) waitContext(ctx context.Context, op string) (Status, error) {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if !q.done() && k.ended.Load() {
+	if !q.done() && k.Ended() {
 		return Status{}, q.never(op)
 	}
 	given := false // up, but only a schedule is left at once
@@ -87,10 +85,10 @@ func (k *rank) waitContext(ctx context.Context, done func() bool, up func()) {
 		defer k.mu.Unlock()
 		if !left {
 			up()
-			k.nudge()
+			k.Nudge()
 		}
 	})
-	k.waitUntil(done)
+	k.Until(done)
 	left = true
 	stop()
 }
@@ -111,42 +109,14 @@ func (q *Request) Test() (done bool, st Status, err error) {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if !k.testUntil(q.done) {
-		if k.ended.Load() {
+	if !k.Test(q.done) {
+		if k.Ended() {
 			return false, Status{}, q.never("Test")
 		}
 		return false, Status{}, nil
 	}
 	st, err = q.finish()
 	return true, st, err
-}
-
-// testUntil polls once, if need be, and reports whether done. If not, it lets
-// others run: programs repeat such calls in loops.
-func (k *rank) testUntil(done func() bool) bool {
-	if done() {
-		return true
-	}
-	if k.ended.Load() {
-		return false
-	}
-	k.tryPoll()
-	k.leave()
-	if done() {
-		return true
-	}
-	if needs := k.proto.Needs(); needs&variants.NeedsReply != 0 {
-		k.proto.Wake(variants.NeedsReply, k.wake)
-	}
-	k.relaxIdle()
-	return false
-}
-
-// relaxIdle lets others run after a call that found nothing.
-func (k *rank) relaxIdle() {
-	k.mu.Unlock()
-	k.fab.Yield()
-	k.mu.Lock()
 }
 
 // Status reports whether the request has completed, and its Status if so,
@@ -158,7 +128,7 @@ func (q *Request) Status() (done bool, st Status) {
 	k := q.c.rank
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if !k.testUntil(q.done) {
+	if !k.Test(q.done) {
 		return false, Status{}
 	}
 	return true, q.status()

@@ -198,23 +198,23 @@ const lookAnyway = 64
 func (l *search) find(op string, wait bool) (found bool, err error) {
 	k := l.k
 	k.watched.calls++
-	if !l.heard() && !k.ended.Load() {
-		k.tryPoll() // what has arrived meanwhile saves us the looking
+	if !l.heard() && !k.Ended() {
+		k.Poll() // what has arrived meanwhile saves us the looking
 	}
 	if k.watched.calls%lookAnyway == 0 || !l.heard() {
 		l.look()
 	}
 	switch {
-	case l.over || k.ended.Load():
+	case l.over || k.Ended():
 	case wait:
-		k.waitUntil(l.heard)
+		k.Until(l.heard)
 	default:
-		k.testUntil(l.heard)
+		k.Test(l.heard)
 	}
 	switch {
 	case l.bad != nil:
 		return false, l.bad.strange(op)
-	case !l.over && k.ended.Load():
+	case !l.over && k.Ended():
 		return false, (*Request)(nil).misuse(op, "no request had completed when Finalize was called, and none will")
 	}
 	return l.over && !l.none, nil

@@ -59,7 +59,7 @@ func TestAllStatus(out []Completion, reqs ...*Request) (_ []Completion, done boo
 		}
 		l.k.mu.Lock()
 		l.at = l.k.lastPending
-		done = l.k.testUntil(l.done)
+		done = l.k.Test(l.done)
 		l.k.lastPending = l.at
 		if err = l.failed("TestAll", done); err != nil || !done {
 			l.k.mu.Unlock()
@@ -104,7 +104,7 @@ func (l *all) failed(op string, done bool) error {
 	switch {
 	case l.bad != nil:
 		return l.bad.strange(op)
-	case !done && l.k.ended.Load():
+	case !done && l.k.Ended():
 		return l.reqs[l.at].never(op)
 	}
 	return nil
@@ -126,8 +126,8 @@ func waitAll(op string, reqs []*Request) (l all, err error) {
 		defer s.record(op, 0, time.Now())
 	}
 	k.mu.Lock()
-	if !l.done() && !k.ended.Load() {
-		k.waitUntil(l.done)
+	if !l.done() && !k.Ended() {
+		k.Until(l.done)
 	}
 	if err := l.failed(op, l.met == len(reqs)); err != nil {
 		k.mu.Unlock()

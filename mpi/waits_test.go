@@ -7,11 +7,12 @@ import (
 
 	"github.com/exanet-mpi/exanet/coll/board"
 	"github.com/exanet-mpi/exanet/emu/host"
+	"github.com/exanet-mpi/exanet/internal/network"
 )
 
 // crowd is a host of which only this is asked.
 type crowd struct {
-	sharedMemory
+	network.SharedMemory
 	crowded, yielding, fenced bool
 	perCore                   int
 }
