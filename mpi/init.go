@@ -111,12 +111,8 @@ func WithCollectives(list string) Option {
 	}
 }
 
-// WithJob makes Init take the place of a rank in a job that somebody else than our
-// launcher has started: another MPI, for instance. segment is the memory file that
-// host.NewJob has made, the same for all ranks; it may be closed once Init has
-// returned. Whoever has started the job ends it if a rank dies; where nobody does, the
-// others learn of it after some seconds.
-func WithJob(segment *os.File, rank int) Option {
+// withJob is inside.Functions.WithJob.
+func withJob(segment *os.File, rank int) Option {
 	return func(s *settings) error {
 		if segment == nil {
 			return errors.New("there is no job segment")
@@ -214,10 +210,8 @@ func (s *settings) profile() string {
 	return p
 }
 
-// Profile returns what all ranks of a job must agree on, as text, for who wants to
-// know before Init, which refuses ranks that disagree. The error is that which Init
-// would return for the options or the environment.
-func Profile(opts ...Option) (string, error) {
+// profile is inside.Functions.Profile.
+func profile(opts ...Option) (string, error) {
 	o, err := options(opts)
 	if err != nil {
 		return "", err

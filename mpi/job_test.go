@@ -20,7 +20,7 @@ func TestWithJob(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 2 {
 		wg.Go(func() {
-			o, err := options([]Option{WithJob(job.File(), i)})
+			o, err := options([]Option{withJob(job.File(), i)})
 			if !assert.NoError(t, err) {
 				return
 			}
@@ -43,21 +43,21 @@ func TestWithJob(t *testing.T) {
 	}
 	wg.Wait()
 
-	_, err = options([]Option{WithJob(nil, 0)})
+	_, err = options([]Option{withJob(nil, 0)})
 	assert.ErrorIs(t, err, ErrInit)
-	a, err := Profile(WithJob(job.File(), 0))
+	a, err := profile(withJob(job.File(), 0))
 	require.NoError(t, err)
-	b, err := Profile(WithJob(job.File(), 1), WithCollectives("bcast:binomial"))
+	b, err := profile(withJob(job.File(), 1), WithCollectives("bcast:binomial"))
 	require.NoError(t, err)
 	assert.NotEqual(t, a, b)
-	_, err = Profile(WithVariant("none"))
+	_, err = profile(WithVariant("none"))
 	assert.ErrorIs(t, err, ErrInit)
 	if !slices.Contains(Devices(), deviceRegisters) {
 		return
 	}
-	_, err = Profile(WithJob(job.File(), 0), WithDevice(deviceRegisters))
+	_, err = profile(withJob(job.File(), 0), WithDevice(deviceRegisters))
 	assert.ErrorContains(t, err, "registers")
-	o, err := options([]Option{WithJob(job.File(), 0), WithDevice(deviceRegisters)})
+	o, err := options([]Option{withJob(job.File(), 0), WithDevice(deviceRegisters)})
 	require.NoError(t, err)
 	_, err = join(o)
 	assert.ErrorContains(t, err, "registers")

@@ -33,7 +33,7 @@ func TestOutside(t *testing.T) {
 				time.Sleep(5 * time.Millisecond) // likely to be asleep now
 				before := polls.Load()
 				busy.Add(1)
-				waiter.Load().Wake()
+				waiter.Load().wake()
 				for polls.Load() == before {
 					runtime.Gosched()
 				}
@@ -43,7 +43,7 @@ func TestOutside(t *testing.T) {
 				}
 			}
 			return c.Barrier()
-		}, WithVariant(variant), WithOutside(&busy, func() { polls.Add(1) }))
+		}, WithVariant(variant), withOutside(&busy, func() { polls.Add(1) }))
 		require.NoError(t, err)
 		assert.GreaterOrEqual(t, polls.Load(), int64(3))
 	}

@@ -95,8 +95,7 @@ func (k *rank) unlocked() bool {
 	return false
 }
 
-// primary joins the errors of ranks that did not merely notice that another
-// has failed, unless there are no others.
+// primary is inside.Functions.Primary.
 func primary(errs []error) error {
 	var first []error
 	for _, err := range errs {

@@ -52,12 +52,12 @@ type Stats struct {
 	// CollectorCycles is how often the garbage collector of this process, which may
 	// have several ranks, has run since Init.
 	CollectorCycles uint64 `json:"collector_cycles"`
-	// Passed counts the calls that were left to another MPI, see WithPassed.
+	// Passed counts the calls that were left to another MPI.
 	Passed map[string]uint64 `json:"passed,omitempty"`
 }
 
-// WithPassed has the map, as it is at Finalize, in the statistics of EXANET_STATS.
-func WithPassed(calls map[string]uint64) Option {
+// withPassed is inside.Functions.WithPassed.
+func withPassed(calls map[string]uint64) Option {
 	return func(s *settings) error {
 		s.passed = calls
 		return nil

@@ -31,7 +31,7 @@ func (c *Comm) DupWithCollectives(list string) (*Comm, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.algorithms = s.On(c.Where())
+	d.algorithms = s.On(c.where())
 	return d, nil
 }
 
@@ -48,9 +48,8 @@ func (t *team) dupWith(s *coll.Selection, bad error) (*Comm, error) {
 	return t.dup(bad)
 }
 
-// Where is what the table of algorithms of package coll asks about the host; nothing is
-// known without a communicator.
-func (c *Comm) Where() coll.Where {
+// where is inside.Functions.Where.
+func (c *Comm) where() coll.Where {
 	if c == nil || c.rank == nil {
 		return 0
 	}

@@ -23,7 +23,7 @@ func TestRowsForTheHost(t *testing.T) {
 	job, err := host.NewJob(1)
 	require.NoError(t, err)
 	defer job.Close()
-	o, err := options([]Option{WithJob(job.File(), 0)})
+	o, err := options([]Option{withJob(job.File(), 0)})
 	require.NoError(t, err)
 	f, err := join(o)
 	require.NoError(t, err)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/exanet-mpi/exanet/bench"
 	"github.com/exanet-mpi/exanet/coll"
+	"github.com/exanet-mpi/exanet/internal/inside"
 	"github.com/exanet-mpi/exanet/mpi"
 )
 
@@ -43,6 +44,9 @@ func Collectives() []string {
 	return names
 }
 
+// within is what package mpi does for this module alone.
+var within = inside.MPI.(*inside.Functions[mpi.Comm, mpi.Request, mpi.Message, mpi.Option])
+
 // Measure measures all algorithms of a collective in turn. All ranks call it; rank 0
 // gets the figures.
 func Measure(world *mpi.Comm, name string, s bench.Sweep) (*Figures, error) {
@@ -54,7 +58,7 @@ func Measure(world *mpi.Comm, name string, s bench.Sweep) (*Figures, error) {
 	if op == coll.Barrier {
 		s.Sizes = []int{0}
 	}
-	f := &Figures{Collective: name, Ranks: world.Size(), Host: world.Where()}
+	f := &Figures{Collective: name, Ranks: world.Size(), Host: within.Where(world)}
 	var ways []*mpi.Comm
 	for _, a := range coll.Algorithms(op) {
 		way, err := world.DupWithCollectives(name + ":" + a.Name)

@@ -57,7 +57,7 @@ func exanet_card(level int32, card unsafe.Pointer) {
 	b.rank, b.size, b.level = int(rank), int(size), levels[level]
 	*mine = bootstrap.Card{Node: bootstrap.Node()}
 	// The segment is not there yet, but what is refused in jobs of others is.
-	profile, err := mpi.Profile(mpi.WithThreadLevel(b.level), mpi.WithJob(os.Stdin, b.rank))
+	profile, err := within.Profile(mpi.WithThreadLevel(b.level), within.WithJob(os.Stdin, b.rank))
 	if err == nil && rank == 0 {
 		if b.job, err = host.NewJob(b.size); err == nil {
 			_, err = unix.Getrandom(mine.Socket[:], 0)
@@ -162,7 +162,8 @@ func (b *starting) connect(name []byte) (w *mpi.Comm, all bool, err error) {
 }
 
 func (b *starting) join(segment *os.File) (*mpi.Comm, error) {
-	return mpi.Init(mpi.WithOutside(&hostBusy.n, poll), mpi.WithJob(segment, b.rank), mpi.WithThreadLevel(b.level), mpi.WithRecycling(), mpi.WithBufferRule(bufferRule), mpi.WithPassed(passed))
+	return mpi.Init(within.WithJob(segment, b.rank), within.WithOutside(&hostBusy.n, poll), within.WithPassed(passed),
+		mpi.WithThreadLevel(b.level), mpi.WithRecycling(), mpi.WithBufferRule(bufferRule))
 }
 
 // excuseTag is that of the message of a rank that cannot come to the server. While

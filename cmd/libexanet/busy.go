@@ -18,7 +18,7 @@ var hostBusy busy
 // handles, since some are made, or end, in calls that do not come by here: one that
 // is met later is added then, and none is counted twice.
 type busy struct {
-	n       atomic.Int64 // what mpi.WithOutside looks at
+	n       atomic.Int64 // what WithOutside looks at
 	mu      sync.Mutex
 	objects map[object]struct{}
 }
@@ -40,7 +40,7 @@ func (b *busy) any() bool { return b.n.Load() != 0 }
 
 func (b *busy) count(n int64) {
 	if b.n.Add(n) == n {
-		world().Wake() // who sleeps has not looked at the host yet
+		within.Wake(world()) // who sleeps has not looked at the host yet
 	}
 }
 

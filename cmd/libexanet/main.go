@@ -27,5 +27,13 @@
 // then all its messages are ours; or it is not, and then they are the host's.
 package main
 
+import (
+	"github.com/exanet-mpi/exanet/internal/inside"
+	"github.com/exanet-mpi/exanet/mpi"
+)
+
+// within is what package mpi does for this module alone.
+var within = inside.MPI.(*inside.Functions[mpi.Comm, mpi.Request, mpi.Message, mpi.Option])
+
 // main is never called: a shared library has one all the same.
 func main() {}

@@ -12,7 +12,7 @@ import (
 )
 
 // pollHost lets the host make progress if anything may depend on it. Calls of ours
-// that wait do the same by themselves, see mpi.WithOutside.
+// that wait do the same by themselves, see inside.Functions.WithOutside.
 func pollHost() {
 	if hostBusy.any() {
 		poll()

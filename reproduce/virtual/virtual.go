@@ -16,9 +16,14 @@ import (
 	"time"
 
 	"github.com/exanet-mpi/exanet/emu/sim"
+	"github.com/exanet-mpi/exanet/internal/inside"
+	"github.com/exanet-mpi/exanet/internal/network"
 	"github.com/exanet-mpi/exanet/mpi"
 	"github.com/exanet-mpi/exanet/variants"
 )
+
+// within is what package mpi does for this module alone.
+var within = inside.MPI.(*inside.Functions[mpi.Comm, mpi.Request, mpi.Message, mpi.Option])
 
 // Config says what to run on.
 type Config struct {
@@ -108,7 +113,7 @@ func Run(cfg Config, main func(world *mpi.Comm) error) (*Result, error) {
 	s := sim.New(sim.Config{Machine: cfg.Machine, Placement: cfg.Placement, Seed: cfg.Seed, Pooled: pooled, Trace: cfg.Trace, Limit: cfg.Limit})
 	n := len(cfg.Placement)
 	opts := append([]mpi.Option{mpi.WithVariant(variant), mpi.WithThreadLevel(mpi.ThreadSingle)}, cfg.Options...)
-	ps, err := mpi.Over(n, func(i int) mpi.Fabric { return s.Endpoint(i) }, main, opts...)
+	ps, err := within.Over(n, func(i int) network.Fabric { return s.Endpoint(i) }, main, opts...)
 	if err != nil {
 		return nil, err
 	}
@@ -126,10 +131,10 @@ func Run(cfg Config, main func(world *mpi.Comm) error) (*Result, error) {
 	if !over {
 		return r, deadlock(s, ps)
 	}
-	return r, mpi.Primary(errs)
+	return r, within.Primary(errs)
 }
 
-func deadlock(s *sim.Sim, ps []*mpi.Process) error {
+func deadlock(s *sim.Sim, ps []inside.Process) error {
 	d := &DeadlockError{At: s.Now().Duration()}
 	for i, p := range ps {
 		if s.Ended(i) {

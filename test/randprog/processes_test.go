@@ -15,9 +15,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/exanet-mpi/exanet/internal/inside"
 	"github.com/exanet-mpi/exanet/launch"
 	"github.com/exanet-mpi/exanet/mpi"
 )
+
+// within is what package mpi does for this module alone.
+var within = inside.MPI.(*inside.Functions[mpi.Comm, mpi.Request, mpi.Message, mpi.Option])
 
 // What this test binary does when a test runs it again. Each role runs the
 // next: a confined process, the launcher, the ranks.
@@ -85,7 +89,7 @@ func rankMain(args []string) int {
 	}
 	var list []*Program
 	for i := range uint64(programs) {
-		list = append(list, Generate(first+i, world.Size(), play.rules(world.Where())))
+		list = append(list, Generate(first+i, world.Size(), play.rules(within.Where(world))))
 	}
 	watch := NewWatch(limit, 1, func(text string) {
 		fmt.Fprintf(os.Stderr, "rank %d: %s\n", world.Rank(), text)

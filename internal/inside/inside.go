@@ -1,0 +1,70 @@
+// Package inside is what package mpi does for the rest of this module alone, and no program
+// sees: for the preload library, for ranks in virtual time, and for those who measure
+// algorithms. What unexported functions of package mpi do is here under their own names.
+//
+// Only package mpi can give them, and those who call them import it already. So mpi puts
+// them here when it is initialised, and a caller takes them by
+//
+//	var within = inside.MPI.(*inside.Functions[mpi.Comm, mpi.Request, mpi.Message, mpi.Option])
+//
+// This package cannot name the types of package mpi, which imports it; hence the parameters.
+package inside
+
+import (
+	"os"
+	"sync/atomic"
+
+	"github.com/exanet-mpi/exanet/coll"
+	"github.com/exanet-mpi/exanet/internal/network"
+	"github.com/exanet-mpi/exanet/variants"
+)
+
+// MPI is a *Functions, which package mpi has set.
+var MPI any
+
+// Functions are those of package mpi, as the types with these names are.
+type Functions[Comm, Request, Message, Option any] struct {
+	// WithJob makes mpi.Init take the place of a rank in a job that somebody else than our
+	// launcher has started: another MPI, for instance. segment is the memory file that
+	// host.NewJob has made, the same for all ranks; it may be closed once Init has
+	// returned. Whoever has started the job ends it if a rank dies; where nobody does, the
+	// others learn of it after some seconds.
+	WithJob func(segment *os.File, rank int) Option
+
+	// WithOutside lets the calls that wait also call poll, as long as busy is not 0. Who
+	// changes busy from 0 calls Wake, which makes the calls of a rank that sleep look at it again.
+	WithOutside func(busy *atomic.Int64, poll func()) Option
+	Wake        func(world *Comm)
+
+	// WithPassed has the map, as it is at Finalize, in the statistics of EXANET_STATS.
+	WithPassed func(calls map[string]uint64) Option
+
+	// Profile returns what all ranks of a job must agree on, as text, for who wants to
+	// know before mpi.Init, which refuses ranks that disagree. The error is that which Init
+	// would return for the options or the environment.
+	Profile func(opts ...Option) (string, error)
+
+	// Where is what the table of algorithms asks about the host; nothing is known without
+	// a communicator.
+	Where func(c *Comm) coll.Where
+
+	// Over makes n ranks over fabrics of the caller, who runs each of them by its Run: all
+	// at the same time, in whatever way the fabrics wait. It is for networks that schedule
+	// their ranks themselves.
+	Over func(n int, end func(rank int) network.Fabric, main func(world *Comm) error, opts ...Option) ([]Process, error)
+
+	// Primary joins the errors of ranks that did not merely notice that another has failed,
+	// unless there are no others.
+	Primary func(errs []error) error
+}
+
+// Process is a rank of Over.
+type Process interface {
+	// Run runs the rank to its end. Its error is that of its main function, or of
+	// mpi.Finalize; a panic is an error as well.
+	Run() error
+	// Counters returns what the rank has counted.
+	Counters() *variants.Counters
+	// Waiting calls f with a line for everything of the rank that has not completed.
+	Waiting(f func(line string))
+}

@@ -1,0 +1,17 @@
+package mpi
+
+import "github.com/exanet-mpi/exanet/internal/inside"
+
+// init gives the rest of the module what is not for programs.
+func init() {
+	inside.MPI = &inside.Functions[Comm, Request, Message, Option]{
+		WithJob:     withJob,
+		WithOutside: withOutside,
+		Wake:        (*Comm).wake,
+		WithPassed:  withPassed,
+		Profile:     profile,
+		Where:       (*Comm).where,
+		Over:        over,
+		Primary:     primary,
+	}
+}
