@@ -138,7 +138,9 @@ func TestEveryClaimThatIsGivenUp(t *testing.T) {
 	}
 }
 
-// ranksOf makes a job of n ranks with small rings, those of some pairs.
+// ranksOf makes a job of n ranks with small rings, those of some pairs. The header of a message but for its first word,
+// and the payload of a cell behind its first, get from one rank to the other as that does, and are left out: the
+// receiver finds zeros there.
 func ranksOf(m *interleave.Memory, n int, cells, bulk uint64, pairs ...[2]int) []*Fabric {
 	j := &Job{ranks: n, geo: geometryOf(cells, bulk)}
 	var area0 int
@@ -158,27 +160,35 @@ func ranksOf(m *interleave.Memory, n int, cells, bulk uint64, pairs ...[2]int) [
 		r := j.ringOf(p[0], p[1])
 		m.Share(fmt.Sprintf("ring %d-%d", p[0], p[1]), r.head)
 		for i := range cells {
-			m.Share(fmt.Sprintf("ring %d-%d cell %d", p[0], p[1], i), r.cell(&j.geo, i))
+			c := r.cell(&j.geo, i)
+			m.Share(fmt.Sprintf("ring %d-%d cell %d word", p[0], p[1], i), &c.header[0])
+			m.ShareBytes(fmt.Sprintf("ring %d-%d cell %d payload", p[0], p[1], i), c.payload[:8])
 		}
 		m.ShareBytes(fmt.Sprintf("ring %d-%d bulk", p[0], p[1]), r.bulkBytes(&j.geo, 0, int(bulk)))
 	}
 	return fabrics
 }
 
-// sends sends messages of so many words, and sleeps while there is no room.
-func (f *Fabric) sends(to, messages, words int) any {
+// idle is what a rank does when there is nothing to do.
+type idle func(f *Fabric, mark uint32)
+
+func spins(*Fabric, uint32)         { interleave.Yield() }
+func sleeps(f *Fabric, mark uint32) { f.Sleep(mark) }
+
+// sends sends messages of so many words.
+func (f *Fabric) sends(to, messages, words int, idle idle) any {
 	for i := range messages {
-		interleave.At(fmt.Sprint(i))
 		payload := make([]uint64, words)
 		for k := range payload {
 			payload[k] = word(f.me, i, k)
 		}
 		for {
+			interleave.At(fmt.Sprint(i))
 			mark := f.Mark()
-			if f.TrySend(to, packetizer.Header{uint64(f.me) << 32, uint64(i), 0}, mem.Bytes(payload)) {
+			if f.TrySend(to, packetizer.Header{uint64(f.me) << 32}, mem.Bytes(payload)) {
 				break
 			}
-			f.Sleep(mark)
+			idle(f, mark)
 		}
 	}
 	return "sent"
@@ -186,21 +196,21 @@ func (f *Fabric) sends(to, messages, words int) any {
 
 func word(from, message, k int) uint64 { return uint64(1 + from<<16 + message<<8 + k) }
 
-// receives takes messages, and sleeps while there are none.
-func (f *Fabric) receives(messages, words int) any {
+// receives takes messages, and looks at the first and the last word of each.
+func (f *Fabric) receives(messages, words int, idle idle) any {
 	from := make([]int, f.Size()) // messages of each
 	for n := 0; n < messages; {
 		interleave.At(fmt.Sprint(from, f.openedSeen, len(f.in), f.cursor))
 		mark := f.Mark()
 		h, payload, ok := f.Next()
 		if !ok {
-			f.Sleep(mark)
+			idle(f, mark)
 			continue
 		}
 		r := int(h[0] >> 32)
-		interleave.Assert(len(payload) == 8*words && h[1] == uint64(from[r]), "a message is not in its place")
+		interleave.Assert(len(payload) == 8*words, "a message is of another size")
 		w := mem.Slice[uint64](payload)
-		for k := range w {
+		for _, k := range []int{0, words - 1} {
 			interleave.Assert(*interleave.Read(&w[k]) == word(r, from[r], k), "a message has not come whole")
 		}
 		from[r]++
@@ -211,7 +221,7 @@ func (f *Fabric) receives(messages, words int) any {
 }
 
 // oneWay is a program in which rank 0 sends to rank 1.
-func oneWay(cells, bulk uint64, messages, words int, fenced bool) interleave.Program[[]*Fabric] {
+func oneWay(cells, bulk uint64, messages, words int, fenced bool, idle idle) interleave.Program[[]*Fabric] {
 	return interleave.Program[[]*Fabric]{
 		World: func(m *interleave.Memory) []*Fabric {
 			fabrics := ranksOf(m, 2, cells, bulk, [2]int{0, 1}, [2]int{1, 0})
@@ -221,8 +231,8 @@ func oneWay(cells, bulk uint64, messages, words int, fenced bool) interleave.Pro
 			return fabrics
 		},
 		Ranks: []func([]*Fabric) any{
-			func(f []*Fabric) any { return f[0].sends(1, messages, words) },
-			func(f []*Fabric) any { return f[1].receives(messages, words) },
+			func(f []*Fabric) any { return f[0].sends(1, messages, words, idle) },
+			func(f []*Fabric) any { return f[1].receives(messages, words, idle) },
 		},
 	}
 }
@@ -230,7 +240,7 @@ func oneWay(cells, bulk uint64, messages, words int, fenced bool) interleave.Pro
 // A rank sleeps when there is nothing to do, and whoever sends wakes it.
 func TestEverySleep(t *testing.T) {
 	for _, fenced := range []bool{false, true} {
-		p := oneWay(8, 4096, 2, 1, fenced)
+		p := oneWay(8, 4096, 2, 1, fenced, sleeps)
 		for _, model := range lateStores {
 			interleave.Holds(t, model, p)
 			interleave.Finds(t, model, p, in("", "futex wake", "", interleave.Drop))
@@ -241,4 +251,73 @@ func TestEverySleep(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Of two senders either may be the one that wakes the receiver.
+func TestEverySleepOfThree(t *testing.T) {
+	p := interleave.Program[[]*Fabric]{
+		World: func(m *interleave.Memory) []*Fabric {
+			f := ranksOf(m, 3, 8, 4096, [2]int{0, 2}, [2]int{1, 2})
+			f[0].open(f[0].job.ringOf(0, 2), 2)
+			f[1].open(f[1].job.ringOf(1, 2), 2)
+			return f
+		},
+		Ranks: []func([]*Fabric) any{
+			func(f []*Fabric) any { return f[0].sends(2, 1, 1, sleeps) },
+			func(f []*Fabric) any { return f[1].sends(2, 1, 1, sleeps) },
+			func(f []*Fabric) any { return f[2].receives(2, 1, sleeps) },
+		},
+	}
+	for _, model := range lateStores {
+		interleave.Holds(t, model, p)
+		interleave.Finds(t, model, p, in("", "membarrier", "", interleave.Drop))
+	}
+}
+
+// The background makes progress while the application computes, and sleeps while there is nothing to do.
+func TestEverySleepInTheBackground(t *testing.T) {
+	p := oneWay(8, 4096, 2, 1, false, func(f *Fabric, _ uint32) {
+		mark := f.MarkBackground()
+		if !f.ArmBackground() {
+			f.WaitBackground(mark)
+		}
+	})
+	for _, model := range lateStores {
+		interleave.Holds(t, model, p)
+		interleave.Finds(t, model, p, in("", "membarrier", "", interleave.Drop))
+		interleave.Finds(t, model, p, in("host.(*Job).wake", "update", "control 1.doorbell.background", interleave.Drop))
+	}
+}
+
+// A ring whose cells, or whose bulk space, are used again and again by a sender that runs out, and waits for room
+// awake or asleep.
+func TestEveryRing(t *testing.T) {
+	inCells := oneWay(2, 1024, 4, 1, false, spins)
+	asleep := oneWay(2, 1024, 3, 1, false, sleeps)
+	for _, model := range lateStores {
+		for _, p := range []interleave.Program[[]*Fabric]{inCells, asleep} {
+			interleave.Holds(t, model, p)
+		}
+		early := inCells
+		early.Ranks = []func([]*Fabric) any{inCells.Ranks[0], func(f []*Fabric) any { return f[1].releasesEarly(4) }}
+		interleave.Finds(t, model, early, nil)
+		interleave.Finds(t, model, inCells, in("", "store", "ring 0-1 cell 0 payload+0", interleave.Late))
+		interleave.Finds(t, model, asleep, in("host.(*Fabric).starve", "store", "ring 0-1.starved", interleave.Drop))
+		interleave.Finds(t, model, asleep, in("host.(*inbox).advance", "store", "ring 0-1.released", interleave.Weaken))
+	}
+	interleave.Finds(t, interleave.Weak, inCells, in("host.ring.publish", "store", "", interleave.Weaken))
+}
+
+// releasesEarly takes messages as nobody may: it looks at them when it has given their room back.
+func (f *Fabric) releasesEarly(messages int) any {
+	for n := 0; n < messages; {
+		interleave.At(fmt.Sprint(n, f.openedSeen, len(f.in), f.cursor))
+		if _, payload, ok := f.Next(); ok {
+			f.Release()
+			first := *interleave.Read(&mem.Slice[uint64](payload)[0])
+			interleave.Assert(first == word(0, n, 0), "a message is overwritten")
+			n++
+		}
+	}
+	return "received"
 }

@@ -186,12 +186,18 @@ func (m *Memory) share(name string, t reflect.Type, p unsafe.Pointer, size uintp
 	}
 	m.regions = append(m.regions, region{name, t, p, size, m.count})
 	m.count += int(size+7) / 8
-	for i := uintptr(0); i < size; i += 8 {
-		var w uint64
-		for b := i; b < min(i+8, size); b++ {
-			w |= uint64(*(*byte)(unsafe.Add(p, b))) << (8 * (b - i))
+}
+
+// begun notes what is shared as the first world has it.
+func (m *Memory) begun() {
+	m.fixed = true
+	m.touched, m.loaded = make([]uint64, m.count), make([]uint64, m.count)
+	m.written, m.shared = make([]bool, m.count), make([]bool, m.count)
+	for i := range m.regions {
+		g := &m.regions[i]
+		for off := uintptr(0); off < g.size; off += 8 {
+			m.initial = append(m.initial, get(g.at(off), min(8, g.size-off)))
 		}
-		m.initial = append(m.initial, w)
 	}
 }
 
@@ -326,7 +332,7 @@ func (r *replay) do(o op) uint64 {
 		return 0
 	}
 	got := r.really(o)
-	if late := r.late; late != nil {
+	if late := r.late; late != nil && !o.plain {
 		r.late = nil
 		r.really(*late)
 	}

@@ -42,7 +42,7 @@ const (
 	Drop           // it is not there: a fence, a call; a store without effect
 	Weaken         // it orders nothing
 	Split          // an update is a load and a store
-	Late           // a store comes behind the operation that follows it
+	Late           // a plain store comes behind the next that is not plain
 )
 
 // Result is what a search has found.
@@ -88,9 +88,7 @@ func Explore[W any](model Model, p Program[W]) *Result {
 		return bodies
 	}
 	begin()
-	mem.fixed = true
-	mem.touched, mem.loaded = make([]uint64, mem.count), make([]uint64, mem.count)
-	mem.written, mem.shared = make([]bool, mem.count), make([]bool, mem.count)
+	mem.begun()
 	for {
 		m := &search{model: model, end: p.End, most: p.Most, mayDie: make([]bool, len(p.Ranks))}
 		if m.most == 0 {
@@ -272,14 +270,17 @@ func Holds[W any](t *testing.T, model Model, p Program[W]) *Result {
 	return r
 }
 
-// Finds fails a test unless a mistake in a program is found, and logs how.
+// Finds fails a test unless a mistake in a program is found, and logs how. nil: the
+// program itself is the mistake.
 func Finds[W any](t *testing.T, model Model, p Program[W], mistake func(Access) Mistake) *Result {
 	t.Helper()
-	made := false
-	p.Mistake = func(a Access) Mistake {
-		m := mistake(a)
-		made = made || m != No
-		return m
+	made := mistake == nil
+	if mistake != nil {
+		p.Mistake = func(a Access) Mistake {
+			m := mistake(a)
+			made = made || m != No
+			return m
+		}
 	}
 	r := Explore(model, p)
 	if !made {
