@@ -101,33 +101,32 @@ func (c *Comm) DetachBuffer() (size int, err error) {
 // delivered at once is copied (MPI_Bsend). The copies are bounded by
 // AttachBuffer, if that was called. Finalize waits for their delivery.
 func Bsend[T Element](c *Comm, buf []T, dest, tag int) error {
-	b, err := valid(c, "Bsend", buf, dest, tag, false)
-	if err != nil || dest == ProcNull {
-		return err
-	}
-	return c.bsend("Bsend", raw(b), dest, tag)
+	return c.bsend("Bsend", of(buf), dest, tag)
 }
 
 // Ibsend begins a buffered send (MPI_Ibsend), which is complete at once.
 func Ibsend[T Element](c *Comm, buf []T, dest, tag int) (*Request, error) {
-	b, err := valid(c, "Ibsend", buf, dest, tag, false)
-	if err == nil && dest != ProcNull {
-		err = c.bsend("Ibsend", raw(b), dest, tag)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return c.immediate("Ibsend"), nil
+	return c.ibsend("Ibsend", of(buf), dest, tag)
 }
 
-func (c *Comm) bsend(op string, d memory, dest, tag int) error {
+func (c *Comm) ibsend(op string, d parcel, dest, tag int) (*Request, error) {
+	if err := c.bsend(op, d, dest, tag); err != nil {
+		return nil, err
+	}
+	return c.immediate(op), nil
+}
+
+func (c *Comm) bsend(op string, d parcel, dest, tag int) error {
+	if err := c.check(op, &d, dest, tag, false); err != nil || dest == ProcNull {
+		return err
+	}
 	k := c.rank
 	if s := k.stats; s != nil {
 		defer s.record(op, d.size(), time.Now())
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.buffer(c, op, d, int32(dest), int32(tag))
+	return k.buffer(c, op, d.memory, int32(dest), int32(tag))
 }
 
 // buffer sends d, or a copy of it later, with the lock held.

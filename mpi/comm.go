@@ -197,7 +197,7 @@ func valid[T Element](c *Comm, op string, buf []T, peer, tag int, recv bool) ([]
 	}
 	b := mem.Bytes(buf)
 	if !plain[T]() {
-		return nil, notPlain[T](c, op, peer, tag, len(b))
+		return nil, c.fail(op, peer, tag, len(b), notPlain[T](), "")
 	}
 	if uint(peer) < uint(c.size) && uint(tag) <= MaxTag {
 		return b, nil
@@ -206,10 +206,6 @@ func valid[T Element](c *Comm, op string, buf []T, peer, tag int, recv bool) ([]
 		return nil, err
 	}
 	return b, nil
-}
-
-func notPlain[T Element](c *Comm, op string, peer, tag, size int) error {
-	return c.fail(op, peer, tag, size, ErrType, "send numbers, arrays, or structs of them: not "+reflect.TypeFor[T]().String())
 }
 
 func (c *Comm) checkPeer(op string, peer, tag, size int, recv bool) error {

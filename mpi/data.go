@@ -17,9 +17,14 @@ import (
 // to. Between two ranks only the sequence of basic elements must agree, not the
 // type.
 type Data struct {
-	memory
+	parcel
 	given datatype.View // what the data were made of
-	err   error
+}
+
+// parcel is what a call between two ranks takes of them, or what is wrong with them.
+type parcel struct {
+	memory
+	err error
 }
 
 // memory is where the bytes of a message lie: in buf, or, if there are gaps, in
@@ -39,11 +44,21 @@ func (m *memory) gaps() bool { return m.view.Type != nil }
 // of it. With the type that datatype.Of makes of T, the padding of structs stays
 // behind.
 func Of[T Element](s []T) Data {
+	p := of(s)
+	return Data{parcel: p, given: datatype.Bytes(p.buf)}
+}
+
+// of is Of for a call between two ranks.
+func of[T Element](s []T) parcel {
 	if !plain[T]() {
-		return Data{err: &dataError{ErrType, reflect.TypeFor[T]().String() + " is not of fixed size without pointers"}}
+		return parcel{err: notPlain[T]()}
 	}
-	b := mem.Bytes(s)
-	return Data{memory: raw(b), given: datatype.Bytes(b)}
+	return parcel{memory: raw(mem.Bytes(s))}
+}
+
+func notPlain[T Element]() error {
+	why := ErrType.Error() + "; send numbers, arrays, or structs of them: not " + reflect.TypeFor[T]().String()
+	return &dataError{ErrType, why}
 }
 
 // With is the data of count elements of type t, the first of which begins at the
@@ -55,9 +70,9 @@ func With[T Element](s []T, count int, t *datatype.Type) Data {
 	}
 	v, err := datatype.Within(d.buf, count, t)
 	if err != nil {
-		return Data{err: lower(err)}
+		return Data{parcel: parcel{err: lower(err)}}
 	}
-	return Data{memory: memoryOf(v), given: v}
+	return Data{parcel: parcel{memory: memoryOf(v)}, given: v}
 }
 
 // At is the data of count elements of type t, the first of which begins at p, and
@@ -68,9 +83,9 @@ func With[T Element](s []T, count int, t *datatype.Type) Data {
 func At(p unsafe.Pointer, count int, t *datatype.Type) Data {
 	v, err := datatype.At(p, count, t)
 	if err != nil {
-		return Data{err: lower(err)}
+		return Data{parcel: parcel{err: lower(err)}}
 	}
-	return Data{memory: memoryOf(v), given: v}
+	return Data{parcel: parcel{memory: memoryOf(v)}, given: v}
 }
 
 func memoryOf(v datatype.View) memory {
@@ -184,8 +199,8 @@ func lower(err error) error {
 	return &dataError{is, err.Error()}
 }
 
-// validData checks what every call with Data has in common.
-func (c *Comm) validData(op string, d *Data, peer, tag int, recv bool) error {
+// check checks what every call between two ranks has in common.
+func (c *Comm) check(op string, d *parcel, peer, tag int, recv bool) error {
 	if err := c.usable(op); err != nil {
 		return err
 	}

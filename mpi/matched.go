@@ -5,7 +5,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/exanet-mpi/exanet/internal/mem"
 	"github.com/exanet-mpi/exanet/variants"
 )
 
@@ -77,7 +76,11 @@ func (c *Comm) message(m *variants.Message, st Status) *Message {
 // Mrecv receives a message that was found (MPI_Mrecv). If it is longer than buf,
 // buf is unchanged and the error wraps ErrTruncate.
 func Mrecv[T Element](m *Message, buf []T) (Status, error) {
-	q, err := imrecv(m, "Mrecv", buf)
+	return m.receive("Mrecv", of(buf))
+}
+
+func (m *Message) receive(op string, d parcel) (Status, error) {
+	q, err := m.post(op, d)
 	if err != nil {
 		return Status{}, err
 	}
@@ -85,26 +88,21 @@ func Mrecv[T Element](m *Message, buf []T) (Status, error) {
 }
 
 // Imrecv begins to receive a message that was found (MPI_Imrecv).
-func Imrecv[T Element](m *Message, buf []T) (*Request, error) { return imrecv(m, "Imrecv", buf) }
+func Imrecv[T Element](m *Message, buf []T) (*Request, error) { return m.post("Imrecv", of(buf)) }
 
 const receivedBefore = "the message was received before, or is none that Mprobe has returned"
 
-func imrecv[T Element](m *Message, op string, buf []T) (*Request, error) {
+func (m *Message) post(op string, d parcel) (*Request, error) {
 	if m == nil || m.c == nil {
 		return nil, (*Request)(nil).misuse(op, receivedBefore)
 	}
-	b := mem.Bytes(buf)
-	if err := m.c.before(op); err != nil {
+	c := m.c
+	if err := c.before(op); err != nil {
 		return nil, err
 	}
-	if !plain[T]() {
-		return nil, notPlain[T](m.c, op, ProcNull, 0, len(b))
+	if d.err != nil {
+		return nil, c.fail(op, noValue, noValue, noValue, d.err, "")
 	}
-	return m.post(op, raw(b))
-}
-
-func (m *Message) post(op string, d memory) (*Request, error) {
-	c := m.c
 	if m.gone.Swap(true) {
 		return nil, (&Request{c: c}).misuse(op, receivedBefore)
 	}
@@ -118,7 +116,7 @@ func (m *Message) post(op string, d memory) (*Request, error) {
 	if q.null = m.m == nil; !q.null {
 		q.m, q.state = k.take(), pending
 		q.m.Recv, q.m.Ctx = true, c.p2p
-		k.load(q.m, d)
+		k.load(q.m, d.memory)
 		k.proto.PostMatched(&q.m.Request, m.m)
 		k.Leave()
 		m.m = nil

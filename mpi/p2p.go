@@ -32,29 +32,15 @@ func Send[T Element](c *Comm, buf []T, dest, tag int) error {
 // Ssend sends buf and returns when the matching receive has been posted
 // (MPI_Ssend).
 func Ssend[T Element](c *Comm, buf []T, dest, tag int) error {
-	b, err := valid(c, "Ssend", buf, dest, tag, false)
-	if err != nil || dest == ProcNull {
-		return err
-	}
-	if s := c.rank.stats; s != nil {
-		defer s.record("Ssend", len(b), time.Now())
-	}
-	c.rank.mu.Lock()
-	return c.sendAndWait("Ssend", c.p2p, variants.Synchronous, raw(b), dest, tag)
+	d := of(buf)
+	return c.send("Ssend", variants.Synchronous, &d, dest, tag)
 }
 
 // Rsend sends buf to a receive that the caller knows to be posted (MPI_Rsend).
 // It behaves as Send (thesis 3.10).
 func Rsend[T Element](c *Comm, buf []T, dest, tag int) error {
-	b, err := valid(c, "Rsend", buf, dest, tag, false)
-	if err != nil || dest == ProcNull {
-		return err
-	}
-	if s := c.rank.stats; s != nil {
-		defer s.record("Rsend", len(b), time.Now())
-	}
-	c.rank.mu.Lock()
-	return c.sendAndWait("Rsend", c.p2p, variants.Standard, raw(b), dest, tag)
+	d := of(buf)
+	return c.send("Rsend", variants.Standard, &d, dest, tag)
 }
 
 // Recv receives a message of at most len(buf) elements from rank source, or
@@ -81,43 +67,81 @@ func Recv[T Element](c *Comm, buf []T, source, tag int) (Status, error) {
 // Sendrecv sends to dest and receives from source at the same time
 // (MPI_Sendrecv).
 func Sendrecv[T Element](c *Comm, send []T, dest, sendTag int, recv []T, source, recvTag int) (Status, error) {
-	out, err := valid(c, "Sendrecv", send, dest, sendTag, false)
-	if err != nil {
-		return Status{}, err
-	}
-	in, err := valid(c, "Sendrecv", recv, source, recvTag, true)
-	if err != nil {
-		return Status{}, err
-	}
-	if s := c.rank.stats; s != nil {
-		defer s.record("Sendrecv", len(out)+len(in), time.Now())
-	}
-	c.rank.mu.Lock()
-	return c.exchange("Sendrecv", c.p2p, raw(out), dest, sendTag, raw(in), source, recvTag)
+	return c.sendrecv("Sendrecv", of(send), dest, sendTag, of(recv), source, recvTag)
 }
 
 // SendrecvReplace sends buf to dest and receives into the same buf from source
 // (MPI_Sendrecv_replace). What is sent is copied first.
 func SendrecvReplace[T Element](c *Comm, buf []T, dest, sendTag, source, recvTag int) (Status, error) {
-	in, err := validReplace(c, "SendrecvReplace", buf, dest, sendTag, source, recvTag)
-	if err != nil {
+	return c.sendrecvReplace("SendrecvReplace", of(buf), dest, sendTag, source, recvTag)
+}
+
+func (c *Comm) send(op string, mode variants.Mode, d *parcel, dest, tag int) error {
+	if err := c.check(op, d, dest, tag, false); err != nil || dest == ProcNull {
+		return err
+	}
+	k := c.rank
+	if s := k.stats; s != nil {
+		defer s.record(op, d.size(), time.Now())
+	}
+	k.mu.Lock()
+	if mode == variants.Standard && !d.gaps() && k.proto.TrySend(c.p2p, int32(dest), int32(tag), d.buf) {
+		c.lendOut(dest, tag)
+		k.mu.Unlock()
+		return nil
+	}
+	return c.sendAndWait(op, c.p2p, mode, d.memory, dest, tag)
+}
+
+func (c *Comm) recv(op string, d *parcel, source, tag int) (Status, error) {
+	if err := c.check(op, d, source, tag, true); err != nil {
+		return Status{}, err
+	}
+	if source == ProcNull {
+		return nullStatus, nil
+	}
+	if s := c.rank.stats; s != nil {
+		defer s.record(op, d.size(), time.Now())
+	}
+	c.rank.mu.Lock()
+	if !d.gaps() {
+		if st, ok := c.receiveNow(c.p2p, d.buf, source, tag); ok {
+			return st, nil
+		}
+	}
+	return c.recvAndWait(op, c.p2p, d.memory, source, tag)
+}
+
+func (c *Comm) sendrecv(op string, send parcel, dest, sendTag int, recv parcel, source, recvTag int) (Status, error) {
+	if err := c.checkPair(op, &send, dest, sendTag, &recv, source, recvTag); err != nil {
 		return Status{}, err
 	}
 	if s := c.rank.stats; s != nil {
-		defer s.record("SendrecvReplace", 2*len(in), time.Now())
+		defer s.record(op, send.size()+recv.size(), time.Now())
 	}
-	out := borrow[byte](c, len(in))
-	defer giveBack(c, out)
-	copy(out, in)
 	c.rank.mu.Lock()
-	return c.exchange("SendrecvReplace", c.p2p, raw(out), dest, sendTag, raw(in), source, recvTag)
+	return c.exchange(op, c.p2p, send.memory, dest, sendTag, recv.memory, source, recvTag)
 }
 
-func validReplace[T Element](c *Comm, op string, buf []T, dest, sendTag, source, recvTag int) ([]byte, error) {
-	if _, err := valid(c, op, buf, dest, sendTag, false); err != nil {
-		return nil, err
+func (c *Comm) sendrecvReplace(op string, d parcel, dest, sendTag, source, recvTag int) (Status, error) {
+	if err := c.checkPair(op, &d, dest, sendTag, &d, source, recvTag); err != nil {
+		return Status{}, err
 	}
-	return valid(c, op, buf, source, recvTag, true)
+	if s := c.rank.stats; s != nil {
+		defer s.record(op, 2*d.size(), time.Now())
+	}
+	out := borrow[byte](c, d.size())
+	defer giveBack(c, out)
+	d.pack(out, 0)
+	c.rank.mu.Lock()
+	return c.exchange(op, c.p2p, raw(out), dest, sendTag, d.memory, source, recvTag)
+}
+
+func (c *Comm) checkPair(op string, send *parcel, dest, sendTag int, recv *parcel, source, recvTag int) error {
+	if err := c.check(op, send, dest, sendTag, false); err != nil {
+		return err
+	}
+	return c.check(op, recv, source, recvTag, true)
 }
 
 // eagerTries bounds how often a send tries again to get a short message past a

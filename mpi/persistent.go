@@ -44,52 +44,47 @@ func (k *rank) unfix(f *persistent) {
 // SendInit makes a persistent send, which is not yet active (MPI_Send_init).
 // Free it when it is no longer needed.
 func SendInit[T Element](c *Comm, buf []T, dest, tag int) (*Request, error) {
-	return fix(c, "SendInit", buf, persistent{peer: dest, tag: tag})
+	return c.fix("SendInit", of(buf), persistent{peer: dest, tag: tag})
 }
 
 // SsendInit is SendInit for synchronous sends (MPI_Ssend_init).
 func SsendInit[T Element](c *Comm, buf []T, dest, tag int) (*Request, error) {
-	return fix(c, "SsendInit", buf, persistent{peer: dest, tag: tag, mode: variants.Synchronous})
+	return c.fix("SsendInit", of(buf), persistent{peer: dest, tag: tag, mode: variants.Synchronous})
 }
 
 // RsendInit is SendInit for ready sends (MPI_Rsend_init), which behave as
 // standard ones.
 func RsendInit[T Element](c *Comm, buf []T, dest, tag int) (*Request, error) {
-	return fix(c, "RsendInit", buf, persistent{peer: dest, tag: tag})
+	return c.fix("RsendInit", of(buf), persistent{peer: dest, tag: tag})
 }
 
 // BsendInit is SendInit for buffered sends (MPI_Bsend_init): Start copies what
 // cannot be delivered at once.
 func BsendInit[T Element](c *Comm, buf []T, dest, tag int) (*Request, error) {
-	return fix(c, "BsendInit", buf, persistent{peer: dest, tag: tag, copy: true})
+	return c.fix("BsendInit", of(buf), persistent{peer: dest, tag: tag, copy: true})
 }
 
 // RecvInit makes a persistent receive, which is not yet active
 // (MPI_Recv_init).
 func RecvInit[T Element](c *Comm, buf []T, source, tag int) (*Request, error) {
-	return fix(c, "RecvInit", buf, persistent{peer: source, tag: tag, recv: true})
+	return c.fix("RecvInit", of(buf), persistent{peer: source, tag: tag, recv: true})
 }
 
-func fix[T Element](c *Comm, op string, buf []T, p persistent) (*Request, error) {
-	b, err := valid(c, op, buf, p.peer, p.tag, p.recv)
-	if err != nil {
+func (c *Comm) fix(op string, d parcel, p persistent) (*Request, error) {
+	if err := c.check(op, &d, p.peer, p.tag, p.recv); err != nil {
 		return nil, err
 	}
-	return c.fix(op, raw(b), p), nil
-}
-
-func (c *Comm) fix(op string, d memory, p persistent) *Request {
 	k := c.rank
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	p.data = d
+	p.data = d.memory
 	if p.peer != ProcNull {
 		p.m = k.take()
 	}
 	q := k.request(c, op)
 	q.null = p.m == nil && p.recv
 	k.fix(q, p)
-	return q
+	return q, nil
 }
 
 // Start makes a persistent request active (MPI_Start). Its buffer belongs to

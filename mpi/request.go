@@ -55,41 +55,32 @@ const (
 
 // Isend begins a send (MPI_Isend).
 func Isend[T Element](c *Comm, buf []T, dest, tag int) (*Request, error) {
-	b, err := valid(c, "Isend", buf, dest, tag, false)
-	if err != nil {
-		return nil, err
-	}
-	return c.postSend("Isend", variants.Standard, raw(b), dest, tag), nil
+	d := of(buf)
+	return c.postSend("Isend", variants.Standard, &d, dest, tag)
 }
 
 // Issend begins a synchronous send (MPI_Issend).
 func Issend[T Element](c *Comm, buf []T, dest, tag int) (*Request, error) {
-	b, err := valid(c, "Issend", buf, dest, tag, false)
-	if err != nil {
-		return nil, err
-	}
-	return c.postSend("Issend", variants.Synchronous, raw(b), dest, tag), nil
+	d := of(buf)
+	return c.postSend("Issend", variants.Synchronous, &d, dest, tag)
 }
 
 // Irsend begins a ready send (MPI_Irsend); it behaves as Isend.
 func Irsend[T Element](c *Comm, buf []T, dest, tag int) (*Request, error) {
-	b, err := valid(c, "Irsend", buf, dest, tag, false)
-	if err != nil {
-		return nil, err
-	}
-	return c.postSend("Irsend", variants.Standard, raw(b), dest, tag), nil
+	d := of(buf)
+	return c.postSend("Irsend", variants.Standard, &d, dest, tag)
 }
 
 // Irecv begins a receive (MPI_Irecv).
 func Irecv[T Element](c *Comm, buf []T, source, tag int) (*Request, error) {
-	b, err := valid(c, "Irecv", buf, source, tag, true)
-	if err != nil {
-		return nil, err
-	}
-	return c.postRecv("Irecv", raw(b), source, tag), nil
+	d := of(buf)
+	return c.postRecv("Irecv", &d, source, tag)
 }
 
-func (c *Comm) postSend(op string, mode variants.Mode, d memory, dest, tag int) *Request {
+func (c *Comm) postSend(op string, mode variants.Mode, d *parcel, dest, tag int) (*Request, error) {
+	if err := c.check(op, d, dest, tag, false); err != nil {
+		return nil, err
+	}
 	k := c.rank
 	if s := k.stats; s != nil && dest != ProcNull {
 		defer s.record(op, d.size(), time.Now())
@@ -98,27 +89,30 @@ func (c *Comm) postSend(op string, mode variants.Mode, d memory, dest, tag int) 
 	defer k.mu.Unlock()
 	q := k.request(c, op)
 	if dest == ProcNull {
-		return q
+		return q, nil
 	}
 	if mode == variants.Standard && !d.gaps() && k.trySend(c.p2p, int32(dest), int32(tag), d.buf) {
 		c.lendOut(dest, tag)
-		return q
+		return q, nil
 	}
 	m := k.take()
 	m.Ctx, m.Mode, m.Peer, m.Tag = c.p2p, mode, int32(dest), int32(tag)
-	k.load(m, d)
-	if k.sentPacked(m, d) {
+	k.load(m, d.memory)
+	if k.sentPacked(m, d.memory) {
 		k.put(m)
-		return q
+		return q, nil
 	}
 	q.m, q.state = m, pending
 	k.proto.PostSend(&m.Request)
 	k.began(m)
 	k.Leave()
-	return q
+	return q, nil
 }
 
-func (c *Comm) postRecv(op string, d memory, source, tag int) *Request {
+func (c *Comm) postRecv(op string, d *parcel, source, tag int) (*Request, error) {
+	if err := c.check(op, d, source, tag, true); err != nil {
+		return nil, err
+	}
 	k := c.rank
 	if s := k.stats; s != nil && source != ProcNull {
 		defer s.record(op, d.size(), time.Now())
@@ -128,14 +122,14 @@ func (c *Comm) postRecv(op string, d memory, source, tag int) *Request {
 	q := k.request(c, op)
 	if source == ProcNull {
 		q.null = true
-		return q
+		return q, nil
 	}
 	q.m, q.state = k.take(), pending
 	q.m.Recv, q.m.Ctx, q.m.Peer, q.m.Tag = true, c.p2p, int32(source), int32(tag)
-	k.load(q.m, d)
+	k.load(q.m, d.memory)
 	k.proto.PostRecv(&q.m.Request)
 	k.Leave()
-	return q
+	return q, nil
 }
 
 // began notes that a send was posted: what it has written a part of goes on

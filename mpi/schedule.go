@@ -94,28 +94,30 @@ func (k *rank) putPair(p *pair) {
 // Isendrecv begins to send to dest and to receive from source
 // (MPI_Isendrecv of MPI 4). The Status of the request is that of the receive.
 func Isendrecv[T Element](c *Comm, send []T, dest, sendTag int, recv []T, source, recvTag int) (*Request, error) {
-	out, err := valid(c, "Isendrecv", send, dest, sendTag, false)
-	if err != nil {
+	return c.isendrecv("Isendrecv", of(send), dest, sendTag, of(recv), source, recvTag)
+}
+
+func (c *Comm) isendrecv(op string, send parcel, dest, sendTag int, recv parcel, source, recvTag int) (*Request, error) {
+	if err := c.checkPair(op, &send, dest, sendTag, &recv, source, recvTag); err != nil {
 		return nil, err
 	}
-	in, err := valid(c, "Isendrecv", recv, source, recvTag, true)
-	if err != nil {
-		return nil, err
-	}
-	p := c.newPair("Isendrecv", dest, sendTag, source, recvTag)
-	p.out, p.in = raw(out), raw(in)
+	p := c.newPair(op, dest, sendTag, source, recvTag)
+	p.out, p.in = send.memory, recv.memory
 	return p.post(), nil
 }
 
 // IsendrecvReplace begins to send buf to dest and to receive into the same buf
 // from source (MPI_Isendrecv_replace of MPI 4).
 func IsendrecvReplace[T Element](c *Comm, buf []T, dest, sendTag, source, recvTag int) (*Request, error) {
-	in, err := validReplace(c, "IsendrecvReplace", buf, dest, sendTag, source, recvTag)
-	if err != nil {
+	return c.isendrecvReplace("IsendrecvReplace", of(buf), dest, sendTag, source, recvTag)
+}
+
+func (c *Comm) isendrecvReplace(op string, d parcel, dest, sendTag, source, recvTag int) (*Request, error) {
+	if err := c.checkPair(op, &d, dest, sendTag, &d, source, recvTag); err != nil {
 		return nil, err
 	}
-	p := c.newPair("IsendrecvReplace", dest, sendTag, source, recvTag)
-	p.replace(raw(in))
+	p := c.newPair(op, dest, sendTag, source, recvTag)
+	p.replace(d.memory)
 	return p.post(), nil
 }
 
