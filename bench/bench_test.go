@@ -29,7 +29,8 @@ func TestParseSizes(t *testing.T) {
 	full, err := ParseSizes("1:4194304")
 	require.NoError(t, err)
 	require.Len(t, full, 23)
-	for _, text := range []string{"", ":", "1:", ":8", "8:1", "1:2:3", "1,", ",1", "-1", "+1", "1:-8", "1k", "1 ", "1073741825", "99999999999999999999"} {
+	for _, text := range []string{"", ":", "1:", ":8", "8:1", "1:2:3", "1,", ",1", "-1", "+1", "1:-8", "1k", "1 ",
+		"1073741825", "99999999999999999999"} {
 		_, err := ParseSizes(text)
 		require.ErrorIs(t, err, ErrSizes, "%q", text)
 	}

@@ -29,8 +29,10 @@ var collectiveCalls = map[string]func(c *mpi.Comm, o *operands) error{
 	"alltoallv": func(c *mpi.Comm, o *operands) error {
 		return mpi.Alltoallv(c, o.in, o.counts, o.displs, o.out, o.counts, o.displs)
 	},
-	"exscan":  func(c *mpi.Comm, o *operands) error { return mpi.Exscan(c, o.sumIn, o.sumOut, mpi.Sum) },
-	"gatherv": func(c *mpi.Comm, o *operands) error { return mpi.Gatherv(c, o.one, o.more, o.counts, o.displs, o.root) },
+	"exscan": func(c *mpi.Comm, o *operands) error { return mpi.Exscan(c, o.sumIn, o.sumOut, mpi.Sum) },
+	"gatherv": func(c *mpi.Comm, o *operands) error {
+		return mpi.Gatherv(c, o.one, o.more, o.counts, o.displs, o.root)
+	},
 	"scatterv": func(c *mpi.Comm, o *operands) error {
 		return mpi.Scatterv(c, o.more, o.counts, o.displs, o.one, o.root)
 	},

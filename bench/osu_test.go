@@ -9,7 +9,8 @@ import (
 
 func TestOutputHasTheColumnsOfOSU(t *testing.T) {
 	var out strings.Builder
-	require.NoError(t, WriteOSU(&out, "exanet latency", MicrosecondsTitle, []Row{{Size: 0, Value: 0.174}, {Size: 8, Value: 0.176}, {Size: 4194304, Value: 170}}))
+	require.NoError(t, WriteOSU(&out, "exanet latency", MicrosecondsTitle,
+		[]Row{{Size: 0, Value: 0.174}, {Size: 8, Value: 0.176}, {Size: 4194304, Value: 170}}))
 	require.Equal(t, ""+
 		"# exanet latency\n"+
 		"# Size          Latency (us)\n"+
@@ -57,7 +58,8 @@ func TestColumnsSideBySide(t *testing.T) {
 func TestRatios(t *testing.T) {
 	columns := []Column{
 		{Name: "rtr", Rows: []Row{{Size: 8, Repeats: []float64{4, 30, 6}}, {Size: 65536, Repeats: []float64{1, 1, 1}}}},
-		{Name: "readbased", Rows: []Row{{Size: 8, Repeats: []float64{2, 10, 3}}, {Size: 65536, Repeats: []float64{4, 4, 8}}}},
+		{Name: "readbased", Rows: []Row{{Size: 8, Repeats: []float64{2, 10, 3}},
+			{Size: 65536, Repeats: []float64{4, 4, 8}}}},
 	}
 	var out strings.Builder
 	require.NoError(t, WriteRatios(&out, "readbased", columns))

@@ -44,7 +44,8 @@ func halves(c *mpi.Comm) (*pair, error) {
 // disturbance that lasts for a while does not fall on one size alone. measure
 // is called on the ranks of the pairs; others wait in a barrier. Rank 0 gets the means
 // over the pairs of what it returns on the ranks that begin.
-func (s Sweep) sweep(c *mpi.Comm, paired func(*mpi.Comm) (*pair, error), measure func(p *pair, size int) (float64, error)) ([]Row, error) {
+func (s Sweep) sweep(c *mpi.Comm, paired func(*mpi.Comm) (*pair, error),
+	measure func(p *pair, size int) (float64, error)) ([]Row, error) {
 	p, err := paired(c)
 	if err != nil {
 		return nil, err

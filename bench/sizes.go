@@ -50,7 +50,8 @@ func ParseSizes(s string) ([]int, error) {
 func parseSize(whole, part string) (int, error) {
 	n, err := strconv.Atoi(part)
 	if err != nil || n < 0 || n > largestSize || part[0] == '+' || part[0] == '-' {
-		return 0, fmt.Errorf("%w: %q: write FROM:TO or A,B,C with numbers of bytes from 0 to %d", ErrSizes, whole, largestSize)
+		return 0, fmt.Errorf("%w: %q: write FROM:TO or A,B,C with numbers of bytes from 0 to %d", ErrSizes, whole,
+			largestSize)
 	}
 	return n, nil
 }

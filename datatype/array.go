@@ -49,7 +49,8 @@ func Subarray(sizes, subsizes, starts []int, order Order, t *Type) (*Type, error
 // n-dimensional array of elements of t. Dimension i has gsizes[i] elements, dealt
 // out as distribs[i] and its argument dargs[i] say to psizes[i] processes; the
 // processes form a grid in row-major order (MPI_Type_create_darray).
-func Darray(size, rank int, gsizes []int, distribs []Distribution, dargs, psizes []int, order Order, t *Type) (*Type, error) {
+func Darray(size, rank int, gsizes []int, distribs []Distribution, dargs, psizes []int, order Order,
+	t *Type) (*Type, error) {
 	ints := slices.Concat([]int{size, rank, len(gsizes)}, gsizes)
 	for _, d := range distribs {
 		ints = append(ints, int(d))
@@ -141,7 +142,8 @@ func (b *builder) deal(d, n int, dist Distribution, arg, procs, coord int) []run
 		if arg == DistributeDefault {
 			size = (n + procs - 1) / procs
 		} else if size < (n+procs-1)/procs {
-			b.fail(ErrArg, "blocks of %d do not cover the %d elements of dimension %d on %d processes", size, n, d, procs)
+			b.fail(ErrArg, "blocks of %d do not cover the %d elements of dimension %d on %d processes", size, n, d,
+				procs)
 		}
 	case DistributeCyclic:
 		if arg == DistributeDefault {

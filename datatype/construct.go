@@ -50,7 +50,8 @@ func Vector(count, blocklen, stride int, t *Type) (*Type, error) {
 
 // Hvector is Vector with the stride in bytes (MPI_Type_create_hvector).
 func Hvector(count, blocklen, stride int, t *Type) (*Type, error) {
-	b := start("Hvector", Envelope{Combiner: CombinerHvector, Ints: []int{count, blocklen}, Addrs: []int{stride}, Types: []*Type{t}})
+	b := start("Hvector", Envelope{Combiner: CombinerHvector, Ints: []int{count, blocklen}, Addrs: []int{stride},
+		Types: []*Type{t}})
 	b.count(count, "count")
 	b.count(blocklen, "block length")
 	b.loop(t, 0, count, stride, blocklen)

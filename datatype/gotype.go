@@ -43,7 +43,8 @@ func ofStruct(g reflect.Type) (*Type, error) {
 		f := g.Field(i)
 		t, err := OfGo(f.Type)
 		if err != nil {
-			return nil, bad("Of", ErrType, "field %s of %v: %v is not of fixed size without pointers", f.Name, g, f.Type)
+			return nil, bad("Of", ErrType, "field %s of %v: %v is not of fixed size without pointers", f.Name, g,
+				f.Type)
 		}
 		if f.Name == "_" {
 			continue
@@ -54,7 +55,8 @@ func ofStruct(g reflect.Type) (*Type, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(types) == 2 && numeric(types[0].kind) && integral(types[1].kind) && types[0].parts == nil && types[1].parts == nil {
+	if len(types) == 2 && numeric(types[0].kind) && integral(types[1].kind) && types[0].parts == nil &&
+		types[1].parts == nil {
 		t = pair(types[0], types[1])
 	}
 	if t.lb != 0 || t.ub != int(g.Size()) {

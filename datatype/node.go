@@ -57,7 +57,8 @@ func repeat(n *node, count, stride int) node {
 	case n.op == opBlock && stride == n.block:
 		return block(n.off, count*n.block)
 	case n.op == opBlock:
-		return node{op: opStrided, off: n.off, size: count * n.size, block: n.block, count: count, stride: stride, blocks: count}
+		return node{op: opStrided, off: n.off, size: count * n.size, block: n.block, count: count, stride: stride,
+			blocks: count}
 	case n.op == opStrided && stride == n.count*n.stride:
 		r := *n
 		r.size, r.count, r.blocks = r.size*count, r.count*count, r.blocks*count

@@ -127,7 +127,8 @@ func draw(t *rapid.T, depth int) typed {
 		rows(n, b, s*in.o.extent())
 		made, err = Vector(n, b, s, in.t)
 	case 2:
-		n, b, s := small.Draw(t, "count"), small.Draw(t, "length"), 4*shift.Draw(t, "stride")+rapid.IntRange(0, 1).Draw(t, "odd")
+		n, b, s := small.Draw(t, "count"), small.Draw(t, "length"),
+			4*shift.Draw(t, "stride")+rapid.IntRange(0, 1).Draw(t, "odd")
 		rows(n, b, s)
 		made, err = Hvector(n, b, s, in.t)
 	case 3:
@@ -228,7 +229,8 @@ func drawSubarray(t *rapid.T, in typed) typed {
 	for range rapid.IntRange(1, 3).Draw(t, "dimensions") {
 		n := rapid.IntRange(1, 4).Draw(t, "size")
 		sub := rapid.IntRange(1, n).Draw(t, "subsize")
-		sizes, subs, starts = append(sizes, n), append(subs, sub), append(starts, rapid.IntRange(0, n-sub).Draw(t, "start"))
+		sizes, subs, starts = append(sizes, n), append(subs, sub),
+			append(starts, rapid.IntRange(0, n-sub).Draw(t, "start"))
 	}
 	order := rapid.SampledFrom([]Order{OrderC, OrderFortran}).Draw(t, "order")
 	o := pick(in.o, sizes, order, func(idx []int) bool {
@@ -252,7 +254,8 @@ func drawDarray(t *rapid.T, in typed) typed {
 	size := 1
 	for range rapid.IntRange(1, 3).Draw(t, "dimensions") {
 		n := rapid.IntRange(1, 6).Draw(t, "size")
-		dist := rapid.SampledFrom([]Distribution{DistributeNone, DistributeBlock, DistributeCyclic}).Draw(t, "distribution")
+		dist := rapid.SampledFrom([]Distribution{DistributeNone, DistributeBlock, DistributeCyclic}).Draw(t,
+			"distribution")
 		p, arg := 1, DistributeDefault
 		if dist != DistributeNone {
 			p = rapid.IntRange(1, 3).Draw(t, "processes")

@@ -50,9 +50,11 @@ func TestPairsOfC(t *testing.T) {
 	for _, p := range []struct {
 		t                    *Type
 		size, extent, blocks int
-	}{{FloatInt, 8, 8, 1}, {DoubleInt, 12, 16, 1}, {LongInt, 12, 16, 1}, {TwoInt, 8, 8, 1}, {ShortInt, 6, 8, 2}, {LongDoubleInt, 20, 32, 1}} {
+	}{{FloatInt, 8, 8, 1}, {DoubleInt, 12, 16, 1}, {LongInt, 12, 16, 1}, {TwoInt, 8, 8, 1}, {ShortInt, 6, 8, 2},
+		{LongDoubleInt, 20, 32, 1}} {
 		_, extent := p.t.Extent()
-		require.Equal(t, [4]int{p.size, p.extent, p.blocks, 2}, [4]int{p.t.Size(), extent, p.t.Blocks(), p.t.Elements()}, p.t.String())
+		require.Equal(t, [4]int{p.size, p.extent, p.blocks, 2},
+			[4]int{p.t.Size(), extent, p.t.Blocks(), p.t.Elements()}, p.t.String())
 		require.Equal(t, p.t, must(Vector(3, 2, 4, p.t)).Basic())
 	}
 }
@@ -118,13 +120,18 @@ func TestErrorsSayWhatIsWrong(t *testing.T) {
 		{second(Indexed([]int{1, -1}, []int{1, 2}, Byte)), ErrCount, "length of a block is -1"},
 		{second(Hindexed([]int{1, 1}, []int{1, -1 << 63}, Byte)), ErrCount, "2^60"},
 		{second(Struct([]int{1}, []int{0}, nil)), ErrArg, "1 block lengths, 1 displacements and 0 types"},
-		{second(Subarray([]int{4}, []int{2}, []int{3}, OrderC, Byte)), ErrArg, "dimension 0 of size 4 has no 2 elements from 3 on"},
+		{second(Subarray([]int{4}, []int{2}, []int{3}, OrderC, Byte)), ErrArg,
+			"dimension 0 of size 4 has no 2 elements from 3 on"},
 		{second(Subarray(nil, nil, nil, OrderC, Byte)), ErrArg, "no dimensions"},
 		{second(Subarray([]int{4}, []int{2}, []int{0}, 7, Byte)), ErrArg, "no order 7"},
-		{second(Darray(4, 4, []int{8}, []Distribution{DistributeBlock}, []int{-1}, []int{4}, OrderC, Byte)), ErrArg, "rank 4 of 4"},
-		{second(Darray(4, 0, []int{8}, []Distribution{DistributeBlock}, []int{1}, []int{4}, OrderC, Byte)), ErrArg, "do not cover"},
-		{second(Darray(4, 0, []int{8}, []Distribution{DistributeNone}, []int{-1}, []int{4}, OrderC, Byte)), ErrArg, "not distributed"},
-		{second(Darray(4, 0, []int{8}, []Distribution{9}, []int{-1}, []int{4}, OrderC, Byte)), ErrArg, "no distribution 9"},
+		{second(Darray(4, 4, []int{8}, []Distribution{DistributeBlock}, []int{-1}, []int{4}, OrderC, Byte)), ErrArg,
+			"rank 4 of 4"},
+		{second(Darray(4, 0, []int{8}, []Distribution{DistributeBlock}, []int{1}, []int{4}, OrderC, Byte)), ErrArg,
+			"do not cover"},
+		{second(Darray(4, 0, []int{8}, []Distribution{DistributeNone}, []int{-1}, []int{4}, OrderC, Byte)), ErrArg,
+			"not distributed"},
+		{second(Darray(4, 0, []int{8}, []Distribution{9}, []int{-1}, []int{4}, OrderC, Byte)), ErrArg,
+			"no distribution 9"},
 	} {
 		require.ErrorIs(t, x.err, x.want)
 		require.ErrorContains(t, x.err, x.text)
@@ -144,7 +151,8 @@ func second(_ *Type, err error) error { return err }
 func TestEnvelopes(t *testing.T) {
 	e := must(Indexed([]int{2, 3}, []int{7, 9}, Int16)).Envelope()
 	require.Equal(t, Envelope{CombinerIndexed, []int{2, 2, 3, 7, 9}, nil, []*Type{Int16}}, e)
-	require.Equal(t, "vector(3, 2, 5, contiguous(2, float64))", must(Vector(3, 2, 5, must(Contiguous(2, Float64)))).String())
+	require.Equal(t, "vector(3, 2, 5, contiguous(2, float64))",
+		must(Vector(3, 2, 5, must(Contiguous(2, Float64)))).String())
 	require.Equal(t, "{float64, int32}", DoubleInt.String())
 	require.Equal(t, CombinerDup, must(Dup(Float64)).Envelope().Combiner)
 }
@@ -162,7 +170,8 @@ func TestExternal32(t *testing.T) {
 	}
 	require.True(t, x.External32(p, 2))
 	at := func(i int) int { return int(p[i]) }
-	require.Equal(t, []int{1, 0, 5, 4, 3, 2, 9, 8, 7, 6}, []int{at(0), at(1), at(2), at(3), at(4), at(5), at(6), at(7), at(8), at(9)})
+	require.Equal(t, []int{1, 0, 5, 4, 3, 2, 9, 8, 7, 6},
+		[]int{at(0), at(1), at(2), at(3), at(4), at(5), at(6), at(7), at(8), at(9)})
 	require.Equal(t, []int{17, 25, 18, 27, 26}, []int{at(10), at(18), at(25), at(26), at(27)})
 	require.True(t, x.External32(p, 2))
 	for i := range p {

@@ -25,9 +25,11 @@ type RankError struct {
 
 func (e *RankError) Error() string {
 	if e.Taken {
-		return fmt.Sprintf("directory of %s: rank %d has already joined; give every process a rank of its own, and every job a device", e.Path, e.Rank)
+		return fmt.Sprintf("directory of %s: rank %d has already joined; give every process a rank of its own, and "+
+			"every job a device", e.Path, e.Rank)
 	}
-	return fmt.Sprintf("directory of %s: rank %d of %d, with room for %d; start fewer ranks or a device with more interfaces",
+	return fmt.Sprintf("directory of %s: rank %d of %d, with room for %d; start fewer ranks or a device with more "+
+		"interfaces",
 		e.Path, e.Rank, e.Size, e.Capacity)
 }
 
@@ -42,7 +44,8 @@ type MissingError struct {
 }
 
 func (e *MissingError) Error() string {
-	return fmt.Sprintf("directory of %s: of %d ranks, %v have not joined within %v; see whether they were started and what they print",
+	return fmt.Sprintf("directory of %s: of %d ranks, %v have not joined within %v; see whether they were started "+
+		"and what they print",
 		e.Path, e.Size, e.Ranks, e.Timeout)
 }
 

@@ -77,7 +77,8 @@ func check(b []byte, rank, round int) error {
 	seed := uint64(rank+1)<<32 | uint64(round+1)
 	for i := 0; i+8 <= len(b); i += 8 {
 		if got := binary.LittleEndian.Uint64(b[i:]); got != seed<<8+uint64(i) {
-			return fmt.Errorf("round %d: notified, but byte %d of %d from rank %d is not there: %#x", round, i, len(b), rank, got)
+			return fmt.Errorf("round %d: notified, but byte %d of %d from rank %d is not there: %#x", round, i, len(b),
+				rank, got)
 		}
 	}
 	return nil
@@ -121,7 +122,8 @@ func runRank(path string, rank, size, rounds int) (err error) {
 		}
 		p.have = false
 		fill(src[:n], rank, round)
-		x := &rdmaeng.Transfer{To: left, Src: src[:n], Dst: p.window, Notify: rdmaeng.Notification{int32(n), int32(round), int32(round & 1), 0}}
+		x := &rdmaeng.Transfer{To: left, Src: src[:n], Dst: p.window,
+			Notify: rdmaeng.Notification{int32(n), int32(round), int32(round & 1), 0}}
 		e.Start(x)
 		if err := p.until("notification", func() (bool, error) {
 			s, note, ok := e.Notified()

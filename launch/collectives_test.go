@@ -76,7 +76,8 @@ func exchangeAll(c *mpi.Comm, n int) error {
 		for r := range p {
 			total += value(r, 0, i)
 			if all[r*n+i] != value(r, 0, i) || column[r*n+i] != value(r, me, i) {
-				return fmt.Errorf("rank %d, %d numbers: number %d of rank %d is %d and %d", me, n, i, r, all[r*n+i], column[r*n+i])
+				return fmt.Errorf("rank %d, %d numbers: number %d of rank %d is %d and %d", me, n, i, r, all[r*n+i],
+					column[r*n+i])
 			}
 		}
 		if root[i] != value(p-1, 0, i) || sum[i] != total || part[i] != value(p-1, me, i) {
@@ -128,5 +129,6 @@ func TestRanksMustHaveTheSameTable(t *testing.T) {
 	cfg.Args = []string{table("c", "allreduce any 3 tree\n")}
 	o = runJob(t, cfg)
 	require.Error(t, o.err)
-	require.Regexp(t, `rank 0 uses ticket on host, table [0-9a-f]{8} and rank 1 uses ticket on host, table |rank 1 uses ticket on host, table [0-9a-f]{8} and rank 0`, o.errs)
+	require.Regexp(t, `rank 0 uses ticket on host, table [0-9a-f]{8} and rank 1 uses ticket on host, table |rank 1 `+
+		`uses ticket on host, table [0-9a-f]{8} and rank 0`, o.errs)
 }

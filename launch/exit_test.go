@@ -58,13 +58,15 @@ func TestExitCodeIsThatOfTheFirstFailingRank(t *testing.T) {
 }
 
 func TestEnvironment(t *testing.T) {
-	cfg := shell(`echo $EXANET_RANK/$EXANET_SIZE $EXANET_VARIANT $(readlink /proc/$$/fd/$EXANET_JOB | grep -c memfd:) $(readlink /proc/$$/fd/$EXANET_CONTROL | grep -c socket:)`)
+	cfg := shell(`echo $EXANET_RANK/$EXANET_SIZE $EXANET_VARIANT $(readlink /proc/$$/fd/$EXANET_JOB | grep -c ` +
+		`memfd:) $(readlink /proc/$$/fd/$EXANET_CONTROL | grep -c socket:)`)
 	cfg.Ranks = 3
 	// As inside another job.
 	cfg.Env = append(os.Environ(), "EXANET_RANK=77", "EXANET_JOB=99", "EXANET_VARIANT=rtr")
 	o := runJob(t, cfg)
 	require.NoError(t, o.err, o.errs)
-	require.ElementsMatch(t, []string{"0/3 rtr 1 1", "1/3 rtr 1 1", "2/3 rtr 1 1"}, strings.Split(strings.TrimSpace(o.out), "\n"))
+	require.ElementsMatch(t, []string{"0/3 rtr 1 1", "1/3 rtr 1 1", "2/3 rtr 1 1"},
+		strings.Split(strings.TrimSpace(o.out), "\n"))
 }
 
 func TestRanksInheritNothingElse(t *testing.T) {

@@ -71,7 +71,8 @@ func TestInputThatNobodyReads(t *testing.T) {
 	require.NoError(t, err)
 	defer never.Close()
 	defer w.Close()
-	for name, in := range map[string]io.Reader{"endless": endless{}, "silent": never, "silent reader": io.MultiReader(never)} {
+	for name, in := range map[string]io.Reader{"endless": endless{}, "silent": never,
+		"silent reader": io.MultiReader(never)} {
 		t.Run(name, func(t *testing.T) {
 			o := runJob(t, launch.Config{Ranks: 2, Prog: "sleep", Args: []string{"0.2"}, Stdin: in})
 			require.NoError(t, o.err)

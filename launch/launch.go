@@ -99,7 +99,8 @@ type Job struct {
 // The error is a *StartError; then no rank runs any more.
 func Start(ctx context.Context, cfg Config) (*Job, error) {
 	if cfg.Ranks < 1 {
-		return nil, &StartError{What: fmt.Sprintf("%d ranks", cfg.Ranks), Err: errors.New("a job has at least one"), code: codeLimit}
+		return nil, &StartError{What: fmt.Sprintf("%d ranks", cfg.Ranks), Err: errors.New("a job has at least one"),
+			code: codeLimit}
 	}
 	path, err := findProgram(cfg.Prog)
 	if err != nil {

@@ -117,7 +117,8 @@ func TestKillARankWhileACommunicatorIsMade(t *testing.T) {
 		j, err := launch.Start(t.Context(), cfg)
 		require.NoError(t, err)
 		say := func() string {
-			return fmt.Sprintf("way %d, rank %d dies after %d ns:\n%s%s", way, victim, delay, out.String(), errs.String())
+			return fmt.Sprintf("way %d, rank %d dies after %d ns:\n%s%s", way, victim, delay, out.String(),
+				errs.String())
 		}
 		for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
 			lines := strings.Count(out.String(), made) + strings.Count(out.String(), sawDeath)

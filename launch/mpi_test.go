@@ -182,7 +182,8 @@ func TestReportOfWaitingRanks(t *testing.T) {
 	l.await(t, "ready", 1)
 	says := func() string { return l.err.String() }
 	// Ranks in order. Rank 0 receives from rank 1 with tag 42, once it is out of Init.
-	report := regexp.MustCompile(`what the ranks wait for:\n  rank 0 \(pid \d+\) .*\b1\b.*\b42\b.*\n(  rank 0 .*\n)*(  rank 1 .*\n)+(  rank 2 .*\n)+$`)
+	report := regexp.MustCompile(`what the ranks wait for:\n  rank 0 \(pid \d+\) .*\b1\b.*\b42\b.*\n(  rank 0 ` +
+		`.*\n)*(  rank 1 .*\n)+(  rank 2 .*\n)+$`)
 	eventually(t, func() bool {
 		l.signal(t, syscall.SIGUSR1)
 		time.Sleep(50 * time.Millisecond)

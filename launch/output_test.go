@@ -111,7 +111,8 @@ func TestStrangersDoNotHoldTheJob(t *testing.T) {
 }
 
 func TestOutputThatNobodyReads(t *testing.T) {
-	for name, command := range map[string][]string{"closed": {"yes"}, "closed, below a shell": {"sh", "-c", "yes; exit $?"}} {
+	for name, command := range map[string][]string{"closed": {"yes"},
+		"closed, below a shell": {"sh", "-c", "yes; exit $?"}} {
 		t.Run(name, func(t *testing.T) {
 			l := pipeline(t, 2, command[0], command[1:]...)
 			b := make([]byte, 4)

@@ -134,7 +134,8 @@ func findProgram(prog string) (string, error) {
 		if st, err := os.Stat(prog); err == nil && st.IsDir() {
 			return refuse(codeNotFound, "not found in PATH (there is a directory of this name here)")
 		} else if err == nil {
-			return refuse(codeNotFound, "not found in PATH (there is one in this directory: name it ."+string(filepath.Separator)+prog+")")
+			return refuse(codeNotFound, "not found in PATH (there is one in this directory: name it ."+
+				string(filepath.Separator)+prog+")")
 		}
 		return refuse(codeNotFound, "not found in PATH")
 	}

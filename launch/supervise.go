@@ -315,7 +315,8 @@ func (j *Job) onDeadline(now time.Time) (giveUp bool) {
 			if j.failure == nil {
 				j.failure = newRankError(r.number, r.pid, sys.End{Signal: syscall.SIGKILL})
 			}
-			j.say(nil, fmt.Sprintf("exanet: rank %d (pid %d) does not end, even after SIGKILL: it is stuck in the kernel", r.number, r.pid))
+			j.say(nil, fmt.Sprintf("exanet: rank %d (pid %d) does not end, even after SIGKILL: it is stuck in the "+
+				"kernel", r.number, r.pid))
 		}
 	}
 	return true

@@ -34,7 +34,8 @@ func Attach(b packetizer.Block, pdid uint32) (*Device, error) {
 	}
 	if p.Units <= 0 {
 		_ = p.Release()
-		return nil, &packetizer.Error{Op: "attach", Path: b.Path, Page: p.Index, PDID: pdid, Err: packetizer.ErrNoDevice,
+		return nil, &packetizer.Error{Op: "attach", Path: b.Path, Page: p.Index, PDID: pdid,
+			Err:   packetizer.ErrNoDevice,
 			Cause: fmt.Errorf("DEPTH is %d", p.Units), Do: "update the device: a mailbox has at least one slot"}
 	}
 	d := &Device{
@@ -71,7 +72,8 @@ func NodeIDAt(path string, physical int64) (uint16, error) {
 	}
 	if uint32(id>>32) != mmio.KindMailbox || uint16(id) != mmio.Version {
 		return 0, &packetizer.Error{Op: "read node ID", Path: path, Page: -1, Err: packetizer.ErrNoDevice,
-			Cause: fmt.Errorf("ID register at %#x is %#x", physical, id), Do: "give the physical address of the mailboxes"}
+			Cause: fmt.Errorf("ID register at %#x is %#x", physical, id),
+			Do:    "give the physical address of the mailboxes"}
 	}
 	node, err := mmio.ReadPhysical(path, physical+mmio.RegNode)
 	return uint16(node), err

@@ -69,7 +69,9 @@ func TestSlotsWrapAndNewOwner(t *testing.T) {
 			var h packetizer.Header
 			var body []byte
 			eventually(t, "message", func() bool { h, body, ok = b.Next(); return ok })
-			eventually(t, "later message", func() bool { return p.TrySend(0, packetizer.Header{0, sent + 1}, []byte{byte(sent + 1)}) })
+			eventually(t, "later message", func() bool {
+				return p.TrySend(0, packetizer.Header{0, sent + 1}, []byte{byte(sent + 1)})
+			})
 			eventually(t, "delivery", p.Drained)
 			require.Equal(t, sent, h[1])
 			require.Equal(t, []byte{byte(sent)}, body)

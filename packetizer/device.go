@@ -158,7 +158,8 @@ func (d *Device) harvest(to int32) (same int) {
 
 func (d *Device) refusal(result uint64, a Address) error {
 	e := &Error{Op: "send to " + a.String() + " from", Path: d.page.Path, Page: d.page.Index, PDID: d.page.PDID,
-		Err: ErrProtection, Do: "exchange mailbox addresses again: only processes of one protection group reach each other"}
+		Err: ErrProtection, Do: "exchange mailbox addresses again: only processes of one protection group reach each " +
+			"other"}
 	if result == mmio.BadRoute {
 		e.Err, e.Do = ErrNoDevice, "exchange mailbox addresses again: there is no such mailbox"
 	}

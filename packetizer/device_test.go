@@ -57,7 +57,8 @@ func TestMessageArrivesWhole(t *testing.T) {
 	ports, boxes, stop := start(t, regs.Config{PDIDs: []uint32{5, 5}})
 	defer stop()
 	rapid.Check(t, func(t *rapid.T) {
-		h := packetizer.Header{uint64(rapid.Uint32().Draw(t, "kind")) << 32, rapid.Uint64().Draw(t, "h1"), rapid.Uint64().Draw(t, "h2")}
+		h := packetizer.Header{uint64(rapid.Uint32().Draw(t, "kind")) << 32, rapid.Uint64().Draw(t, "h1"),
+			rapid.Uint64().Draw(t, "h2")}
 		payload := rapid.SliceOfN(rapid.Byte(), 0, packetizer.PayloadLimit).Draw(t, "payload")
 		require.True(t, ports[0].TrySend(1, h, payload))
 		eventually(t, "message", func() bool {
@@ -94,7 +95,8 @@ func orderUnderLoad(t *testing.T, depth, senders, each int) {
 	for s := range senders {
 		wg.Go(func() {
 			for n := range each {
-				for end := time.Now().Add(limit); !ports[s].TrySend(senders, packetizer.Header{0, uint64(s)}, number(n)); runtime.Gosched() {
+				for end := time.Now().Add(limit); !ports[s].TrySend(senders, packetizer.Header{0, uint64(s)},
+					number(n)); runtime.Gosched() {
 					if time.Now().After(end) {
 						t.Errorf("sender %d stuck at message %d", s, n)
 						return
@@ -183,7 +185,8 @@ func TestProtectionFilter(t *testing.T) {
 	require.EqualValues(t, 2, e.PDID)
 
 	// An address with another ID than the mailbox has is as wrong.
-	ports[0].SetBook([]packetizer.Address{packetizer.MailboxAddress(0, 2, 1), boxes[1].Address(), packetizer.MailboxAddress(0, 1, 77)})
+	ports[0].SetBook([]packetizer.Address{packetizer.MailboxAddress(0, 2, 1), boxes[1].Address(),
+		packetizer.MailboxAddress(0, 1, 77)})
 	require.True(t, ports[0].TrySend(0, packetizer.Header{}, nil))
 	eventually(t, "refusal", func() bool { return ports[0].Refused() != nil })
 	require.ErrorIs(t, ports[0].Refused(), packetizer.ErrProtection)

@@ -46,7 +46,8 @@ func advice(err error) string {
 	case ErrGone:
 		return "stop sending to it"
 	case ErrFault:
-		return "check that the window is still exposed and the source mapped, and that the device may attach to both processes (ptrace_scope, seccomp)"
+		return "check that the window is still exposed and the source mapped, and that the device may attach to both " +
+			"processes (ptrace_scope, seccomp)"
 	}
 	return "use a window as Expose returned it"
 }

@@ -296,7 +296,8 @@ func TestSlotsProperty(t *testing.T) {
 				if e.wrote {
 					t.Skip()
 				}
-				e.wrote, e.note = true, rdmaeng.Notification{rapid.Int32().Draw(t, "size"), rapid.Int32().Draw(t, "tag"), rapid.Int32Range(0, 1).Draw(t, "rts"), 0}
+				e.wrote, e.note = true, rdmaeng.Notification{rapid.Int32().Draw(t, "size"),
+					rapid.Int32().Draw(t, "tag"), rapid.Int32Range(0, 1).Draw(t, "rts"), 0}
 				x := &rdmaeng.Transfer{Src: make([]byte, 8), Dst: e.w, Notify: e.note}
 				c[0].Start(x)
 				require.NoError(t, finish(t, c[0], x))

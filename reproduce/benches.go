@@ -27,7 +27,8 @@ func init() {
 }
 
 // onePair runs a benchmark of package bench between two ranks.
-func onePair(measure func(*mpi.Comm, bench.Sweep) ([]bench.Row, error), iterations int) func(l *lab, s setup) (reading, error) {
+func onePair(measure func(*mpi.Comm, bench.Sweep) ([]bench.Row, error), iterations int) func(l *lab,
+	s setup) (reading, error) {
 	return func(l *lab, s setup) (reading, error) {
 		var f reading
 		r, err := l.run(s, func(c *mpi.Comm) error {

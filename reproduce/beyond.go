@@ -76,7 +76,8 @@ func (l *lab) beyondTasks() (*beyond, []task) {
 				i := len(b.scales)
 				b.scales = append(b.scales, scale{call: call.name, ranks: p.ranks, machine: p.String(), bytes: size})
 				tasks = append(tasks, task{fmt.Sprintf("%s of %d ranks", call.name, p.ranks), func() (err error) {
-					b.scales[i].figures, err = l.scaled(setup{bench: call.name, topology: inOrder, ranks: p.ranks, perNode: p.perNode, size: size, torus: p.torus})
+					b.scales[i].figures, err = l.scaled(setup{bench: call.name, topology: inOrder, ranks: p.ranks,
+						perNode: p.perNode, size: size, torus: p.torus})
 					return err
 				}})
 			}
@@ -153,7 +154,8 @@ func (l *lab) drawAdvantage() (plotted, error) {
 	p := plots.OverSizes("How much longer readbased takes than ticket, percent", "%", curves)
 	p.Legend.Top = false
 	return finish("", "How much longer readbased takes than ticket",
-		end+"What ticket saves is control messages: a constant time for each transfer, whatever its size, which the transfer's own time outgrows.", p)
+		end+"What ticket saves is control messages: a constant time for each transfer, whatever its size, which the "+
+			"transfer's own time outgrows.", p)
 }
 
 // lateness is how late the receiver is, in units of 1 us.
@@ -187,7 +189,8 @@ func (l *lab) drawLateness() (plotted, error) {
 	}
 	p.Y.Min = 0
 	p.Y.Max *= 1.3 // room for the legend
-	return finish("", title, "To the left of 0 the receive is posted first: a fast receive, as soon as the RTR has had the time to arrive. "+
+	return finish("", title, "To the left of 0 the receive is posted first: a fast receive, as soon as the RTR has "+
+		"had the time to arrive. "+
 		"To the right ticket begins with an RTS and needs a CTS as readbased does, and saves the Ack alone.", p)
 }
 

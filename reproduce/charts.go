@@ -32,22 +32,23 @@ func (l *lab) fastReceiveChart(variant string) (messageChart, error) {
 	}
 	t := &tracer{}
 	var in time.Duration
-	r, err := virtual.Run(virtual.Config{Machine: m, Placement: p, Variant: variant, Seed: 1, Trace: true}, func(c *mpi.Comm) error {
-		buf := make([]byte, u.size)
-		if c.Rank() == 1 {
-			t.call(c, "Recv, 1 KiB")
-			_, err := mpi.Recv(c, buf, 0, transferTag)
-			t.call(c, "Recv returns")
+	r, err := virtual.Run(virtual.Config{Machine: m, Placement: p, Variant: variant, Seed: 1, Trace: true},
+		func(c *mpi.Comm) error {
+			buf := make([]byte, u.size)
+			if c.Rank() == 1 {
+				t.call(c, "Recv, 1 KiB")
+				_, err := mpi.Recv(c, buf, 0, transferTag)
+				t.call(c, "Recv returns")
+				return err
+			}
+			c.Compute(5 * time.Microsecond)
+			from := c.Now()
+			t.call(c, "Send, 1 KiB")
+			err := mpi.Send(c, buf, 1, transferTag)
+			t.call(c, "Send returns")
+			in = c.Now() - from
 			return err
-		}
-		c.Compute(5 * time.Microsecond)
-		from := c.Now()
-		t.call(c, "Send, 1 KiB")
-		err := mpi.Send(c, buf, 1, transferTag)
-		t.call(c, "Send returns")
-		in = c.Now() - from
-		return err
-	})
+		})
 	if err != nil {
 		return messageChart{}, err
 	}
@@ -55,7 +56,8 @@ func (l *lab) fastReceiveChart(variant string) (messageChart, error) {
 		t.moments = append(t.moments, moment{at: e.At.Duration(), event: e})
 	}
 	svg := t.draw(chart.Chart{Names: []string{"sender", "receiver"}})
-	return messageChart{variant, "data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString([]byte(svg)), microseconds(in), r.Messages}, nil
+	return messageChart{variant, "data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString([]byte(svg)),
+		microseconds(in), r.Messages}, nil
 }
 
 // moment is something that becomes a row.

@@ -43,7 +43,8 @@ func (c *Claim) Allocation() bool {
 	return strings.Contains(c.Note, "allocation row") || strings.Contains(c.Note, "memory pool as the cause")
 }
 
-var claimColumns = []string{"id", "where", "kind", "bench", "topology", "ranks", "sizes_bytes", "quantity", "expected", "unit", "note"}
+var claimColumns = []string{"id", "where", "kind", "bench", "topology", "ranks", "sizes_bytes", "quantity", "expected",
+	"unit", "note"}
 
 // Claims returns the list.
 func Claims() ([]Claim, error) { return parseClaims(claimsFile) }
@@ -59,7 +60,8 @@ func parseClaims(text string) ([]Claim, error) {
 	var claims []Claim
 	seen := map[string]bool{}
 	for _, r := range rows[1:] {
-		c := Claim{ID: r[0], Where: r[1], Kind: Kind(r[2]), Bench: r[3], Topology: r[4], Sizes: r[6], Quantity: r[7], Expected: r[8], Unit: r[9], Note: r[10]}
+		c := Claim{ID: r[0], Where: r[1], Kind: Kind(r[2]), Bench: r[3], Topology: r[4], Sizes: r[6], Quantity: r[7],
+			Expected: r[8], Unit: r[9], Note: r[10]}
 		if seen[c.ID] {
 			return nil, fmt.Errorf("%s occurs twice", c.ID)
 		}

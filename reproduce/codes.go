@@ -46,7 +46,8 @@ func (l *lab) runCode(s setup, point float64) (account, error) {
 	send, recv := make([]byte, bytes), make([]byte, bytes)
 	times := make([]skeleton.Times, s.ranks)
 	r, err := l.run(s, func(c *mpi.Comm) (err error) {
-		times[c.Rank()], err = code.Run(c, skeleton.Options{Point: point, Warmup: 1, Iterations: n, Send: send, Recv: recv})
+		times[c.Rank()], err = code.Run(c, skeleton.Options{Point: point, Warmup: 1, Iterations: n, Send: send,
+			Recv: recv})
 		return err
 	})
 	if err != nil {
@@ -155,7 +156,8 @@ func (l *lab) hpcgPart(s setup, halo bool) (reading, error) {
 		send, recv := make([]byte, bytes), make([]byte, bytes)
 		var sums [2]time.Duration
 		_, err = l.run(s, func(c *mpi.Comm) error {
-			t, err := skeleton.TimeHPCG(c, skeleton.Options{Point: hpcgPoint, Warmup: 1, Iterations: 4, Send: send, Recv: recv}, s.size)
+			t, err := skeleton.TimeHPCG(c, skeleton.Options{Point: hpcgPoint, Warmup: 1, Iterations: 4, Send: send,
+				Recv: recv}, s.size)
 			sums[0] += t.Halo
 			sums[1] += t.Allreduce
 			return err

@@ -38,14 +38,16 @@ var transfers = map[string][]transfer{
 	"long sender first":   {{longBytes, longBytes, false, []order{senderFirst}}},
 	"long receiver first": {{longBytes, longBytes, false, []order{receiverFirst}}},
 	"long crossing":       {{longBytes, longBytes, false, []order{crossing}}},
-	"eager":               {{eagerBytes, eagerBytes, false, anyOrder}, {eagerBytes, longBytes, false, []order{senderFirst}}},
+	"eager": {{eagerBytes, eagerBytes, false, anyOrder},
+		{eagerBytes, longBytes, false, []order{senderFirst}}},
 	"eager send into a long receive posted first": {{eagerBytes, longBytes, false, []order{receiverFirst}}},
 	"eager Ssend": {{eagerBytes, eagerBytes, true, anyOrder}},
 }
 
 // thesisKinds are the control messages of the thesis; this implementation's own are not part of a
 // transfer.
-var thesisKinds = []variants.Kind{variants.RTS, variants.CTS, variants.RTR, variants.Env, variants.EnvD, variants.EnvDS, variants.Ack}
+var thesisKinds = []variants.Kind{variants.RTS, variants.CTS, variants.RTR, variants.Env, variants.EnvD, variants.EnvDS,
+	variants.Ack}
 
 // exact holds a row of kind exact against the simulation.
 func (s *sheet) exact(c *Claim) (agrees bool, simulated string) {

@@ -10,11 +10,16 @@ import (
 
 // Rule is how figures and claims are held against each other, for the report.
 const Rule = `<ul>
-<li>A row agrees if what is simulated has the sign of the text's number and a magnitude within a factor of two of it: from half of it to twice it. Differences are in percent of the time (or bandwidth) of the second of the two that are compared.</li>
-<li>Over several sizes the mean counts. Where the text says <i>up to</i>, the largest in the text's direction counts, over all sizes and all numbers of ranks.</li>
+<li>A row agrees if what is simulated has the sign of the text's number and a magnitude within a factor of two
+of it: from half of it to twice it. Differences are in percent of the time (or bandwidth) of the second of the two that
+are compared.</li>
+<li>Over several sizes the mean counts. Where the text says <i>up to</i>, the largest in the text's direction counts,
+over all sizes and all numbers of ranks.</li>
 <li>A range <i>a to b</i> is met from half of <i>a</i> to twice <i>b</i>.</li>
-<li>Where the text has several numbers of ranks or several variants, each must agree, with its own number if it has one.</li>
-<li><i>Less than, at most, below x</i>: the mean has the sign of <i>x</i>, and none is beyond twice <i>x</i>. For shares, 0 is below.</li>
+<li>Where the text has several numbers of ranks or several variants, each must agree, with its own
+number if it has one.</li>
+<li><i>Less than, at most, below x</i>: the mean has the sign of <i>x</i>, and none is beyond twice <i>x</i>.
+For shares, 0 is below.</li>
 <li><i>&lt;0</i> and <i>&gt;0</i>: the mean has that sign and is at least half a percent.</li>
 <li>An expected 0 is met by less than 5 points.</li>
 <li>Rows of kind exact hold if the control messages are those of the text, no more and no fewer.</li>
@@ -90,7 +95,8 @@ func (c *Claim) expectation() (expectation, error) {
 		}
 		e.spans = append(e.spans, span{a, b})
 	}
-	if c.Unit == "percent of receives" && strings.Contains(c.Note, "below") && len(e.spans) == 1 && e.spans[0].most < 1 {
+	if c.Unit == "percent of receives" && strings.Contains(c.Note, "below") && len(e.spans) == 1 &&
+		e.spans[0].most < 1 {
 		// "0.1, and below 0.5": the largest number is the bound.
 		i := strings.LastIndex(c.Note, "below ")
 		if bound := signed.FindString(c.Note[i:]); bound != "" {

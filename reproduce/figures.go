@@ -20,9 +20,11 @@ func style(variant string) plots.Style {
 	case readbased:
 		return plots.Style{Name: variant, Colour: color.RGBA{R: 0x00, G: 0x72, B: 0xb2, A: 0xff}, Dashes: dashed}
 	case writeOne:
-		return plots.Style{Name: variant + " (1.0)", Colour: color.Gray{Y: 0x60}, Dashes: []vg.Length{vg.Points(1), vg.Points(2)}}
+		return plots.Style{Name: variant + " (1.0)", Colour: color.Gray{Y: 0x60},
+			Dashes: []vg.Length{vg.Points(1), vg.Points(2)}}
 	case writeTwo:
-		return plots.Style{Name: variant + " (2.0)", Colour: color.RGBA{R: 0xcc, G: 0x79, B: 0xa7, A: 0xff}, Dashes: dashed}
+		return plots.Style{Name: variant + " (2.0)", Colour: color.RGBA{R: 0xcc, G: 0x79, B: 0xa7, A: 0xff},
+			Dashes: dashed}
 	case writeThree:
 		return plots.Style{Name: variant + " (3.0)", Colour: color.RGBA{R: 0xd5, G: 0x5e, B: 0x00, A: 0xff}}
 	}
@@ -54,13 +56,18 @@ func sweeps() []sweep {
 		{"4.5, 4.6", "Latency over 3 hops", "us", pair("latency", hops3), 1, 1 << 20, allVariants},
 		{"4.7, 4.8", "Latency over 5 hops", "us", pair("latency", hops5), 1, 1 << 20, allVariants},
 		{"4.9, 4.10", "Bandwidth in one QFDB, windows of 64", "MB/s", pair("bw", sameQFDB), 1, 1 << 20, allVariants},
-		{"4.11", "MPI_Send into a fast receive, one QFDB", "us", pair("fastrecv", sameQFDB), 64, 8192, []string{readbased, writeThree}},
-		{"4.12", "MPI_Send into a fast receive, 3 hops", "us", pair("fastrecv", hops3), 64, 8192, []string{readbased, writeThree}},
-		{"4.13", "MPI_Send into a fast receive, 5 hops", "us", pair("fastrecv", hops5), 64, 8192, []string{readbased, writeThree}},
+		{"4.11", "MPI_Send into a fast receive, one QFDB", "us", pair("fastrecv", sameQFDB), 64, 8192,
+			[]string{readbased, writeThree}},
+		{"4.12", "MPI_Send into a fast receive, 3 hops", "us", pair("fastrecv", hops3), 64, 8192,
+			[]string{readbased, writeThree}},
+		{"4.13", "MPI_Send into a fast receive, 5 hops", "us", pair("fastrecv", hops5), 64, 8192,
+			[]string{readbased, writeThree}},
 	}
 	where := map[string][3]string{
-		"bcast": {"4.14, 4.15, 4.17", "4.18 to 4.20", "4.21 to 4.23"}, "reduce": {"4.24 to 4.26", "4.27 to 4.29", "4.30 to 4.32"},
-		"scatter": {"4.35 to 4.37", "4.38 to 4.40", "4.41 to 4.43"}, "allreduce": {"4.44 to 4.46", "4.47 to 4.49", "4.50 to 4.52"},
+		"bcast":     {"4.14, 4.15, 4.17", "4.18 to 4.20", "4.21 to 4.23"},
+		"reduce":    {"4.24 to 4.26", "4.27 to 4.29", "4.30 to 4.32"},
+		"scatter":   {"4.35 to 4.37", "4.38 to 4.40", "4.41 to 4.43"},
+		"allreduce": {"4.44 to 4.46", "4.47 to 4.49", "4.50 to 4.52"},
 	}
 	for _, name := range []string{"bcast", "reduce", "scatter", "allreduce"} {
 		for i, ranks := range three {
@@ -73,14 +80,16 @@ func sweeps() []sweep {
 			if ranks > 16 {
 				most = 1 << 16
 			}
-			list = append(list, sweep{where[name][i], fmt.Sprintf("%s of %d ranks, ordered", name, ranks), "us", u, least, most, latest})
+			list = append(list, sweep{where[name][i], fmt.Sprintf("%s of %d ranks, ordered", name, ranks), "us", u,
+				least, most, latest})
 			if name == "bcast" && ranks == 16 || name == "reduce" && ranks == 128 {
 				u.topology = shuffled
 				at := "4.16"
 				if name == "reduce" {
 					at = "4.33"
 				}
-				list = append(list, sweep{at, fmt.Sprintf("%s of %d ranks, shuffled host files", name, ranks), "us", u, 64, 8192, latest})
+				list = append(list, sweep{at, fmt.Sprintf("%s of %d ranks, shuffled host files", name, ranks), "us", u,
+					64, 8192, latest})
 			}
 		}
 	}
@@ -158,15 +167,19 @@ func (l *lab) drawCode(i int) (plotted, error) {
 		if s.err != nil {
 			return plotted{}, s.err
 		}
-		groups = append(groups, plots.Group{Name: fmt.Sprintf("%d ranks", n), Values: []float64{b.communication / 1e3, a.communication / 1e3}})
+		groups = append(groups, plots.Group{Name: fmt.Sprintf("%d ranks", n),
+			Values: []float64{b.communication / 1e3, a.communication / 1e3}})
 		if j > 0 {
 			about += "; "
 		}
-		about += fmt.Sprintf("%d ranks: communication is %.0f %% of the time (text: %.0f %%), total time %+.1f %% against readbased, fast receives %.0f %%, %.0f B a message",
-			n, 100*a.share(), 100*f.share[j], totalTime(a, b), 100*float64(a.fast)/float64(max(a.receives, 1)), a.averageBytes)
+		about += fmt.Sprintf("%d ranks: communication is %.0f %% of the time (text: %.0f %%), total time %+.1f %% "+
+			"against readbased, fast receives %.0f %%, %.0f B a message",
+			n, 100*a.share(), 100*f.share[j], totalTime(a, b), 100*float64(a.fast)/float64(max(a.receives, 1)),
+			a.averageBytes)
 	}
 	title := f.name + ": communication of an iteration, mean of the ranks"
-	return finish(f.where, title, about+".", plots.Bars(title, "ms", []plots.Style{style(readbased), style(writeThree)}, groups, false))
+	return finish(f.where, title, about+".", plots.Bars(title, "ms", []plots.Style{style(readbased), style(writeThree)},
+		groups, false))
 }
 
 // drawParts are figures 4.64 and 4.65.
@@ -185,7 +198,8 @@ func (l *lab) drawParts(bench, where, title string) (plotted, error) {
 	if s.err != nil {
 		return plotted{}, s.err
 	}
-	return finish(where, title, "", plots.Bars(title, "us", []plots.Style{style(readbased), style(writeThree)}, groups, false))
+	return finish(where, title, "", plots.Bars(title, "us", []plots.Style{style(readbased), style(writeThree)}, groups,
+		false))
 }
 
 // drawGraph is figures 4.66 and 4.67.
@@ -203,7 +217,8 @@ func (l *lab) drawGraph() (plotted, error) {
 	var groups []plots.Group
 	about := "Fast receives: "
 	for i, n := range ranks {
-		send, recv := plots.Group{Name: fmt.Sprintf("%d ranks, send", n)}, plots.Group{Name: fmt.Sprintf("%d ranks, receive", n)}
+		send, recv := plots.Group{Name: fmt.Sprintf("%d ranks, send", n)},
+			plots.Group{Name: fmt.Sprintf("%d ranks, receive", n)}
 		for _, v := range variants {
 			u := many("mpigraph", inOrder)
 			u.ranks, u.variant, u.size = n, v, graphBytes
@@ -221,7 +236,8 @@ func (l *lab) drawGraph() (plotted, error) {
 	if s.err != nil {
 		return plotted{}, s.err
 	}
-	return finish("4.66, 4.67", "mpiGraph, 16 KiB", about+" (optimistic).", plots.Bars("mpiGraph, 16 KiB: bandwidth, mean of all pairs", "MB/s", styles, groups, false))
+	return finish("4.66, 4.67", "mpiGraph, 16 KiB", about+" (optimistic).",
+		plots.Bars("mpiGraph, 16 KiB: bandwidth, mean of all pairs", "MB/s", styles, groups, false))
 }
 
 // drawLAMMPS is figures 4.69 and 4.70.
@@ -234,10 +250,13 @@ func (l *lab) drawLAMMPS() (plotted, error) {
 			if s.err != nil {
 				return plotted{}, s.err
 			}
-			groups = append(groups, plots.Group{Name: fmt.Sprintf("%s, %d", c.name, n), Values: []float64{1e6 / b.total, 1e6 / a.total}})
+			groups = append(groups, plots.Group{Name: fmt.Sprintf("%s, %d", c.name, n),
+				Values: []float64{1e6 / b.total, 1e6 / a.total}})
 		}
 	}
-	return finish("4.69, 4.70", "LAMMPS: time steps a second", "", plots.Bars("LAMMPS: time steps a second, by ranks", "1/s", []plots.Style{style(readbased), style(writeThree)}, groups, true))
+	return finish("4.69, 4.70", "LAMMPS: time steps a second", "",
+		plots.Bars("LAMMPS: time steps a second, by ranks", "1/s", []plots.Style{style(readbased), style(writeThree)},
+			groups, true))
 }
 
 // figureTasks are the tasks that draw, into a list in the order of the thesis.

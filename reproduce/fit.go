@@ -117,7 +117,8 @@ func FitConstants(ctx context.Context, from sim.Costs) (*Fit, error) {
 	}
 	for _, c := range f.Costs.Table() {
 		if j := slices.Index(fitted, c.Name); j >= 0 {
-			f.Constants = append(f.Constants, FittedConstant{c.Name, c.Meaning, c.Unit, *c.Value, fixing(targets, columns[j], x[j])})
+			f.Constants = append(f.Constants, FittedConstant{c.Name, c.Meaning, c.Unit, *c.Value,
+				fixing(targets, columns[j], x[j])})
 		}
 	}
 	return f, nil
@@ -269,6 +270,7 @@ func (f *Fit) Write(w io.Writer) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "\nroot mean square of the relative errors: %.1f %%, after %d rounds\n", 100*f.Error, f.Rounds)
+	_, err := fmt.Fprintf(w, "\nroot mean square of the relative errors: %.1f %%, after %d rounds\n", 100*f.Error,
+		f.Rounds)
 	return err
 }

@@ -119,7 +119,8 @@ func (l *lab) run(s setup, main func(c *mpi.Comm) error, opts ...mpi.Option) (*v
 	}
 	r, err := virtual.Run(virtual.Config{Machine: m, Placement: p, Variant: s.variant, Seed: 1, Options: opts}, main)
 	if err != nil {
-		return nil, fmt.Errorf("%s with %s, %d ranks %s, %d bytes: %w", s.bench, s.variant, s.ranks, s.topology, s.size, err)
+		return nil, fmt.Errorf("%s with %s, %d ranks %s, %d bytes: %w", s.bench, s.variant, s.ranks, s.topology, s.size,
+			err)
 	}
 	return r, nil
 }

@@ -26,7 +26,8 @@ func drawOverview(outcomes []Outcome) ([]byte, error) {
 		a.Min, a.Max = overviewLeast, overviewMost
 	}
 	for _, factor := range []float64{0.5, 1, 2} {
-		line, err := plotter.NewLine(plotter.XYs{{X: overviewLeast, Y: overviewLeast * factor}, {X: overviewMost, Y: overviewMost * factor}})
+		line, err := plotter.NewLine(plotter.XYs{{X: overviewLeast, Y: overviewLeast * factor},
+			{X: overviewMost, Y: overviewMost * factor}})
 		if err != nil {
 			return nil, err
 		}
@@ -56,7 +57,8 @@ func drawOverview(outcomes []Outcome) ([]byte, error) {
 				if x.simulated*x.text <= 0 {
 					y = overviewLeast
 				}
-				at = append(at, plotter.XY{X: min(max(math.Abs(x.text), overviewLeast), overviewMost), Y: min(max(y, overviewLeast), overviewMost)})
+				at = append(at, plotter.XY{X: min(max(math.Abs(x.text), overviewLeast), overviewMost),
+					Y: min(max(y, overviewLeast), overviewMost)})
 				names = append(names, strings.TrimPrefix(o.ID, "E"))
 			}
 		}

@@ -77,8 +77,10 @@ func (p *page) write(w io.Writer) error {
 		"Quick": p.lab.quick, "FitError": fmt.Sprintf("%.1f %%", 100*p.fit.Error), "Far": number(p.far),
 		"Rule": template.HTML(Rule),
 		"Tallies": []tally{
-			count("exact", exact), count("predictions, all", slices.Concat(protocol, allocation)), count("predictions of the protocols", protocol),
-			count("predictions that the text puts down to its memory pool", allocation), count("calibration (fitted)", calibration),
+			count("exact", exact), count("predictions, all", slices.Concat(protocol, allocation)),
+			count("predictions of the protocols", protocol),
+			count("predictions that the text puts down to its memory pool", allocation),
+			count("calibration (fitted)", calibration),
 		},
 		"Calibration": calibration, "Protocol": protocol, "Allocation": allocation, "Exact": exact,
 		"NotScored": kinds(func(o Outcome) bool { return o.Kind == NotScored }),
@@ -154,7 +156,8 @@ func (p *page) scaleRows() (rows []scaleRow) {
 			r.Cells = append(r.Cells, text)
 		}
 		r.Cells = append(r.Cells, fmt.Sprintf("%+.0f %%", percent(s.figures[writeThree].us, s.figures[readbased].us)),
-			strings.TrimSpace(fmt.Sprintf("%.1f / %.1f", float64(s.figures[readbased].messages)/float64(s.ranks), float64(s.figures[writeThree].messages)/float64(s.ranks))))
+			strings.TrimSpace(fmt.Sprintf("%.1f / %.1f", float64(s.figures[readbased].messages)/float64(s.ranks),
+				float64(s.figures[writeThree].messages)/float64(s.ranks))))
 		rows = append(rows, r)
 	}
 	return rows

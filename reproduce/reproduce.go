@@ -118,7 +118,8 @@ func Run(ctx context.Context, cfg Config) error {
 		return err
 	}
 	var table, text bytes.Buffer
-	report := &page{lab: l, outcomes: outcomes, plots: drawn, beyond: b, far: far.value, fit: fit, overview: plots.Inline(overview)}
+	report := &page{lab: l, outcomes: outcomes, plots: drawn, beyond: b, far: far.value, fit: fit,
+		overview: plots.Inline(overview)}
 	if err := errors.Join(writeClaims(&table, outcomes), report.write(&text)); err != nil {
 		return err
 	}

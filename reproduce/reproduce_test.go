@@ -39,7 +39,8 @@ func TestAFitFindsItsWayFromElsewhere(t *testing.T) {
 		t.Skip("testing.Short: -short is given, and two fits take seconds")
 	}
 	from := sim.DefaultCosts()
-	from.Call, from.Object, from.Dequeue, from.Allocate, from.WriteStart, from.HopOutside = 100, 100, 200, 100, 1000, 100
+	from.Call, from.Object, from.Dequeue, from.Allocate, from.WriteStart, from.HopOutside = 100, 100, 200, 100, 1000,
+		100
 	fit, err := FitConstants(t.Context(), from)
 	require.NoError(t, err)
 	best, err := FitConstants(t.Context(), sim.DefaultCosts())
@@ -111,12 +112,14 @@ func TestTheTableOfVerdictsIsWritten(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "claims.csv")
 	f, err := os.Create(name)
 	require.NoError(t, err)
-	require.NoError(t, writeClaims(f, []Outcome{{Claim: Claim{ID: "E1", Kind: Calibration, Expected: "1.3"}, Simulated: "1,31", Verdict: Agrees}}))
+	require.NoError(t, writeClaims(f, []Outcome{{Claim: Claim{ID: "E1", Kind: Calibration, Expected: "1.3"},
+		Simulated: "1,31", Verdict: Agrees}}))
 	require.NoError(t, f.Close())
 	r, err := os.Open(name)
 	require.NoError(t, err)
 	defer r.Close()
 	rows, err := csv.NewReader(r).ReadAll()
 	require.NoError(t, err)
-	require.Equal(t, [][]string{{"id", "kind", "expected", "simulated", "verdict"}, {"E1", "calibration", "1.3", "1,31", "agrees"}}, rows)
+	require.Equal(t, [][]string{{"id", "kind", "expected", "simulated", "verdict"},
+		{"E1", "calibration", "1.3", "1,31", "agrees"}}, rows)
 }

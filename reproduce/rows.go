@@ -130,8 +130,8 @@ var (
 	shareHPCG = []float64{0.03, 0.03, 0.03}
 )
 
-// Nanoseconds an atom and a time step, from LAMMPS' manual (Performance & scalability, until 2014), on a Pentium 4 of 1.7 GHz: the
-// text has no communication share, and no figure for an A53.
+// Nanoseconds an atom and a time step, from LAMMPS' manual (Performance & scalability, until 2014), on a Pentium 4 of
+// 1.7 GHz: the text has no communication share, and no figure for an A53.
 const (
 	pointEAM   = 9380
 	pointChute = 2180
@@ -195,22 +195,25 @@ var rows = map[string]row{
 		}
 		return list
 	}},
-	"E9": {how: "readbased and ticket; rtr and envless, whose eager protocol has more messages, are apart in the text", groups: func(s *sheet) []group {
-		var list []group
-		for _, v := range []string{readbased, writeThree} {
-			near, far := s.values(pair("latency", sameQFDB), v, s.eager(0)), s.values(pair("latency", hops3), v, s.eager(0))
-			g := group{name: v}
-			for i := range near {
-				g.values = append(g.values, percent(far[i], near[i]))
+	"E9": {how: "readbased and ticket; rtr and envless, whose eager protocol has more messages, are apart in the text",
+		groups: func(s *sheet) []group {
+			var list []group
+			for _, v := range []string{readbased, writeThree} {
+				near, far := s.values(pair("latency", sameQFDB), v, s.eager(0)),
+					s.values(pair("latency", hops3), v, s.eager(0))
+				g := group{name: v}
+				for i := range near {
+					g.values = append(g.values, percent(far[i], near[i]))
+				}
+				list = append(list, g)
 			}
-			list = append(list, g)
-		}
-		return list
-	}},
+			return list
+		}},
 	"E10": {groups: func(s *sheet) []group {
 		return one(s.against(pair("latency", hops3), s.eager(0), writeThree, readbased))
 	}},
-	"E11": {how: "64 to 512 B are taken for \"the next sizes\"", groups: difference(pair("latency", hops3), nil, 64, 512, writeThree, readbased)},
+	"E11": {how: "64 to 512 B are taken for \"the next sizes\"",
+		groups: difference(pair("latency", hops3), nil, 64, 512, writeThree, readbased)},
 	"E12": {groups: difference(pair("latency", hops5), nil, 64, 512, writeThree, readbased)},
 	"E13": {how: "against each of the other three", groups: func(s *sheet) []group {
 		var list []group
@@ -235,14 +238,17 @@ var rows = map[string]row{
 	"E16": {how: "ticket, in one QFDB", groups: func(s *sheet) []group {
 		var list []group
 		for _, size := range []int{64, 128, 256} {
-			list = append(list, group{fmt.Sprintf("%d B", size), s.values(pair("bw", sameQFDB), writeThree, []int{size})})
+			list = append(list, group{fmt.Sprintf("%d B", size),
+				s.values(pair("bw", sameQFDB), writeThree, []int{size})})
 		}
 		return list
 	}},
 	"E17": {groups: difference(pair("fastrecv", sameQFDB), nil, 64, 1024, writeThree, readbased)},
 	"E18": {groups: difference(pair("fastrecv", sameQFDB), nil, 8192, 8192, writeThree, readbased)},
-	"E19": {how: "64 B, the small end", groups: difference(pair("fastrecv", hops3), nil, 64, 64, readbased, writeThree)},
-	"E20": {how: "64 B, the small end", groups: difference(pair("fastrecv", hops5), nil, 64, 64, readbased, writeThree)},
+	"E19": {how: "64 B, the small end", groups: difference(pair("fastrecv", hops3), nil, 64, 64, readbased,
+		writeThree)},
+	"E20": {how: "64 B, the small end", groups: difference(pair("fastrecv", hops5), nil, 64, 64, readbased,
+		writeThree)},
 	"E21": {groups: difference(many("bcast", inOrder), three, 64, 1024, writeThree, readbased)},
 	"E22": {share: true, how: shareHow, groups: shares("bcast", three, 1)},
 	"E23": {groups: func(s *sheet) []group {
@@ -255,7 +261,8 @@ var rows = map[string]row{
 	}},
 	"E27": {groups: difference(many("reduce", inOrder), three, 64, 8192, writeThree, readbased)},
 	"E28": {share: true, how: shareHow, groups: shares("reduce", []int{16}, 4)},
-	"E29": {how: "2 KiB to 128 KiB: the three sizes above have, in the text, a difference of another cause (see E61)", groups: difference(many("reduce", inOrder), []int{16}, 2048, 131072, writeThree, readbased)},
+	"E29": {how: "2 KiB to 128 KiB: the three sizes above have, in the text, a difference of another cause (see E61)",
+		groups: difference(many("reduce", inOrder), []int{16}, 2048, 131072, writeThree, readbased)},
 	"E30": {how: shuffleHow, groups: difference(many("reduce", shuffled), []int{128}, 512, 512, writeThree, readbased)},
 	"E31": {groups: func(s *sheet) []group {
 		return s.perRanks(many("barrier", inOrder), three, []int{0}, writeThree, readbased)
@@ -264,20 +271,22 @@ var rows = map[string]row{
 	"E33": {share: true, how: shareHow + "; of all ranks together", groups: shares("scatter", []int{16}, 1)},
 	"E34": {groups: difference(many("allreduce", inOrder), three, 64, 8192, readbased, writeThree)},
 	"E35": {share: true, how: shareHow, groups: shares("allreduce", three, 4)},
-	"E36": {how: "the mean over 16, 64 and 128 ranks, since the text does not say of how many the figure is", groups: func(s *sheet) []group {
-		ranks := three
-		if s.quick {
-			ranks = []int{16}
-		}
-		var list []float64
-		for _, n := range ranks {
-			u := many("mpigraph", inOrder)
-			u.ranks = n
-			list = append(list, s.against(u, []int{graphBytes}, optimistic, readbased)...)
-		}
-		return one(list)
-	}},
-	"E37": {how: "the finest level, as the claim has it", groups: difference(many("halo", inOrder), three, 64, 64, writeThree, readbased)},
+	"E36": {how: "the mean over 16, 64 and 128 ranks, since the text does not say of how many the figure is",
+		groups: func(s *sheet) []group {
+			ranks := three
+			if s.quick {
+				ranks = []int{16}
+			}
+			var list []float64
+			for _, n := range ranks {
+				u := many("mpigraph", inOrder)
+				u.ranks = n
+				list = append(list, s.against(u, []int{graphBytes}, optimistic, readbased)...)
+			}
+			return one(list)
+		}},
+	"E37": {how: "the finest level, as the claim has it",
+		groups: difference(many("halo", inOrder), three, 64, 64, writeThree, readbased)},
 	"E44": {groups: codeClaim("LU", four, shareLU, communication)},
 	"E45": {groups: codeClaim("MG", four[:3], shareMG, communication)},
 	"E46": {groups: codeClaim("IS", four, shareIS, communication)},
@@ -285,25 +294,27 @@ var rows = map[string]row{
 	"E48": {groups: difference(many("dot", inOrder), three, 64, 64, writeThree, readbased)},
 	"E49": {how: "computation from LAMMPS' manual: 9.38 and 2.18 us an atom and step", groups: lammpsClaim},
 	"E57": {groups: difference(pair("bw", sameQFDB), nil, 256, 256, readbased, writeThree)},
-	"E58": {how: "ticket against readbased at a distance, less the same in one QFDB, in points", groups: func(s *sheet) []group {
-		sizes := s.sizes(64, 65536)
-		near := s.against(pair("bw", sameQFDB), sizes, writeThree, readbased)
-		var list []group
-		for _, t := range []string{hops3, hops5} {
-			far := s.against(pair("bw", t), sizes, writeThree, readbased)
-			for i := range far {
-				far[i] -= near[i]
+	"E58": {how: "ticket against readbased at a distance, less the same in one QFDB, in points",
+		groups: func(s *sheet) []group {
+			sizes := s.sizes(64, 65536)
+			near := s.against(pair("bw", sameQFDB), sizes, writeThree, readbased)
+			var list []group
+			for _, t := range []string{hops3, hops5} {
+				far := s.against(pair("bw", t), sizes, writeThree, readbased)
+				for i := range far {
+					far[i] -= near[i]
+				}
+				list = append(list, group{t, far})
 			}
-			list = append(list, group{t, far})
-		}
-		return list
-	}},
+			return list
+		}},
 	"E59": {groups: difference(many("allreduce", inOrder), three, 16384, 65536, writeThree, readbased)},
 	"E60": {groups: codeClaim("HPCG", three, shareHPCG, throughput)},
 }
 
 const (
-	shareHow   = "all sizes that OSU runs by default, weighted with its iterations; the barriers between calls are left out"
+	shareHow = "all sizes that OSU runs by default, weighted with its iterations; the barriers between calls are " +
+		"left out"
 	shuffleHow = "the mean over three shuffles"
 )
 
@@ -313,6 +324,7 @@ const graphBytes = 16384
 // notBuilt are the rows of what this project does not have.
 var notBuilt = map[string]string{
 	"E50": "There is no build that waits on POSIX semaphores, so this was not simulated.",
-	"E51": "The first counter design of thesis 3.5 (a count of eager receives in each RTR, crafted requests) is not built: the ticket replaced it.",
+	"E51": "The first counter design of thesis 3.5 (a count of eager receives in each RTR, crafted requests) is not " +
+		"built: the ticket replaced it.",
 	"E52": "The first counter design is not built, so there is nothing to compare ticket with.",
 }

@@ -24,7 +24,8 @@ func NewGraph(index, edges []int, most int) (*Graph, error) {
 	last := 0
 	for i, x := range index {
 		if x < last || x > len(edges) {
-			return nil, fmt.Errorf("%w: index[%d] is %d, with index %d before and %d edges", ErrGraph, i, x, last, len(edges))
+			return nil, fmt.Errorf("%w: index[%d] is %d, with index %d before and %d edges", ErrGraph, i, x, last,
+				len(edges))
 		}
 		last = x
 	}

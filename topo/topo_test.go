@@ -225,7 +225,8 @@ func TestGraphs(t *testing.T) {
 	require.ErrorIs(t, err, ErrGraph)
 
 	l := FromEdges(1, []Edge{{0, 1, 5}, {1, 2, 6}, {1, 1, 7}, {2, 0, 8}}, true)
-	require.Equal(t, &Local{Sources: []int{0, 1}, SourceWeights: []int{5, 7}, Dests: []int{2, 1}, DestWeights: []int{6, 7}}, l)
+	require.Equal(t, &Local{Sources: []int{0, 1}, SourceWeights: []int{5, 7}, Dests: []int{2, 1},
+		DestWeights: []int{6, 7}}, l)
 	require.Nil(t, FromEdges(1, []Edge{{0, 1, 5}}, false).SourceWeights)
 	l, err = NewLocal(*l, 3)
 	require.NoError(t, err)

@@ -45,7 +45,8 @@ func TestRunEndsEarly(t *testing.T) {
 	require.ErrorAs(t, err, &failed)
 	assert.Equal(t, 137, failed.ExitCode())
 	assert.Contains(t, err.Error(), "it says: why")
-	assert.Contains(t, (&FailedError{Outcome{Code: 5}}).Error(), "code 5, so there is nothing to compare; it says: nothing")
+	assert.Contains(t, (&FailedError{Outcome{Code: 5}}).Error(),
+		"code 5, so there is nothing to compare; it says: nothing")
 
 	ctx, stop := context.WithCancelCause(t.Context())
 	w = ways(t, "echo $$ >pid; exec sleep 100", "true")
@@ -87,7 +88,8 @@ func TestTablesAreOfTheOutput(t *testing.T) {
 
 func TestTables(t *testing.T) {
 	require.Equal(t, []Printed{
-		{"OSU MPI Allreduce Latency Test v7.4", []string{"Avg Latency(us)", "Min Latency(us)"}, []PrintedRow{{4, []float64{1.5, 1}}, {8, []float64{2.5, 2}}}},
+		{"OSU MPI Allreduce Latency Test v7.4", []string{"Avg Latency(us)", "Min Latency(us)"},
+			[]PrintedRow{{4, []float64{1.5, 1}}, {8, []float64{2.5, 2}}}},
 		{"OSU MPI Barrier Latency Test v7.4", []string{"Avg Latency(us)"}, []PrintedRow{{0, []float64{3}}}},
 	}, Tables(osu))
 	require.Empty(t, Tables("1 2\n# a\ntext\n3 4\n"))
@@ -148,10 +150,13 @@ func TestDifferences(t *testing.T) {
 		without, with []string
 		says          string
 	}{
-		"the same, in another order":    {[]string{"a\nb\n", "b\na\n"}, []string{"b\na\n", "exanet: hello\na\nb\n"}, ""},
-		"another number, always":        {[]string{"x 1", "x 1"}, []string{"x 1", "x 2"}, `outputs differ, first in run 2: "x 1" without, "x 2" with`},
-		"numbers that change anyway":    {[]string{"t 1.5 s", "t  -2e9 s"}, []string{"t 3 s", "t 4 s"}, ""},
-		"another text beside them":      {[]string{"t 1 s", "t 2 s"}, []string{"t 3 s", "t 4 us"}, `first in run 2: "t 0 s" without, "t 0 us" with`},
+		"the same, in another order": {[]string{"a\nb\n", "b\na\n"}, []string{"b\na\n", "exanet: hello\na\nb\n"},
+			""},
+		"another number, always": {[]string{"x 1", "x 1"}, []string{"x 1", "x 2"},
+			`outputs differ, first in run 2: "x 1" without, "x 2" with`},
+		"numbers that change anyway": {[]string{"t 1.5 s", "t  -2e9 s"}, []string{"t 3 s", "t 4 s"}, ""},
+		"another text beside them": {[]string{"t 1 s", "t 2 s"}, []string{"t 3 s", "t 4 us"},
+			`first in run 2: "t 0 s" without, "t 0 us" with`},
 		"text that changes anyway":      {[]string{"a", "b"}, []string{"c", "d"}, ""},
 		"lines that the other has not":  {[]string{"a\nb", "a\nb"}, []string{"a", "a"}, `"b" without`},
 		"lines that only the other has": {[]string{"a", "a"}, []string{"a\nb", "a"}, `"b" with`},
@@ -168,7 +173,8 @@ func TestDifferences(t *testing.T) {
 	}
 	failing := outcomesOf("", "")
 	failing[1].Code = 139
-	assert.Equal(t, "exit codes differ: [0] without, [0 139] with", NewReport("app", w, [2][]Outcome{outcomesOf("", ""), failing}).Codes)
+	assert.Equal(t, "exit codes differ: [0] without, [0 139] with",
+		NewReport("app", w, [2][]Outcome{outcomesOf("", ""), failing}).Codes)
 }
 
 func TestRatioOfNothing(t *testing.T) {

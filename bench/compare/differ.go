@@ -34,7 +34,8 @@ func outputs(ways [2]Way, outcomes [2][]Outcome) string {
 		for k, o := range outcomes[1] {
 			if got := form(o.All()); !slices.Equal(want, got) {
 				a, b := firstDifference(want, got)
-				return fmt.Sprintf("outputs differ, first in run %d: %q %s, %q %s", k+1, a, ways[0].Name, b, ways[1].Name)
+				return fmt.Sprintf("outputs differ, first in run %d: %q %s, %q %s", k+1, a, ways[0].Name, b,
+					ways[1].Name)
 			}
 		}
 		break
@@ -50,7 +51,8 @@ func steady(outcomes []Outcome, form func(string) []string, want []string) bool 
 // sorted are the lines of an output in an order of their own, since ranks print
 // when they like, without what the library itself says.
 func sorted(output string) []string {
-	lines := slices.DeleteFunc(strings.Split(output, "\n"), func(l string) bool { return strings.HasPrefix(l, "exanet: ") })
+	lines := slices.DeleteFunc(strings.Split(output, "\n"),
+		func(l string) bool { return strings.HasPrefix(l, "exanet: ") })
 	slices.Sort(lines)
 	return lines
 }

@@ -88,7 +88,8 @@ func alike(a, b []Printed) bool {
 			return false
 		}
 		for j, r := range a[i].Rows {
-			if r.Size != b[i].Rows[j].Size || len(r.Values) != len(b[i].Rows[j].Values) || len(r.Values) != len(a[i].Rows[0].Values) {
+			if r.Size != b[i].Rows[j].Size || len(r.Values) != len(b[i].Rows[j].Values) ||
+				len(r.Values) != len(a[i].Rows[0].Values) {
 				return false
 			}
 		}

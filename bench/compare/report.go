@@ -40,7 +40,8 @@ type Table struct {
 
 // NewReport compares the outcomes of Run.
 func NewReport(command string, ways [2]Way, outcomes [2][]Outcome) *Report {
-	r := &Report{Command: command, Rounds: len(outcomes[0]), Codes: codes(ways, outcomes), Outputs: outputs(ways, outcomes)}
+	r := &Report{Command: command, Rounds: len(outcomes[0]), Codes: codes(ways, outcomes),
+		Outputs: outputs(ways, outcomes)}
 	wall := [2]bench.Column{}
 	for i, list := range outcomes {
 		var s []float64
@@ -98,7 +99,8 @@ func compareTables(ways [2]Way, outcomes [2][]Outcome) (list []Table) {
 // Write prints a report in the manner of the OSU benchmarks.
 func (r *Report) Write(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# %s, medians of %d runs each way\n%-10s%18s%18s%18s\n", r.Command, r.Rounds, "# Wall (s)", "median", "min", "max")
+	fmt.Fprintf(&b, "# %s, medians of %d runs each way\n%-10s%18s%18s%18s\n", r.Command, r.Rounds, "# Wall (s)",
+		"median", "min", "max")
 	for _, l := range r.Wall {
 		fmt.Fprintf(&b, "%-10s%18.3f%18.3f%18.3f\n", l.Name, l.Median, l.Min, l.Max)
 	}

@@ -51,7 +51,8 @@ func (e *FailedError) Error() string {
 	if first == "" {
 		first = "nothing"
 	}
-	return fmt.Sprintf("the command itself exits with code %d, so there is nothing to compare; it says: %s", e.Code, first)
+	return fmt.Sprintf("the command itself exits with code %d, so there is nothing to compare; it says: %s", e.Code,
+		first)
 }
 
 // ExitCode is that of the command.
@@ -98,7 +99,8 @@ func Once(ctx context.Context, w Way) (Outcome, error) {
 	if cmd.Process != nil {
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // mostly there is nobody left
 	}
-	o := Outcome{Seconds: time.Since(begun).Seconds(), Output: out.String(), Said: said.String(), Late: ctx.Err() == nil && limited.Err() != nil}
+	o := Outcome{Seconds: time.Since(begun).Seconds(), Output: out.String(), Said: said.String(),
+		Late: ctx.Err() == nil && limited.Err() != nil}
 	var exit *exec.ExitError
 	switch {
 	case ctx.Err() != nil:

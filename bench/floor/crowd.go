@@ -14,11 +14,11 @@ import (
 	"github.com/exanet-mpi/exanet/internal/sys"
 )
 
-// Crowd is more processes than cores, which pass each other blocks as the ranks of an Alltoall do. Each has a session of
-// its own, as MPICH's launcher alone gives its ranks: then a yield hands a core over to nobody, and who waits has to sleep. The
-// order is the best there is: those on a core run one after the other, to and fro, and each, when it is its turn, takes what all others have
-// for it, puts down what it has for them in the next step, and wakes its neighbour. So there is one hand-over less in a step
-// than processes on the core, and nobody is woken in vain.
+// Crowd is more processes than cores, which pass each other blocks as the ranks of an Alltoall do. Each has a session
+// of its own, as MPICH's launcher alone gives its ranks: then a yield hands a core over to nobody, and who waits has to
+// sleep. The order is the best there is: those on a core run one after the other, to and fro, and each, when it is its
+// turn, takes what all others have for it, puts down what it has for them in the next step, and wakes its neighbour. So
+// there is one hand-over less in a step than processes on the core, and nobody is woken in vain.
 
 // ErrCrowd is the error of a Crowd of which one has ended, or that takes too long.
 var ErrCrowd = errors.New("one of the processes of the measurement has ended, or waits in vain")
@@ -66,8 +66,8 @@ func (s *crowded) stage(memory []byte, rank, step int) []byte {
 	return memory[at : at+n]
 }
 
-// Crowd returns the time in microseconds of a step of n processes that pass each other blocks of so many bytes, through shared
-// memory, or by attach.
+// Crowd returns the time in microseconds of a step of n processes that pass each other blocks of so many bytes, through
+// shared memory, or by attach.
 func Crowd(ctx context.Context, start Start, n, block int, attach bool) (us float64, err error) {
 	cores, _, err := usable()
 	if err != nil {
@@ -201,7 +201,8 @@ func (s *crowded) take(memory []byte, me, step int, received []byte) {
 		to := received[i*block : (i+1)*block]
 		if !s.attach || i == me {
 			mem.Across(to, s.stage(memory, i, step)[me*block:][:block])
-		} else if err := read(int(s.members[i].pid), s.members[i].blocks+uint64((step%2*int(s.n)+me)*block), to); err != nil {
+		} else if err := read(int(s.members[i].pid), s.members[i].blocks+uint64((step%2*int(s.n)+me)*block),
+			to); err != nil {
 			s.failed.Store(errno(err))
 		}
 	}

@@ -40,7 +40,8 @@ func (p *Pair) exchange(how uint32, n int) (float64, error) {
 	if err := p.begin(orderExchange, mine, theirs); err != nil {
 		return 0, err
 	}
-	e := exchange{how: how, n: n, buf: p.message4M, pid: p.cmd.Process.Pid, far: s.target, memory: p.memory, put: &s.put, theirPut: &s.theirPut, alive: p.alive}
+	e := exchange{how: how, n: n, buf: p.message4M, pid: p.cmd.Process.Pid, far: s.target, memory: p.memory,
+		put: &s.put, theirPut: &s.theirPut, alive: p.alive}
 	i := uint64(0)
 	each, err := timedBlocks(1, 20_000, func(steps int) error {
 		for range steps {
@@ -112,7 +113,8 @@ func (e *exchange) pieces(me int, received, sent []byte) error {
 // exchange does its part until it is told to stop.
 func (p *peer) exchange() error {
 	s := p.s
-	e := exchange{how: s.how, n: int(s.size), buf: p.buffer, pid: int(s.parent), far: s.source, memory: p.memory, put: &s.theirPut, theirPut: &s.put}
+	e := exchange{how: s.how, n: int(s.size), buf: p.buffer, pid: int(s.parent), far: s.source, memory: p.memory,
+		put: &s.theirPut, theirPut: &s.put}
 	for i := uint64(1); ; i++ {
 		v := atomic.LoadUint64(&s.ping)
 		for v == i-1 {

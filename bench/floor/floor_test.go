@@ -98,7 +98,9 @@ func TestContextEndsTheChild(t *testing.T) {
 }
 
 func TestNoSuchChild(t *testing.T) {
-	_, err := Open(t.Context(), func(ctx context.Context) *exec.Cmd { return exec.CommandContext(ctx, "/no/such/program") })
+	_, err := Open(t.Context(), func(ctx context.Context) *exec.Cmd {
+		return exec.CommandContext(ctx, "/no/such/program")
+	})
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
@@ -139,7 +141,8 @@ func TestMessages(t *testing.T) {
 		require.Equal(t, times.One > 0, times.Both > 0)
 		require.Equal(t, times.One > 0 && size <= largestExchange, times.Exchange > 0)
 		require.Equal(t, size <= largestExchange, times.ExchangeViaShared > 0)
-		for how, measured := range map[uint32]float64{viaShared: times.Shared, oneCopies: times.One, bothCopies: times.Both} {
+		for how, measured := range map[uint32]float64{viaShared: times.Shared, oneCopies: times.One,
+			bothCopies: times.Both} {
 			if measured == 0 {
 				continue
 			}

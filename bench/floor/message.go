@@ -75,7 +75,8 @@ func (p *Pair) message(how uint32, size int) (float64, error) {
 	if err := p.begin(orderMessage, mine, theirs); err != nil {
 		return 0, err
 	}
-	e := end{how: how, buf: p.message4M[:size], pid: p.cmd.Process.Pid, far: s.target, announce: &s.ping, announced: &s.pong, half: &s.pingDone, theirHalf: &s.pongDone, out: there, in: back, copies: how != viaShared}
+	e := end{how: how, buf: p.message4M[:size], pid: p.cmd.Process.Pid, far: s.target, announce: &s.ping,
+		announced: &s.pong, half: &s.pingDone, theirHalf: &s.pongDone, out: there, in: back, copies: how != viaShared}
 	i := uint64(0)
 	block := 32
 	if size >= 8<<10 { // reading the clock takes no time against it
@@ -196,7 +197,8 @@ func (e *end) receive(i uint64, wait func(*uint64) error) error {
 func (p *peer) message() error {
 	s := p.s
 	there, back := slots(p.memory)
-	e := end{how: s.how, buf: p.buffer[:s.size], pid: int(s.parent), far: s.source, announce: &s.pong, announced: &s.ping, half: &s.pongDone, theirHalf: &s.pingDone, out: back, in: there}
+	e := end{how: s.how, buf: p.buffer[:s.size], pid: int(s.parent), far: s.source, announce: &s.pong,
+		announced: &s.ping, half: &s.pongDone, theirHalf: &s.pingDone, out: back, in: there}
 	for i := uint64(1); ; i++ {
 		v := atomic.LoadUint64(e.comes())
 		for v == i-1 {

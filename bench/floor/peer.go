@@ -36,9 +36,11 @@ func Peer() error {
 		return crowd(memory)
 	}
 	if len(memory) != sharedSize {
-		return fmt.Errorf("this command is started by a measurement, not by hand: %d bytes of shared memory", len(memory))
+		return fmt.Errorf("this command is started by a measurement, not by hand: %d bytes of shared memory",
+			len(memory))
 	}
-	p := &peer{s: mem.Struct[shared](memory, 0), memory: memory, read: fdRead, write: fdWrite, buffer: touched(bufferSize)}
+	p := &peer{s: mem.Struct[shared](memory, 0), memory: memory, read: fdRead, write: fdWrite,
+		buffer: touched(bufferSize)}
 	p.s.target = mem.Addr(p.buffer)
 	for done := uint32(0); ; {
 		for p.s.order.Load() == done {

@@ -9,9 +9,9 @@ import (
 	"github.com/exanet-mpi/exanet/internal/mem"
 )
 
-// Trip returns the time in nanoseconds that a cache line takes from one thread of this process to another, on whatever cores
-// the system has put them, as CacheLine does between two processes. It takes a few milliseconds: it is a look at where
-// the processors of a virtual machine are, which its host moves.
+// Trip returns the time in nanoseconds that a cache line takes from one thread of this process to another, on whatever
+// cores the system has put them, as CacheLine does between two processes. It takes a few milliseconds: it is a look at
+// where the processors of a virtual machine are, which its host moves.
 func Trip() (float64, error) {
 	if runtime.NumCPU() < 2 {
 		return 0, ErrOneCore

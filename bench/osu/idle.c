@@ -70,7 +70,8 @@ void run_idle(const struct benchmark *b)
 	static const struct {
 		const char *name;
 		void (*call)(void);
-	} calls[] = {{"Recv", in_recv}, {"Wait", in_wait}, {"Ssend", in_ssend}, {"Barrier", in_barrier}, {"Allreduce", in_allreduce}};
+	} calls[] = {{"Recv", in_recv}, {"Wait", in_wait}, {"Ssend", in_ssend}, {"Barrier", in_barrier},
+		{"Allreduce", in_allreduce}};
 	int milliseconds = options.milliseconds ? options.milliseconds : 2000;
 
 	for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {

@@ -11,8 +11,8 @@
  *
  * computing: the same with both ranks computing, and no core to spare.
  *
- * With -t there are fewer iterations, if they take long. All times are medians over the iterations. The computation is a number of steps, not a
- * time, so one that is interrupted takes longer; it touches no memory.
+ * With -t there are fewer iterations, if they take long. All times are medians over the iterations. The computation is
+ * a number of steps, not a time, so one that is interrupted takes longer; it touches no memory.
  */
 
 enum { tag_go = 99, tag_data = 100 };
@@ -164,7 +164,8 @@ void run_computing(const struct benchmark *b)
 {
 	char *data = buffer(last_size(b));
 
-	print_title(b, NULL, "Size", 4, (const char *[]){"Transfer (us)", "Computation (us)", "Together (us)", "Excess (us)"});
+	print_title(b, NULL, "Size", 4, (const char *[]){"Transfer (us)", "Computation (us)", "Together (us)",
+		"Excess (us)"});
 	for (long size = first_size(b); size <= last_size(b); size = next_size(size)) {
 		struct counts n = counts_for(size, (struct counts){200, 0}, (struct counts){200, 0});
 		struct excess e = measure(true, true, data, size, n.iterations);

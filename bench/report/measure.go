@@ -40,7 +40,8 @@ func (c *Config) step(format string, args ...any) {
 
 // begin makes the results of a run that begins now.
 func (c *Config) begin(ctx context.Context) *results {
-	r := &results{Form: choose(c, "full", "quick"), Rounds: c.rounds(), When: time.Now().UTC().Format("2006-01-02 15:04"),
+	r := &results{Form: choose(c, "full", "quick"), Rounds: c.rounds(),
+		When:   time.Now().UTC().Format("2006-01-02 15:04"),
 		Commit: commit(buildinfo.ReadFile(c.Exanet)), Machine: machine(ctx)}
 	if c.Baseline != "" {
 		r.Baseline = commit(buildinfo.ReadFile(filepath.Join(c.Baseline, "exanet")))
@@ -68,7 +69,8 @@ func (c *Config) measure(ctx context.Context, r *results, s section) error {
 				continue
 			}
 			for _, group := range c.groups(r, j, round) {
-				c.step("exanet: %s (%s): round %d of %d, %s, %s", s.title, s.name, round+1, max(c.rounds(), j.least), j.name, group[0])
+				c.step("exanet: %s (%s): round %d of %d, %s, %s", s.title, s.name, round+1, max(c.rounds(), j.least),
+					j.name, group[0])
 				if err := c.sideBySide(ctx, r, j, group, round); err != nil {
 					return err
 				}
@@ -93,7 +95,8 @@ func (c *Config) groups(r *results, j *job, round int) (list [][]way) {
 		case r.failed(j.name, w) != nil || r.slow(j.name, w):
 			continue
 		case w.host != "" && !j.installed && !slices.Contains(built, w.host):
-			r.Failures = append(r.Failures, failure{j.name, w.String(), round, "its MPI, or the benchmarks built with it, is not there"})
+			r.Failures = append(r.Failures, failure{j.name, w.String(), round,
+				"its MPI, or the benchmarks built with it, is not there"})
 			continue
 		}
 		if n := len(list); n > 0 && list[n-1][0].host == w.host {
@@ -281,7 +284,8 @@ func machine(ctx context.Context) string {
 		}
 	}
 	kernel, _ := os.ReadFile("/proc/sys/kernel/osrelease") // without it the page does not say
-	parts := []string{fmt.Sprintf("%d cores of %s", runtime.NumCPU(), model), "Linux " + strings.TrimSpace(string(kernel)), strings.Replace(runtime.Version(), "go", "Go ", 1)}
+	parts := []string{fmt.Sprintf("%d cores of %s", runtime.NumCPU(), model),
+		"Linux " + strings.TrimSpace(string(kernel)), strings.Replace(runtime.Version(), "go", "Go ", 1)}
 	for _, h := range hosts {
 		out, err := exec.CommandContext(ctx, "mpirun."+string(h), "--version").Output()
 		if err != nil {

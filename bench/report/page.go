@@ -16,7 +16,8 @@ func (r *results) page(dir string, drawn map[string][]byte) string {
 	if r.Baseline != "" {
 		fmt.Fprintf(&b, "The baseline is the build of commit %s.\n", r.Baseline)
 	}
-	fmt.Fprintf(&b, "One run of `exanet bench report` (%s form, %d rounds, %s, load at its beginning %s).\n\n", r.Form, r.Rounds, r.Took, r.Load)
+	fmt.Fprintf(&b, "One run of `exanet bench report` (%s form, %d rounds, %s, load at its beginning %s).\n\n", r.Form,
+		r.Rounds, r.Took, r.Load)
 	r.writeTable(&b)
 	for _, name := range plotNames {
 		if drawn[name] != nil {
@@ -37,14 +38,14 @@ func (r *results) page(dir string, drawn map[string][]byte) string {
 const how = `
 ## How this was measured
 
-Each program runs under each MPI as it is and with the library preloaded, in turn, there and back. A figure is the median
-of its rounds, and a ratio is that of two medians, ours to the other's; means are geometric. A bound counts as kept, or not, only
-if the middle half of the rounds is on that side of it; what is on both sides is noise. Of the other MPIs, what takes more than
-20 s is run once. A run of theirs that does not end in time counts as if it had ended then.
+Each program runs under each MPI as it is and with the library preloaded, in turn, there and back. A figure is the
+median of its rounds, and a ratio is that of two medians, ours to the other's; means are geometric. A bound counts as
+kept, or not, only if the middle half of the rounds is on that side of it; what is on both sides is noise. Of the other
+MPIs, what takes more than 20 s is run once. A run of theirs that does not end in time counts as if it had ended then.
 
-The host of a virtual machine moves its processors, near to each other or apart, within seconds, and then a short message takes
-several times as long under every MPI. Runs of two ranks that have not found the processors in the same place, as the trip
-of a cache line tells, are made again.`
+The host of a virtual machine moves its processors, near to each other or apart, within seconds, and then a short
+message takes several times as long under every MPI. Runs of two ranks that have not found the processors in the same
+place, as the trip of a cache line tells, are made again.`
 
 func (r *results) writeTable(b *strings.Builder) {
 	against := "| what | bound | against MPICH | against Open MPI |"

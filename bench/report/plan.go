@@ -57,7 +57,8 @@ var sections = []section{
 		return []*job{c.near("bw", "bw -c -t 300"+choose(c, "", " -s 8"))}
 	}},
 	{"collectives", "Collectives of 2 ranks", func(c *Config) []*job {
-		return []*job{c.near("2 ranks", strings.Join(collectives, ",")+" -c -m 8:1048576 -t 30"+choose(c, "", " -s 32"))}
+		return []*job{c.near("2 ranks", strings.Join(collectives, ",")+" -c -m 8:1048576 -t 30"+
+			choose(c, "", " -s 32"))}
 	}},
 	{"crowd", "More ranks than cores", func(c *Config) (jobs []*job) {
 		for _, ranks := range []int{4, 8} {
@@ -93,7 +94,8 @@ func (c *Config) osu(name string, ranks int, args string) *job {
 	if c.Middle {
 		args += " -M"
 	}
-	return &job{name: name, ranks: ranks, program: "osu", args: strings.Fields(args), hosts: hosts, limit: choose(c, 2*time.Minute, time.Minute)}
+	return &job{name: name, ranks: ranks, program: "osu", args: strings.Fields(args), hosts: hosts,
+		limit: choose(c, 2*time.Minute, time.Minute)}
 }
 
 // near is osu for two ranks whose figures depend on where the processors are. Those are what
@@ -125,11 +127,15 @@ func applications(c *Config) (jobs []*job) {
 		}
 		add("conjugate gradients (Go)", job{program: "cg", hosts: []preload.MPI{""}, args: []string{"-grid", grid.cg}})
 		add("kernels", job{program: "kernels", hosts: hosts})
-		add("LAMMPS", job{program: "lmp", installed: true, args: []string{"-in", "metal.in", "-log", "none"}, hosts: []preload.MPI{preload.OpenMPI}, input: "metal.in"})
-		add("HPC Challenge", job{program: "hpcc", installed: true, hosts: []preload.MPI{preload.OpenMPI}, input: "hpccinf.txt"})
+		add("LAMMPS", job{program: "lmp", installed: true, args: []string{"-in", "metal.in", "-log", "none"},
+			hosts: []preload.MPI{preload.OpenMPI}, input: "metal.in"})
+		add("HPC Challenge", job{program: "hpcc", installed: true, hosts: []preload.MPI{preload.OpenMPI},
+			input: "hpccinf.txt"})
 		found, _ := filepath.Glob("/usr/lib/*/scalapack/mpich-tests") // the pattern is well formed
-		for _, test := range []struct{ name, input string }{{"xdllt", "LLT.dat"}, {"xdqr", "QR.dat"}, {"xdlu", "LU.dat"}} {
-			j := job{program: test.name, installed: true, hosts: []preload.MPI{preload.MPICH}, input: test.input, believe: passed}
+		for _, test := range []struct{ name, input string }{{"xdllt", "LLT.dat"}, {"xdqr", "QR.dat"},
+			{"xdlu", "LU.dat"}} {
+			j := job{program: test.name, installed: true, hosts: []preload.MPI{preload.MPICH}, input: test.input,
+				believe: passed}
 			if found != nil {
 				j.program = filepath.Join(found[0], test.name)
 			}

@@ -88,7 +88,8 @@ func (r *results) collectivesPlot() *plot.Plot {
 		g, some := plots.Group{Name: name, Values: make([]float64, len(drawnWays))}, false
 		for i, h := range hosts {
 			x := row{columns: tables("2 ranks", "", "Avg Latency(us)", name)}
-			list, _ := r.points(x, bound{}, way{h, ours}, func(c column, size int) *figure { return r.one(c, way{h, alone}, size) }, at(0), h)
+			list, _ := r.points(x, bound{}, way{h, ours},
+				func(c column, size int) *figure { return r.one(c, way{h, alone}, size) }, at(0), h)
 			if list != nil {
 				g.Values[2*i+1], some = mean(list).value, true
 			}

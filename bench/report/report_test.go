@@ -93,7 +93,8 @@ func TestBoundsBroken(t *testing.T) {
 		want state
 		of   func(c column, size, round int) (float64, bool)
 	}{
-		"one size": {"latency, 2 ranks, 1 B to 4 MiB", broken, func(c column, size, _ int) (float64, bool) { return 1.06, c == latencyColumn && size == 1024 }},
+		"one size": {"latency, 2 ranks, 1 B to 4 MiB", broken,
+			func(c column, size, _ int) (float64, bool) { return 1.06, c == latencyColumn && size == 1024 }},
 		"the mean": {"latency, 2 ranks, 1 B to 4 MiB", broken, job("latency", 0.7)},
 		"some rounds": {"latency, 2 ranks, 1 B to 4 MiB", noise, func(c column, size, round int) (float64, bool) {
 			return []float64{0.5, 0.5, 1.1, 1.1, 1.1}[round], c == latencyColumn && size == 8
@@ -104,21 +105,27 @@ func TestBoundsBroken(t *testing.T) {
 		"noise and more": {"latency, 2 ranks, 1 B to 4 MiB", broken, func(c column, size, round int) (float64, bool) {
 			return float64(size) / 8 * []float64{0.5, 0.5, 1.1, 1.1, 1.1}[round], c == latencyColumn && size <= 1024
 		}},
-		"bandwidth": {"bandwidth, window of 64, 1 B to 4 MiB", broken, func(c column, size, _ int) (float64, bool) { return 0.9, c == bandwidthColumn && size == 8 }},
-		"its mean":  {"bandwidth, window of 64, 1 B to 4 MiB", broken, job("bw", 1.3)},
-		"one collective": {"15 blocking collectives of 2 ranks, 8 B to 1 MiB", broken, func(c column, size, _ int) (float64, bool) {
-			return 1.1, c.Job == "2 ranks" && c.Table == "scan" && size == 8
-		}},
+		"bandwidth": {"bandwidth, window of 64, 1 B to 4 MiB", broken,
+			func(c column, size, _ int) (float64, bool) { return 0.9, c == bandwidthColumn && size == 8 }},
+		"its mean": {"bandwidth, window of 64, 1 B to 4 MiB", broken, job("bw", 1.3)},
+		"one collective": {"15 blocking collectives of 2 ranks, 8 B to 1 MiB", broken,
+			func(c column, size, _ int) (float64, bool) {
+				return 1.1, c.Job == "2 ranks" && c.Table == "scan" && size == 8
+			}},
 		"crowded": {"4 and 8 ranks on 2 cores, 8 B to 64 KiB", broken, func(c column, size, _ int) (float64, bool) {
 			return 0.02, c.Job == "8 ranks" && c.Table == "reduce" && size == 8
 		}},
-		"short calls":    {"wildcards, probes, persistent, non-blocking collectives, 8 B", broken, job("short calls", 2.6)},
-		"long calls":     {"the same, 16 KiB to 1 MiB", broken, func(c column, size, _ int) (float64, bool) { return 1.1, c.Job == "long calls" && size == 16384 }},
+		"short calls": {"wildcards, probes, persistent, non-blocking collectives, 8 B", broken,
+			job("short calls", 2.6)},
+		"long calls": {"the same, 16 KiB to 1 MiB", broken,
+			func(c column, size, _ int) (float64, bool) { return 1.1, c.Job == "long calls" && size == 16384 }},
 		"an application": {"LAMMPS, 4 ranks", broken, job("LAMMPS, 4 ranks", 1.04)},
 		"in Go":          {"conjugate gradients (Go), 2 ranks", broken, job("conjugate gradients (Go), 2 ranks", 1.06)},
-		"busy":           {"processor time of a rank that is blocked", broken, func(c column, _, _ int) (float64, bool) { return 0.002, c == idleColumns[3] }},
-		"excess":         {"1 MiB under a computation: time beyond that", broken, func(c column, _, _ int) (float64, bool) { return 0.006, c == overlapColumns[1] }},
-		"start":          {"MPI_Init, 2 ranks", broken, job("initfini", 1.03)},
+		"busy": {"processor time of a rank that is blocked", broken,
+			func(c column, _, _ int) (float64, bool) { return 0.002, c == idleColumns[3] }},
+		"excess": {"1 MiB under a computation: time beyond that", broken,
+			func(c column, _, _ int) (float64, bool) { return 0.006, c == overlapColumns[1] }},
+		"start": {"MPI_Init, 2 ranks", broken, job("initfini", 1.03)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := made(func(c column, size, round int) float64 {
@@ -146,7 +153,9 @@ func TestFailuresInTheTable(t *testing.T) {
 		r := made(good)
 		w := way{preload.MPICH, s}
 		r.Failures = []failure{{"latency", w.String(), 0, "had not ended after 30s"}}
-		r.figures = slices.DeleteFunc(r.figures, func(f figure) bool { return f.Job == "latency" && f.Way == w.String() })
+		r.figures = slices.DeleteFunc(r.figures, func(f figure) bool {
+			return f.Job == "latency" && f.Way == w.String()
+		})
 		c := r.against(x, preload.MPICH)
 		assert.Equal(t, map[stack]state{alone: unmeasured, ours: broken}[s], c.state)
 		assert.Contains(t, c.text, "had not ended after 30s")
@@ -288,7 +297,8 @@ func TestSideBySide(t *testing.T) {
 		{[]float64{near, far, near, far, near, far, near, far}, 4, 3},
 		{[]float64{-1, far}, 1, 0}, // not known
 	} {
-		c := scripted(t, `echo x >>$0.runs; printf "# exanet's thing, 2 ranks\n# Size   Time (us)\n8  $(wc -l <$0.runs)\n"`)
+		c := scripted(t, `echo x >>$0.runs; printf "# exanet's thing, 2 ranks\n# Size   Time (us)\n8  $(wc -l `+
+			`<$0.runs)\n"`)
 		i := 0
 		c.trip = func() (float64, error) {
 			if i++; i > len(x.trips) {
@@ -301,7 +311,8 @@ func TestSideBySide(t *testing.T) {
 		}
 		r, j := new(results), &job{name: "one", program: "osu", near: true, limit: 60e9}
 		require.NoError(t, c.sideBySide(t.Context(), r, j, []way{{preload.MPICH, alone}}, 0))
-		assert.Equal(t, []float64{x.kept}, r.one(column{"one", "thing", "Time (us)"}, way{preload.MPICH, alone}, 8).Repeats, "%v", x.trips)
+		assert.Equal(t, []float64{x.kept}, r.one(column{"one", "thing", "Time (us)"}, way{preload.MPICH, alone},
+			8).Repeats, "%v", x.trips)
 		assert.Equal(t, x.repeated, r.Repeated, "%v", x.trips)
 	}
 }

@@ -78,7 +78,8 @@ func (c *Config) command(j *job, w way, dir string) (compare.Way, error) {
 		if w.stack == baseline {
 			cmd.Path = filepath.Join(programs, "exanet")
 		}
-		cmd.Words = append([]string{"exanet", "run", "-n", strconv.Itoa(j.ranks), filepath.Join(programs, j.program)}, j.args...)
+		cmd.Words = append([]string{"exanet", "run", "-n", strconv.Itoa(j.ranks), filepath.Join(programs, j.program)},
+			j.args...)
 		return cmd, nil
 	}
 	program := j.program

@@ -81,7 +81,8 @@ func (f *Figures) rows(op coll.Collective) (rows []Row, differ bool) {
 			for to < run && picks[to].messages == picks[from].messages {
 				to++
 			}
-			row(picks[to-1].upTo, picks[from].messages, mean(picks[from:to], func(p pick) float64 { return p.otherGain }))
+			row(picks[to-1].upTo, picks[from].messages,
+				mean(picks[from:to], func(p pick) float64 { return p.otherGain }))
 			from = to
 		}
 		for _, p := range picks[:run] {
@@ -161,7 +162,8 @@ func (f *Figures) pick(op coll.Collective, bytes int, before []pick, from, to in
 		}
 		if time(best) > better*time(at) {
 			best = at
-		} else if n := len(before); n > 0 && may(last(before[n-1])) && f.beats(last(before[n-1]), at, from, to) && time(best) > better*time(last(before[n-1])) {
+		} else if n := len(before); n > 0 && may(last(before[n-1])) && f.beats(last(before[n-1]), at, from, to) &&
+			time(best) > better*time(last(before[n-1])) {
 			best = last(before[n-1])
 		}
 		if best == at {
@@ -170,7 +172,8 @@ func (f *Figures) pick(op coll.Collective, bytes int, before []pick, from, to in
 		return best, time(best) / time(at)
 	}
 	p := pick{upTo: bytes}
-	p.messages, p.otherGain = fastest(other, func(i int) bool { return !coll.OnBoard(f.Curves[i].Algorithm) }, func(p pick) int { return p.messages })
+	p.messages, p.otherGain = fastest(other, func(i int) bool { return !coll.OnBoard(f.Curves[i].Algorithm) },
+		func(p pick) int { return p.messages })
 	p.best, p.gain = fastest(board, func(int) bool { return true }, func(p pick) int { return p.best })
 	if !coll.OnBoard(f.Curves[p.best].Algorithm) { // one row is for both kinds of calls
 		p.messages, p.otherGain = p.best, p.gain

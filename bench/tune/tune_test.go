@@ -45,13 +45,16 @@ func TestNoRowsWhereTheBuiltInTableIsAsGood(t *testing.T) {
 		return map[bool]float64{true: 0.95, false: 1}[algorithm == "tree"]
 	}
 	for _, time := range []func(string, int) float64{same, little} {
-		require.Empty(t, tune.Choose([]*tune.Figures{figures(coll.Allreduce, 2, sizes, time), figures(coll.Barrier, 4, []int{0}, time)}))
+		require.Empty(t, tune.Choose([]*tune.Figures{figures(coll.Allreduce, 2, sizes, time),
+			figures(coll.Barrier, 4, []int{0}, time)}))
 	}
 }
 
 // Nor where the faster one is so in some rounds only.
 func TestNoRowsOfNoise(t *testing.T) {
-	f := figures(coll.Barrier, 4, []int{0}, func(algorithm string, _ int) float64 { return map[bool]float64{true: 1, false: 2}[algorithm == "tree"] })
+	f := figures(coll.Barrier, 4, []int{0}, func(algorithm string, _ int) float64 {
+		return map[bool]float64{true: 1, false: 2}[algorithm == "tree"]
+	})
 	rounds := func(algorithm int, us ...float64) { f.Curves[algorithm].Rows[0].Repeats = us }
 	for i := range f.Curves {
 		rounds(i, 2, 2, 2, 2, 2)
@@ -81,7 +84,8 @@ func TestRowsOfWhatIsFaster(t *testing.T) {
 			first = max(first, r.Bytes)
 		}
 	}
-	want := fmt.Sprintf("bcast %d 4 shared\nbcast %[1]d 4 scatter_ring\n", first) + "bcast 262144 4 binomial\nbcast 1048576 4 shared\nbcast 1048576 4 binomial\n"
+	want := fmt.Sprintf("bcast %d 4 shared\nbcast %[1]d 4 scatter_ring\n", first) +
+		"bcast 262144 4 binomial\nbcast 1048576 4 shared\nbcast 1048576 4 binomial\n"
 	rows := tune.Choose([]*tune.Figures{figures(coll.Bcast, 4, sizes, bcast)})
 	require.Equal(t, want, text(rows))
 	require.InDelta(t, 1, rows[0].Ratio, 1e-9, "as it is built in")
@@ -89,7 +93,8 @@ func TestRowsOfWhatIsFaster(t *testing.T) {
 	require.InDelta(t, 0.25, rows[2].Ratio, 1e-9)
 
 	// A row is for fewer ranks as well, so those that were measured have their own.
-	rows = tune.Choose([]*tune.Figures{figures(coll.Bcast, 4, sizes, bcast), figures(coll.Bcast, 8, sizes, same), figures(coll.Bcast, 2, sizes, same)})
+	rows = tune.Choose([]*tune.Figures{figures(coll.Bcast, 4, sizes, bcast), figures(coll.Bcast, 8, sizes, same),
+		figures(coll.Bcast, 2, sizes, same)})
 	require.Equal(t, fmt.Sprintf("bcast %d 2 shared\nbcast 1048576 2 binomial\n", first), text(rows[:2]))
 	require.Equal(t, want, text(rows[2:]))
 
@@ -103,7 +108,8 @@ func TestRowsOfWhatIsFaster(t *testing.T) {
 			return map[bool]float64{true: 1, false: 3}[(a == "pairwise") == (size <= 1024)]
 		}),
 	})
-	require.Equal(t, "allgatherv 4096 4 ring\nallgatherv 16384 4 shared\nallgatherv 16384 4 bruck\nalltoallv any 4 pairwise\n", text(rows))
+	require.Equal(t, "allgatherv 4096 4 ring\nallgatherv 16384 4 shared\nallgatherv 16384 4 bruck\nalltoallv any 4 "+
+		"pairwise\n", text(rows))
 }
 
 // Of made-up figures, the table has for each size an algorithm that is as good as the

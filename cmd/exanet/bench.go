@@ -42,7 +42,8 @@ take part as one of its ranks.`,
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newLatency(), newMultiLatency(), newBandwidth(), newBothWays(), newMessageRate(), newBarrier(), newCollective(), newOverlap(), newIdle(), newFloor(), newFloorPeer(), newReport())
+	cmd.AddCommand(newLatency(), newMultiLatency(), newBandwidth(), newBothWays(), newMessageRate(), newBarrier(),
+		newCollective(), newOverlap(), newIdle(), newFloor(), newFloorPeer(), newReport())
 	return cmd
 }
 
@@ -66,7 +67,8 @@ func (f *sweepFlags) add(cmd *cobra.Command, ranks int, sizes string) {
 		flags.StringVar(&f.sizes, "sizes", sizes, "message sizes in bytes: from:to for powers of two, or a comma list")
 	}
 	flags.IntVar(&f.iterations, "iterations", 0, "timed iterations; 0: as the OSU benchmark has it for each size")
-	flags.IntVar(&f.warmup, "warmup", -1, "untimed iterations before them; -1: as the OSU benchmark, and 0.1 s before the first size")
+	flags.IntVar(&f.warmup, "warmup", -1, "untimed iterations before them; -1: as the OSU benchmark, and 0.1 s "+
+		"before the first size")
 	flags.IntVar(&f.repeat, "repeat", 1, "sweeps to make; the medians are printed")
 	flags.BoolVar(&f.json, "json", false, "print JSON, with the figure of every sweep")
 }
@@ -229,7 +231,8 @@ each size, of all pairs together.`,
 }
 
 // completePairs completes the command of a benchmark between two ranks.
-func completePairs(cmd *cobra.Command, unit, column string, measure func(*mpi.Comm, bench.Sweep) ([]bench.Row, error)) *cobra.Command {
+func completePairs(cmd *cobra.Command, unit, column string,
+	measure func(*mpi.Comm, bench.Sweep) ([]bench.Row, error)) *cobra.Command {
 	var f sweepFlags
 	var chosen string
 	cmd.Args = noArgs
@@ -259,7 +262,8 @@ func completePairs(cmd *cobra.Command, unit, column string, measure func(*mpi.Co
 		})
 	}
 	f.add(cmd, 2, "1:4194304")
-	cmd.Flags().StringVar(&chosen, "variant", "", "protocols to measure side by side, each in jobs of its own: all, or a comma list of "+strings.Join(mpi.Variants(), ", "))
+	cmd.Flags().StringVar(&chosen, "variant", "", "protocols to measure side by side, each in jobs of its own: all, "+
+		"or a comma list of "+strings.Join(mpi.Variants(), ", "))
 	return cmd
 }
 

@@ -88,7 +88,8 @@ func runBarrier(cmd *cobra.Command, f *sweepFlags, sweep bench.Sweep) error {
 }
 
 func writeSwitches(w io.Writer, s switchFigures) error {
-	_, err := fmt.Fprintf(w, "# %s: %.2f us\n# A barrier takes as long as %.1f of them: %.2f for each rank, since %d can run at once\n",
+	_, err := fmt.Fprintf(w, "# %s: %.2f us\n# A barrier takes as long as %.1f of them: %.2f for each rank, since %d "+
+		"can run at once\n",
 		floor.YieldName, s.Switch, s.Switches, s.PerRank, s.Cores)
 	return err
 }

@@ -35,7 +35,8 @@ one after the other. EXANET_COLL forces algorithms, see exanet info --collective
 			}
 			for _, n := range names {
 				if !slices.Contains(bench.Collectives(), n) {
-					return usageErrorf("--op %s: use all, or some of %s with commas", n, strings.Join(bench.Collectives(), ", "))
+					return usageErrorf("--op %s: use all, or some of %s with commas", n,
+						strings.Join(bench.Collectives(), ", "))
 				}
 			}
 			return asRanks(cmd, f.ranks, func(world *mpi.Comm) error {
@@ -56,7 +57,8 @@ one after the other. EXANET_COLL forces algorithms, see exanet info --collective
 		},
 	}
 	f.add(cmd, 2, "4:1048576")
-	cmd.Flags().StringVar(&name, "op", "allreduce", "the collectives: all, or a comma list of "+strings.Join(bench.Collectives(), ", "))
+	cmd.Flags().StringVar(&name, "op", "allreduce", "the collectives: all, or a comma list of "+
+		strings.Join(bench.Collectives(), ", "))
 	return cmd
 }
 
@@ -98,7 +100,8 @@ the processor's share of the communication cannot be hidden.`,
 					return writeJSON(cmd.OutOrStdout(), columns)
 				}
 				out := cmd.OutOrStdout()
-				if err := bench.WriteColumns(out, title(cmd, world.Size(), f.repeat), bench.MicrosecondsTitle, columns); err != nil {
+				if err := bench.WriteColumns(out, title(cmd, world.Size(), f.repeat), bench.MicrosecondsTitle,
+					columns); err != nil {
 					return err
 				}
 				return bench.WriteRatios(out, bench.PureName, columns)

@@ -74,7 +74,8 @@ func TestBenchAndDemoAsCommands(t *testing.T) {
 		out := p.ok(t, "demo", "--grid=40")
 		require.Contains(t, out, "80 x 80 x 40 points, 4 processes")
 		require.Contains(t, out, "\nOK: ")
-		for _, row := range []string{"halo exchange", "allreduce", "compute", "RTS", "CTS", "RTR", "Env", "EnvD", "EnvDS", "Ack", "RDMA writes", "receives", "fast receives"} {
+		for _, row := range []string{"halo exchange", "allreduce", "compute", "RTS", "CTS", "RTR", "Env", "EnvD",
+			"EnvDS", "Ack", "RDMA writes", "receives", "fast receives"} {
 			require.Regexp(t, `(?m)^  `+row+` +[0-9.]+`, out)
 		}
 		// Faces of 40 x 40 numbers are long messages.
@@ -83,7 +84,8 @@ func TestBenchAndDemoAsCommands(t *testing.T) {
 		require.NotContains(t, out, "\r")
 	})
 	t.Run("demo of other shapes", func(t *testing.T) {
-		for _, args := range [][]string{{"-n1", "--grid=5"}, {"-n3", "--grid=5x6x7"}, {"-n8", "--grid=12", "--iterations=7"}} {
+		for _, args := range [][]string{{"-n1", "--grid=5"}, {"-n3", "--grid=5x6x7"},
+			{"-n8", "--grid=12", "--iterations=7"}} {
 			require.Contains(t, p.ok(t, append([]string{"demo"}, args...)...), "\nOK: ")
 		}
 	})
@@ -107,7 +109,8 @@ func TestBenchAndDemoAsCommands(t *testing.T) {
 	t.Run("latency and bw", func(t *testing.T) {
 		for _, name := range []string{"latency", "multi_lat", "bw", "bibw"} {
 			out := p.ok(t, "bench", name, "--sizes", "1:4", "--iterations=20", "--warmup=2", "--repeat=3")
-			require.Regexp(t, `^# exanet bench `+name+`, 2 ranks, medians of 3\n# Size .*\n1 +[0-9.]+\n2 +[0-9.]+\n4 +[0-9.]+\n$`, out)
+			require.Regexp(t, `^# exanet bench `+name+`, 2 ranks, medians of 3\n# Size .*\n1 +[0-9.]+\n2 `+
+				`+[0-9.]+\n4 +[0-9.]+\n$`, out)
 		}
 	})
 	t.Run("protocols side by side", func(t *testing.T) {
@@ -115,8 +118,10 @@ func TestBenchAndDemoAsCommands(t *testing.T) {
 		for _, name := range []string{"latency", "bw"} {
 			out := p.ok(t, append([]string{"bench", name, "--variant=all", "--repeat=2"}, few...)...)
 			n := fmt.Sprint(len(mpi.Variants()))
-			table := `# Size +` + strings.Join(mpi.Variants(), " +") + `\n8( +[0-9.]+){` + n + `}\n20000( +[0-9.]+){` + n + `}\n`
-			want := `^# exanet bench ` + name + `, 2 ranks, medians of 2\n# (Latency \(us\)|Bandwidth \(MB/s\))\n` + table
+			table := `# Size +` + strings.Join(mpi.Variants(), " +") + `\n8( +[0-9.]+){` + n + `}\n20000( +[0-9.]+){` +
+				n + `}\n`
+			want := `^# exanet bench ` + name + `, 2 ranks, medians of 2\n# (Latency \(us\)|Bandwidth \(MB/s\))\n` +
+				table
 			if slices.Contains(mpi.Variants(), variantBase) && len(mpi.Variants()) > 1 {
 				want += `# as a multiple of readbased's, medians of the rounds\n` + table
 			}
@@ -124,7 +129,8 @@ func TestBenchAndDemoAsCommands(t *testing.T) {
 		}
 		var got comparedFigures
 		last := mpi.Variants()[len(mpi.Variants())-1]
-		out := p.ok(t, append([]string{"bench", "latency", "--variant", last, "-n3", "--repeat=3", "--json"}, few...)...)
+		out := p.ok(t, append([]string{"bench", "latency", "--variant", last, "-n3", "--repeat=3", "--json"},
+			few...)...)
 		require.NoError(t, json.Unmarshal([]byte(out), &got))
 		require.Equal(t, "latency", got.Benchmark)
 		require.Equal(t, "us", got.Unit)
@@ -140,7 +146,8 @@ func TestBenchAndDemoAsCommands(t *testing.T) {
 		}
 	})
 	t.Run("as ranks of a job", func(t *testing.T) {
-		out := p.ok(t, "run", "-n", "3", p.path, "bench", "latency", "--sizes=0,8", "--iterations=20", "--repeat=2", "--json")
+		out := p.ok(t, "run", "-n", "3", p.path, "bench", "latency", "--sizes=0,8", "--iterations=20", "--repeat=2",
+			"--json")
 		var got figures
 		require.NoError(t, json.Unmarshal([]byte(out), &got))
 		require.Equal(t, 3, got.Ranks)
@@ -152,21 +159,26 @@ func TestBenchAndDemoAsCommands(t *testing.T) {
 	})
 	t.Run("barrier", func(t *testing.T) {
 		out := p.ok(t, "bench", "barrier", "-n", "5", "--iterations=20")
-		require.Regexp(t, `^# exanet bench barrier, 5 ranks\n# Avg Latency\(us\)\n +[0-9.]+\n# context switch, sched_yield: [0-9.]+ us\n# A barrier .*\n$`, out)
+		require.Regexp(t, `^# exanet bench barrier, 5 ranks\n# Avg Latency\(us\)\n +[0-9.]+\n# context switch, `+
+			`sched_yield: [0-9.]+ us\n# A barrier .*\n$`, out)
 		var got barrierFigures
-		require.NoError(t, json.Unmarshal([]byte(p.ok(t, "bench", "barrier", "-n", "2", "--iterations=20", "--json")), &got))
+		require.NoError(t, json.Unmarshal([]byte(p.ok(t, "bench", "barrier", "-n", "2", "--iterations=20", "--json")),
+			&got))
 		require.Positive(t, got.PerRank)
 		require.Len(t, got.Repeats, 1)
 	})
 	t.Run("pairs and collectives", func(t *testing.T) {
 		few := []string{"-n4", "--iterations=5", "--warmup=1", "--sizes=8,5000"}
-		require.Regexp(t, `^# exanet bench mbw_mr, 4 ranks\n# Size +MB/s +Messages/s\n8( +[0-9.]+){2}\n5000( +[0-9.]+){2}\n$`, p.ok(t, append([]string{"bench", "mbw_mr"}, few...)...))
+		require.Regexp(t, `^# exanet bench mbw_mr, 4 ranks\n# Size +MB/s +Messages/s\n8( +[0-9.]+){2}\n5000( `+
+			`+[0-9.]+){2}\n$`, p.ok(t, append([]string{"bench", "mbw_mr"}, few...)...))
 		out := p.ok(t, append([]string{"bench", "coll", "--op=allreduce,alltoallv"}, few...)...)
-		require.Regexp(t, `^# exanet bench coll, 4 ranks, allreduce\n(.*\n){4}# exanet bench coll, 4 ranks, alltoallv\n(.*\n){3}$`, out)
+		require.Regexp(t, `^# exanet bench coll, 4 ranks, allreduce\n(.*\n){4}# exanet bench coll, 4 ranks, `+
+			`alltoallv\n(.*\n){3}$`, out)
 	})
 	t.Run("report", func(t *testing.T) {
 		require.Contains(t, p.ok(t, "bench", "report", "--list"), "\nbandwidth     Bandwidth\n")
-		out, errs, code := p.run(t, "bench", "report", "--out", filepath.Join(t.TempDir(), "page"), "--programs=/nonexistent")
+		out, errs, code := p.run(t, "bench", "report", "--out", filepath.Join(t.TempDir(), "page"),
+			"--programs=/nonexistent")
 		require.NotZero(t, code)
 		require.Empty(t, out)
 		require.Contains(t, errs, "make bench-programs")
@@ -177,7 +189,8 @@ func TestBenchAndDemoAsCommands(t *testing.T) {
 	})
 	t.Run("floor", func(t *testing.T) {
 		var got floorFigures
-		require.NoError(t, json.Unmarshal([]byte(p.ok(t, "bench", "floor", "--repeat=1", "--with=latency,bw", "--json")), &got))
+		require.NoError(t, json.Unmarshal([]byte(p.ok(t, "bench", "floor", "--repeat=1", "--with=latency,bw",
+			"--json")), &got))
 		require.Len(t, got.MPI, 2)
 		for _, c := range got.MPI {
 			require.Positive(t, c.Value)
@@ -190,14 +203,22 @@ func TestBenchAndDemoAsCommands(t *testing.T) {
 	})
 	t.Run("mistakes", func(t *testing.T) {
 		for _, args := range []string{
-			"demo -n 0", "demo -n x", "demo --grid 0", "demo --grid 1x2", "demo --grid 4096", "demo --iterations 0", "demo rest", "demo --unknown",
-			"bench nonsense", "bench latency -n 1", "bench latency --sizes 8:1", "bench latency --sizes=", "bench bw --sizes 1k",
+			"demo -n 0", "demo -n x", "demo --grid 0", "demo --grid 1x2", "demo --grid 4096", "demo --iterations 0",
+			"demo rest", "demo --unknown",
+			"bench nonsense", "bench latency -n 1", "bench latency --sizes 8:1", "bench latency --sizes=",
+			"bench bw --sizes 1k",
 			"bench bw --iterations -1", "bench bw --warmup -2", "bench bw --repeat 0", "bench latency rest",
-			"bench latency --variant tickets", "bench bw --variant=", "bench bw --variant ticket,", "bench latency --variant all,ticket", "bench bw --variant ticket,ticket",
+			"bench latency --variant tickets", "bench bw --variant=", "bench bw --variant ticket,",
+			"bench latency --variant all,ticket", "bench bw --variant ticket,ticket",
 			"bench latency --variant all --repeat 0",
 			"bench barrier -n 0", "bench barrier --sizes 1", "bench idle -n 1", "bench idle --time 0s",
-			"bench multi_lat -n 3", "bench mbw_mr -n 3", "bench coll --op sums", "bench floor --sizes x", "bench floor --sizes 8388608", "bench floor --sizes 8 --json",
-			"bench report rest", "bench report --only nothing", "bench report --only=", "bench report --out=", "bench report --rounds -1", "bench report --baseline /nonexistent", "bench floor --with nothing", "bench floor --repeat 0", "bench floor rest", "bench floor --ranks 4", "bench floor --ranks 99 --sizes 8", "bench floor --ranks 4 --sizes 131072", "bench floor --ranks 4 --sizes 8 --json",
+			"bench multi_lat -n 3", "bench mbw_mr -n 3", "bench coll --op sums", "bench floor --sizes x",
+			"bench floor --sizes 8388608", "bench floor --sizes 8 --json",
+			"bench report rest", "bench report --only nothing", "bench report --only=", "bench report --out=",
+			"bench report --rounds -1", "bench report --baseline /nonexistent", "bench floor --with nothing",
+			"bench floor --repeat 0", "bench floor rest", "bench floor --ranks 4",
+			"bench floor --ranks 99 --sizes 8", "bench floor --ranks 4 --sizes 131072",
+			"bench floor --ranks 4 --sizes 8 --json",
 		} {
 			out, errs, code := p.run(t, strings.Fields(args)...)
 			require.Equal(t, exitUsage, code, args)
@@ -206,7 +227,8 @@ func TestBenchAndDemoAsCommands(t *testing.T) {
 		}
 	})
 	t.Run("commands that start ranks refuse to be ranks", func(t *testing.T) {
-		for _, args := range [][]string{{"demo"}, {"bench", "floor"}, {"bench", "report"}, {"bench", "bw", "--variant=all"}} {
+		for _, args := range [][]string{{"demo"}, {"bench", "floor"}, {"bench", "report"},
+			{"bench", "bw", "--variant=all"}} {
 			cmd := p.command(t, args...)
 			cmd.Env = append(cmd.Env, "EXANET_RANK=0")
 			out, err := cmd.CombinedOutput()
@@ -216,7 +238,8 @@ func TestBenchAndDemoAsCommands(t *testing.T) {
 		}
 	})
 	t.Run("help", func(t *testing.T) {
-		for _, args := range []string{"demo", "demo-rank", "bench", "bench latency", "bench bw", "bench barrier", "bench idle", "bench floor", "bench floor-peer", "bench report", "bench mbw_mr"} {
+		for _, args := range []string{"demo", "demo-rank", "bench", "bench latency", "bench bw", "bench barrier",
+			"bench idle", "bench floor", "bench floor-peer", "bench report", "bench mbw_mr"} {
 			out := p.ok(t, append(strings.Fields(args), "--help")...)
 			require.Regexp(t, regexp.MustCompile(`(?m)^Examples:\n  exanet `), out, args)
 		}

@@ -33,8 +33,10 @@ type comparison struct {
 // comparables are the values of --with.
 func comparables() map[string]*comparison {
 	return map[string]*comparison{
-		"latency": {Name: "MPI latency, 8 B", Unit: "us", Against: floor.CacheLineName, command: "latency", size: "8", iterations: "200000", scale: 1e-3},
-		"bw":      {Name: "MPI bandwidth, 4 MiB", Unit: "MB/s", Against: floor.AttachStreamName, command: "bw", size: "4194304", iterations: "0", scale: 1},
+		"latency": {Name: "MPI latency, 8 B", Unit: "us", Against: floor.CacheLineName, command: "latency", size: "8",
+			iterations: "200000", scale: 1e-3},
+		"bw": {Name: "MPI bandwidth, 4 MiB", Unit: "MB/s", Against: floor.AttachStreamName, command: "bw",
+			size: "4194304", iterations: "0", scale: 1},
 	}
 }
 
@@ -98,7 +100,8 @@ fewest hand-overs. It takes some seconds for each size with --repeat 5.`,
 					return usageErrorf("--ranks %d: use 1 to %d", f.ranks, floor.LargestCrowd)
 				}
 				if f.sizes == "" {
-					return usageErrorf("--ranks wants --sizes as well: blocks of up to %d bytes", floor.LargestCrowdBlock)
+					return usageErrorf("--ranks wants --sizes as well: blocks of up to %d bytes",
+						floor.LargestCrowdBlock)
 				}
 				sizes, err := bench.ParseSizes(f.sizes)
 				if err == nil && slices.Max(sizes) > floor.LargestCrowdBlock {
@@ -147,7 +150,8 @@ fewest hand-overs. It takes some seconds for each size with --repeat 5.`,
 			if f.json {
 				return writeJSON(cmd.OutOrStdout(), floorFigures{"floor", table.Lines, with})
 			}
-			return writeFloor(cmd.OutOrStdout(), fmt.Sprintf("%s, medians of %d", cmd.CommandPath(), f.repeat), &table, with)
+			return writeFloor(cmd.OutOrStdout(), fmt.Sprintf("%s, medians of %d", cmd.CommandPath(), f.repeat), &table,
+				with)
 		},
 	}
 	cmd.Flags().StringSliceVar(&f.with, "with", nil, "MPI benchmarks to compare with: latency, bw")
@@ -160,7 +164,8 @@ fewest hand-overs. It takes some seconds for each size with --repeat 5.`,
 
 // writeMessages measures messages and prints the medians.
 func writeMessages(cmd *cobra.Command, sizes []int, repeat int) error {
-	columns := []bench.Column{{Name: "Shared (us)"}, {Name: "One copies (us)"}, {Name: "Both copy (us)"}, {Name: "Exchange (us)"}, {Name: "and shared (us)"}}
+	columns := []bench.Column{{Name: "Shared (us)"}, {Name: "One copies (us)"}, {Name: "Both copy (us)"},
+		{Name: "Exchange (us)"}, {Name: "and shared (us)"}}
 	for i := range columns {
 		columns[i].Rows = make([]bench.Row, len(sizes))
 	}
@@ -208,7 +213,8 @@ func writeCrowd(cmd *cobra.Command, ranks int, sizes []int, repeat int) error {
 // add measures the figure of the MPI once, in a job of its own.
 func (c *comparison) add(ctx context.Context) error {
 	var out bytes.Buffer
-	if err := launchSelf(ctx, 2, []string{"bench", c.command, "--sizes=" + c.size, "--iterations=" + c.iterations, "--json"}, nil, &out); err != nil {
+	if err := launchSelf(ctx, 2, []string{"bench", c.command, "--sizes=" + c.size, "--iterations=" + c.iterations,
+		"--json"}, nil, &out); err != nil {
 		return fmt.Errorf("%s: %w", c.Name, err)
 	}
 	var got figures

@@ -48,7 +48,8 @@ threads; the rank that used most).`,
 				if f.json {
 					return writeJSON(cmd.OutOrStdout(), idleFigures{"idle", world.Size(), calls})
 				}
-				return bench.WriteIdle(cmd.OutOrStdout(), fmt.Sprintf("%s, %d ranks, blocked for %v", cmd.CommandPath(), world.Size(), f.time), calls)
+				return bench.WriteIdle(cmd.OutOrStdout(),
+					fmt.Sprintf("%s, %d ranks, blocked for %v", cmd.CommandPath(), world.Size(), f.time), calls)
 			})
 		},
 	}

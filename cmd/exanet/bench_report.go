@@ -66,7 +66,8 @@ has outside the report's part stays. The plots are in FOLDER.`,
 				c.Only = strings.Split(only, ",")
 				for _, name := range c.Only {
 					if !slices.Contains(names, name) {
-						return usageErrorf("--only: there is no section %q: use some of %s", name, strings.Join(names, ", "))
+						return usageErrorf("--only: there is no section %q: use some of %s", name,
+							strings.Join(names, ", "))
 					}
 				}
 			}
@@ -105,7 +106,8 @@ has outside the report's part stays. The plots are in FOLDER.`,
 	flags.StringVar(&c.Baseline, "baseline", "", "directory of another build's preload libraries, to compare with")
 	flags.BoolVar(&c.Quick, "quick", false, "fewer sizes, ranks and rounds")
 	flags.IntVar(&c.Rounds, "rounds", 0, "runs each way; 0: 5, with --quick 3")
-	flags.BoolVar(&c.Middle, "medians", false, "medians over the iterations of a run, too, where OSU has means: for a machine that does other things meanwhile")
+	flags.BoolVar(&c.Middle, "medians", false, "medians over the iterations of a run, too, where OSU has means: for "+
+		"a machine that does other things meanwhile")
 	flags.StringVar(&only, "only", "", "sections to measure: "+strings.Join(names, ", "))
 	flags.BoolVar(&render, "render", false, "measure nothing, make the page from what is stored")
 	flags.BoolVar(&list, "list", false, "print the sections")

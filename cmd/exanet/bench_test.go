@@ -36,7 +36,8 @@ func TestSameCommandKeepsTheFlagsThatAreSet(t *testing.T) {
 func TestFloorOutput(t *testing.T) {
 	table := &floor.Table{Lines: []floor.Line{
 		{Name: floor.CacheLineName, Unit: "ns", Value: 125, Note: "one way", Repeats: []float64{125}},
-		{Name: floor.AttachStreamName, Unit: "MB/s", Refused: "cross-memory attach is refused: operation not permitted"},
+		{Name: floor.AttachStreamName, Unit: "MB/s",
+			Refused: "cross-memory attach is refused: operation not permitted"},
 	}}
 	latency, bw := comparables()["latency"], comparables()["bw"]
 	latency.Repeats, bw.Repeats = []float64{0.25, 9, 0.2}, []float64{20000}
@@ -52,5 +53,6 @@ func TestFloorOutput(t *testing.T) {
 		"cache line, core to core          125.00 ns    one way\n"+
 		"process_vm_writev 4 MiB                - MB/s  cross-memory attach is refused: operation not permitted\n"+
 		"MPI latency, 8 B                    0.25 us    2.00 times: cache line, core to core\n"+
-		"MPI bandwidth, 4 MiB            20000.00 MB/s  no figure to compare with: process_vm_writev 4 MiB\n", out.String())
+		"MPI bandwidth, 4 MiB            20000.00 MB/s  no figure to compare with: process_vm_writev 4 MiB\n",
+		out.String())
 }

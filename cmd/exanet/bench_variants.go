@@ -42,7 +42,8 @@ func variantsNamed(value string) ([]string, error) {
 	var names []string
 	for name := range strings.SplitSeq(value, ",") {
 		if !slices.Contains(mpi.Variants(), name) {
-			return nil, usageErrorf("--variant: there is no protocol %q: use all, or some of %s with commas", name, strings.Join(mpi.Variants(), ", "))
+			return nil, usageErrorf("--variant: there is no protocol %q: use all, or some of %s with commas", name,
+				strings.Join(mpi.Variants(), ", "))
 		}
 		if slices.Contains(names, name) {
 			return nil, usageErrorf("--variant: %s is there twice", name)

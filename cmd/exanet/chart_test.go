@@ -48,8 +48,10 @@ func TestExplore(t *testing.T) {
 	var out, errs bytes.Buffer
 	require.Zero(t, run([]string{"explore", "--ops", "1", "--variant", "rtr"}, &out, &errs), errs.String())
 	require.Contains(t, out.String(), "nothing wrong")
-	require.Zero(t, run([]string{"explore", "--ops", "2", "--ranks", "3", "--sample", "5", "--pieces", "2"}, &out, &errs), errs.String())
-	for _, args := range [][]string{{"--variant", "none"}, {"--ops", "0"}, {"--ops", "4"}, {"--ranks", "4"}, {"--pieces", "3"},
+	require.Zero(t, run([]string{"explore", "--ops", "2", "--ranks", "3", "--sample", "5", "--pieces", "2"}, &out,
+		&errs), errs.String())
+	for _, args := range [][]string{{"--variant", "none"}, {"--ops", "0"}, {"--ops", "4"}, {"--ranks", "4"},
+		{"--pieces", "3"},
 		{"--alphabet", "latin"}, {"--sample", "-1"}, {"--capacity", "99"}, {"extra"}} {
 		require.Equal(t, exitUsage, run(append([]string{"explore"}, args...), &out, &errs), "%v", args)
 	}

@@ -32,7 +32,8 @@ type demoFlags struct {
 
 func (f *demoFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.grid, "grid", "72", "grid points of one rank: N for a cube, or XxYxZ")
-	cmd.Flags().IntVar(&f.iterations, "iterations", 500, "most iterations to make; the solve ends at a residual of 1e-9")
+	cmd.Flags().IntVar(&f.iterations, "iterations", 500,
+		"most iterations to make; the solve ends at a residual of 1e-9")
 }
 
 func (f *demoFlags) check() (err error) {

@@ -26,7 +26,8 @@ func writeDemo(w io.Writer, r *demoReport, s *mpi.Stats) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Conjugate gradients on %d x %d x %d points, %d processes (%d x %d x %d), variant %s\n",
 		g[0], g[1], g[2], r.Layout.Size(), p[0], p[1], p[2], s.Variant)
-	fmt.Fprintf(&b, "%d iterations in %.2f s, %.0f us each\n\ntime, mean over the ranks\n", r.Verdict.Iterations, r.Elapsed.Seconds(),
+	fmt.Fprintf(&b, "%d iterations in %.2f s, %.0f us each\n\ntime, mean over the ranks\n", r.Verdict.Iterations,
+		r.Elapsed.Seconds(),
 		r.Elapsed.Seconds()*1e6/float64(max(r.Verdict.Iterations, 1)))
 
 	row := func(name string, value string, note string) {
@@ -47,8 +48,10 @@ func writeDemo(w io.Writer, r *demoReport, s *mpi.Stats) error {
 		percent(s.FastReceives, s.Writes)+" of those that take an RDMA write")
 
 	v := r.Verdict
-	fmt.Fprintf(&b, "\nresidual  %.9e in parallel, %.9e serially, %.9e from the solution\n", v.Residual, v.Serial, v.True)
-	fmt.Fprintf(&b, "solution  differs from the serial one by %.1e; rounding explains up to %.1e\n", v.Difference, v.Allowed)
+	fmt.Fprintf(&b, "\nresidual  %.9e in parallel, %.9e serially, %.9e from the solution\n", v.Residual, v.Serial,
+		v.True)
+	fmt.Fprintf(&b, "solution  differs from the serial one by %.1e; rounding explains up to %.1e\n", v.Difference,
+		v.Allowed)
 	verdict := v.Err()
 	if verdict == nil {
 		fmt.Fprintf(&b, "\nOK: the parallel solve agrees with the serial one\n")

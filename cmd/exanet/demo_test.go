@@ -23,12 +23,14 @@ func exampleReport(t *testing.T) *demoReport {
 		Layout:  layout,
 		Verdict: stencil.Verdict{Iterations: 10, Residual: 1e-9, Serial: 1e-9, True: 1e-9, Allowed: 1e-12},
 		Elapsed: time.Second,
-		Times:   stencil.Times{Halo: 250 * time.Millisecond, Allreduce: 100 * time.Millisecond, Compute: 650 * time.Millisecond},
+		Times: stencil.Times{Halo: 250 * time.Millisecond, Allreduce: 100 * time.Millisecond,
+			Compute: 650 * time.Millisecond},
 	}
 }
 
 func TestDemoTable(t *testing.T) {
-	stats := &mpi.Stats{Variant: "ticket", Control: map[string]uint64{"RTS": 12, "RTR": 34}, Writes: 40, Receives: 100, FastReceives: 30}
+	stats := &mpi.Stats{Variant: "ticket", Control: map[string]uint64{"RTS": 12, "RTR": 34}, Writes: 40, Receives: 100,
+		FastReceives: 30}
 	var out strings.Builder
 	require.NoError(t, writeDemo(&out, exampleReport(t), stats))
 	for _, want := range []string{
@@ -59,7 +61,8 @@ func TestDemoOfAWrongResultFails(t *testing.T) {
 func TestDemoInput(t *testing.T) {
 	report, err := json.Marshal(demoLine{Report: exampleReport(t)})
 	require.NoError(t, err)
-	text := `{"iteration":3,"residual":1e-5}` + "\nhello from a library\n" + `{"checking":true}` + "\n" + string(report) + "\n"
+	text := `{"iteration":3,"residual":1e-5}` + "\nhello from a library\n" + `{"checking":true}` + "\n" +
+		string(report) + "\n"
 	for size := 1; size <= len(text); size += 7 {
 		var other strings.Builder
 		in := &demoInput{other: &other}
@@ -82,7 +85,8 @@ func TestReadStats(t *testing.T) {
 		`{"rank":1,"variant":"ticket","control":{"RTS":2},"writes":3,"receives":4,"fast_receives":2}`,
 		`{`,
 	} {
-		require.NoError(t, os.WriteFile(filepath.Join(dir, "rank-"+string(rune('0'+rank))+".json"), []byte(text), 0o600))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "rank-"+string(rune('0'+rank))+".json"), []byte(text),
+			0o600))
 	}
 	total, err := readStats(dir, 2)
 	require.NoError(t, err)

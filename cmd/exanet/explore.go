@@ -47,7 +47,8 @@ random ones; with three, random ones only.`,
 	}
 	f := c.Flags()
 	f.StringVar(&x.variant, "variant", world.Protocols[0].Name, "protocol")
-	f.StringVar(&x.alphabet, "alphabet", "", "reduced (one rank sends, one receives) or full (default full, of 3 operations reduced)")
+	f.StringVar(&x.alphabet, "alphabet", "", "reduced (one rank sends, one receives) or full (default full, of 3 "+
+		"operations reduced)")
 	f.IntVar(&x.ops, "ops", 2, "operations of each rank, at most")
 	f.IntVar(&x.ranks, "ranks", 2, "ranks: 2 or 3")
 	f.IntVar(&x.sample, "sample", 0, "random programs instead of all (default 1000 with 3 ranks)")
@@ -85,14 +86,17 @@ func (x *exploration) run(c *cobra.Command) error {
 		return fmt.Errorf("%s, %s: %w", p.Name, about, failure)
 	}
 	took := time.Since(begun)
-	_, err = fmt.Fprintf(out, "%s, %s: nothing wrong\n%s programs, %s states, %s transitions in %.1f s (%s/s)\n", p.Name, about,
-		humanize.Comma(int64(stats.Programs)), humanize.Comma(int64(stats.States)), humanize.Comma(int64(stats.Transitions)),
+	_, err = fmt.Fprintf(out, "%s, %s: nothing wrong\n%s programs, %s states, %s transitions in %.1f s (%s/s)\n",
+		p.Name, about,
+		humanize.Comma(int64(stats.Programs)), humanize.Comma(int64(stats.States)),
+		humanize.Comma(int64(stats.Transitions)),
 		took.Seconds(), humanize.Comma(int64(float64(stats.Transitions)/max(took.Seconds(), 1e-9))))
 	return err
 }
 
 // programs returns what to explore, a name for it, and how many programs it is.
-func (x *exploration) programs(cfg world.Config) (programs iter.Seq[explore.Family], about string, total int, err error) {
+func (x *exploration) programs(cfg world.Config) (programs iter.Seq[explore.Family], about string, total int,
+	err error) {
 	alphabet := explore.Full
 	switch {
 	case x.ops < 1 || x.ops > 6:
@@ -121,14 +125,17 @@ func (x *exploration) programs(cfg world.Config) (programs iter.Seq[explore.Fami
 	alphabet = alphabet.Without(cfg)
 	if x.sample > 0 {
 		return explore.Singles(explore.Allowed(cfg, alphabet.Sample(x.ops, x.sample, x.seed))),
-			fmt.Sprintf("sample of %d programs of %d operations a rank, %s alphabet, seed %d", x.sample, x.ops, alphabet.Name, x.seed), x.sample, nil
+			fmt.Sprintf("sample of %d programs of %d operations a rank, %s alphabet, seed %d", x.sample, x.ops,
+				alphabet.Name, x.seed), x.sample, nil
 	}
 	if n := len(alphabet.Ranks[0]); x.ops > 3 || x.ops == 3 && n > 8 {
-		return nil, "", 0, usageErrorf("there are too many programs of %d operations of the %s alphabet: give --sample", x.ops, alphabet.Name)
+		return nil, "", 0, usageErrorf("there are too many programs of %d operations of the %s alphabet: give --sample",
+			x.ops, alphabet.Name)
 	}
 	programs = alphabet.Programs(cfg, x.ops)
 	for f := range programs {
 		total += f.Size
 	}
-	return programs, fmt.Sprintf("all programs of up to %d operations a rank, %s alphabet", x.ops, alphabet.Name), total, nil
+	return programs, fmt.Sprintf("all programs of up to %d operations a rank, %s alphabet", x.ops, alphabet.Name),
+		total, nil
 }

@@ -126,7 +126,8 @@ func tryFutex() error {
 
 func tryMembarrier() error {
 	if !sys.RegisterBarrier() {
-		return fmt.Errorf("the kernel refuses MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED (before Linux 4.16, or a seccomp filter)")
+		return fmt.Errorf("the kernel refuses MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED (before Linux 4.16, or a " +
+			"seccomp filter)")
 	}
 	return nil
 }

@@ -154,7 +154,8 @@ func cgroupMount(root fs.FS, controllers, controller string) (within, mountPoint
 		if len(l) < 5 || len(r) < 3 {
 			continue
 		}
-		if controllers == "" && r[0] == "cgroup2" || controllers != "" && r[0] == "cgroup" && contains(r[2], controller) {
+		if controllers == "" && r[0] == "cgroup2" || controllers != "" && r[0] == "cgroup" &&
+			contains(r[2], controller) {
 			return l[3], l[4]
 		}
 	}

@@ -28,14 +28,18 @@ func TestInfoCollectives(t *testing.T) {
 	out, errs, code := exanet(t, "", "info", "--collectives")
 	require.Equal(t, 0, code, errs)
 	for _, line := range []string{
-		`# collective +bytes +ranks +algorithm`, `barrier +any +any +shared +# others: tree`, `barrier +any +any +dissemination`,
-		`allreduce +32768 +any +shared`, `allreduce +2048 +any +recursive_doubling`, `allreduce +any +any +rabenseifner`, `neighbor_alltoallw `,
+		`# collective +bytes +ranks +algorithm`, `barrier +any +any +shared +# others: tree`,
+		`barrier +any +any +dissemination`,
+		`allreduce +32768 +any +shared`, `allreduce +2048 +any +recursive_doubling`,
+		`allreduce +any +any +rabenseifner`, `neighbor_alltoallw `,
 	} {
 		require.Regexp(t, `(?m)^`+line, out)
 	}
 	for host, rows := range map[coll.Where][]string{
-		0:         {`allreduce +32768 +any +shared +# others: ring, tree`, `alltoall +8192 +any +shared\nalltoall +any +16 +direct`},
-		coll.Dear: {`# On this host .*`, `allreduce +1048576 +2 +shared +# others: ring, tree`, `# alltoall +32768 +16 +shared, if ranks share cores`},
+		0: {`allreduce +32768 +any +shared +# others: ring, tree`,
+			`alltoall +8192 +any +shared\nalltoall +any +16 +direct`},
+		coll.Dear: {`# On this host .*`, `allreduce +1048576 +2 +shared +# others: ring, tree`,
+			`# alltoall +32768 +16 +shared, if ranks share cores`},
 	} {
 		var b strings.Builder
 		require.NoError(t, printCollectives(&b, "", host))
@@ -45,11 +49,13 @@ func TestInfoCollectives(t *testing.T) {
 	}
 	t.Setenv("EXANET_COLL", "allreduce:ring")
 	out, _, _ = exanet(t, "", "info", "--collectives")
-	require.Regexp(t, `(?m)^allreduce +any +any +ring +# forced; others: recursive_doubling, rabenseifner, tree, shared`, out)
+	require.Regexp(t, `(?m)^allreduce +any +any +ring +# forced; others: recursive_doubling, rabenseifner, tree, `+
+		`shared`, out)
 	t.Setenv("EXANET_COLL", "allreduce:rung")
 	_, errs, code = exanet(t, "", "info", "--collectives")
 	require.Equal(t, exitUsage, code)
-	require.Equal(t, "exanet: EXANET_COLL: allreduce has no algorithm \"rung\": it has recursive_doubling, rabenseifner, ring, tree, shared\n", errs)
+	require.Equal(t, "exanet: EXANET_COLL: allreduce has no algorithm \"rung\": it has recursive_doubling, "+
+		"rabenseifner, ring, tree, shared\n", errs)
 }
 
 // Without /proc and /sys the memory is what the kernel says, and no figure is

@@ -101,6 +101,7 @@ func TestFlagThatIsNoNumber(t *testing.T) {
 	for value, why := range map[string]string{"x": "invalid syntax", "99999999999999999999": "value out of range"} {
 		_, errs, code := exanet(t, "", "bench", "latency", "--repeat", value)
 		require.Equal(t, exitUsage, code)
-		require.Equal(t, "exanet: --repeat "+value+": want a number ("+why+") (see exanet bench latency --help)\n", errs)
+		require.Equal(t, "exanet: --repeat "+value+": want a number ("+why+") (see exanet bench latency --help)\n",
+			errs)
 	}
 }

@@ -25,7 +25,8 @@ func (f *preloadFlags) add(c *cobra.Command) {
 	flags := c.Flags()
 	flags.SetInterspersed(false) // flags after the first word are the command's
 	flags.StringVar(&f.mpi, "mpi", "", "the MPI that the program uses, mpich or openmpi, if it cannot be found out")
-	flags.StringVar(&f.lib, "lib", "", "directory of the library (default that of exanet, bin in it, or bin of the checkout)")
+	flags.StringVar(&f.lib, "lib", "", "directory of the library (default that of exanet, bin in it, or bin of the "+
+		"checkout)")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "print the command that is run")
 }
 
@@ -111,7 +112,8 @@ func printCommand(w io.Writer, p *preload.Command) {
 // quote makes one word of s for a shell.
 func quote(s string) string {
 	safe := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./=:,+@%", r)
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' ||
+			strings.ContainsRune("-_./=:,+@%", r)
 	}
 	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !safe(r) }) < 0 {
 		return s

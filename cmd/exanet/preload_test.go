@@ -97,7 +97,8 @@ func TestPreloadRefuses(t *testing.T) {
 }
 
 func TestCompare(t *testing.T) {
-	fakeMPI(t, `printf '# Test\n# Size       Value\n'; case "$*" in *LD_PRELOAD*) echo 8 1.0;; *) echo 8 2.0;; esac; echo $1 >>runs`)
+	fakeMPI(t, `printf '# Test\n# Size       Value\n'; case "$*" in *LD_PRELOAD*) echo 8 1.0;; *) echo 8 2.0;; `+
+		`esac; echo $1 >>runs`)
 	out, errs, code := exanet(t, "", "compare", "--lib", "lib", "mpirun.mpich", "-np", "1", "./app")
 	require.Equal(t, 0, code, errs)
 	require.Contains(t, errs, "warning: outputs differ, first in run 1: \"8 2.0\" without, \"8 1.0\" with\n")
@@ -134,7 +135,8 @@ func TestCompareOfFailures(t *testing.T) {
 	fakeMPI(t, "echo no ranks >&2; exit 6")
 	out, errs, code = exanet(t, "", "compare", "--lib", "lib", "mpirun.mpich", "./app")
 	require.Empty(t, out)
-	require.Equal(t, "exanet: the command itself exits with code 6, so there is nothing to compare; it says: no ranks\n", errs)
+	require.Equal(t, "exanet: the command itself exits with code 6, so there is nothing to compare; it says: no "+
+		"ranks\n", errs)
 	require.Equal(t, 6, code)
 }
 

@@ -72,8 +72,10 @@ EXANET_VARIANT, EXANET_DEVICE or EXANET_COLL.`,
 	f.SetInterspersed(false) // flags after PROG are the program's
 	f.VarP(&ranks, "ranks", "n", "number of ranks")
 	f.BoolVar(&label, "label", false, `put "[rank] " before each line of output`)
-	f.StringVar(&variant, "variant", "", "protocol: "+strings.Join(mpi.Variants(), ", ")+" (default "+mpi.DefaultVariant+", or $EXANET_VARIANT)")
-	f.StringVar(&device, "device", "", "fabric: host, prototype or registers (default host, or $EXANET_DEVICE); see exanet info")
+	f.StringVar(&variant, "variant", "", "protocol: "+strings.Join(mpi.Variants(), ", ")+" (default "+
+		mpi.DefaultVariant+", or $EXANET_VARIANT)")
+	f.StringVar(&device, "device", "", "fabric: host, prototype or registers (default host, or $EXANET_DEVICE); see "+
+		"exanet info")
 	return c
 }
 

@@ -130,8 +130,10 @@ func TestDeathOfARankEndsTheJob(t *testing.T) {
 
 func TestLaunchSelf(t *testing.T) {
 	var out bytes.Buffer
-	require.NoError(t, launchSelf(t.Context(), 3, []string{"show-args", "-n", "x"}, []string{"EXANET_TEST_NOTHING=1"}, &out))
-	require.ElementsMatch(t, []string{"0 3 -n x", "1 3 -n x", "2 3 -n x"}, strings.Split(strings.TrimSpace(out.String()), "\n"))
+	require.NoError(t, launchSelf(t.Context(), 3, []string{"show-args", "-n", "x"}, []string{"EXANET_TEST_NOTHING=1"},
+		&out))
+	require.ElementsMatch(t, []string{"0 3 -n x", "1 3 -n x", "2 3 -n x"},
+		strings.Split(strings.TrimSpace(out.String()), "\n"))
 
 	err := launchSelf(t.Context(), 2, []string{"show-args"}, []string{"EXANET_TEST_CODE=9"}, &out)
 	var re *launch.RankError

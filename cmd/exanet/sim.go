@@ -60,11 +60,13 @@ type simFlags struct {
 
 func (f *simFlags) add(cmd *cobra.Command) {
 	x := cmd.Flags()
-	x.StringVar(&f.topology, "topology", "", "where the ranks are: two ranks in the same-qfdb, or 3-hops or 5-hops apart; any number ordered, or shuffled by --seed (default: ordered, two ranks same-qfdb)")
+	x.StringVar(&f.topology, "topology", "", "where the ranks are: two ranks in the same-qfdb, or 3-hops or 5-hops "+
+		"apart; any number ordered, or shuffled by --seed (default: ordered, two ranks same-qfdb)")
 	x.StringVar(&f.torus, "torus", sim.Prototype().Torus.String(), "QFDBs in each dimension, of four FPGAs each")
 	x.IntVar(&f.perNode, "per-fpga", 1, "ranks on an FPGA, up to 4, if they are ordered or shuffled")
 	x.Uint64Var(&f.seed, "seed", 1, "of the shuffled placement, and of the noise if that is set")
-	x.StringArrayVar(&f.set, "set", nil, "change a constant, as hop_outside=300 (see exanet sim constants); may be given more than once")
+	x.StringArrayVar(&f.set, "set", nil, "change a constant, as hop_outside=300 (see exanet sim constants); may be "+
+		"given more than once")
 }
 
 // machine checks the flags and returns the machine and where the ranks are.
@@ -109,7 +111,8 @@ func (f *simFlags) machine() (m sim.Machine, p sim.Placement, err error) {
 		return m, nil, usageError{err}
 	}
 	if len(p) != int(f.ranks) {
-		return m, nil, usageErrorf("--topology %s is one of two ranks, not %d: use ordered or shuffled", topology, f.ranks)
+		return m, nil, usageErrorf("--topology %s is one of two ranks, not %d: use ordered or shuffled", topology,
+			f.ranks)
 	}
 	f.topology = topology
 	return m, p, nil
@@ -189,6 +192,7 @@ func simVariants(value string) ([]string, error) {
 }
 
 // simulate runs a program on a machine.
-func simulate(m sim.Machine, p sim.Placement, variant string, seed uint64, main func(*mpi.Comm) error) (*virtual.Result, error) {
+func simulate(m sim.Machine, p sim.Placement, variant string, seed uint64,
+	main func(*mpi.Comm) error) (*virtual.Result, error) {
 	return virtual.Run(virtual.Config{Machine: m, Placement: p, Variant: variant, Seed: seed}, main)
 }

@@ -44,16 +44,22 @@ func collective(name string) simBench {
 
 // simBenches are those that the thesis has, by name.
 var simBenches = map[string]simBench{
-	"latency":  {ranks: 2, pair: true, sizes: "0:4194304", title: bench.MicrosecondsTitle, unit: "us", run: one(bench.Latency)},
-	"bw":       {ranks: 2, pair: true, sizes: "1:4194304", title: bench.BandwidthTitle, unit: "MB/s", run: one(bench.Bandwidth)},
-	"fastrecv": {ranks: 2, pair: true, sizes: "64:8192", title: "MPI_Send (us)", unit: "us", run: one(bench.FastReceive)},
-	"bcast":    collective("bcast"), "reduce": collective("reduce"), "allreduce": collective("allreduce"), "scatter": collective("scatter"),
-	"barrier": {ranks: 16, title: bench.MicrosecondsTitle, unit: "us", run: one(func(c *mpi.Comm, s bench.Sweep) ([]bench.Row, error) {
-		row, err := bench.Barrier(c, s)
-		return []bench.Row{row}, err
-	})},
-	"mpigraph": {ranks: 16, sizes: "131072", title: bench.BandwidthTitle, unit: "MB/s", series: []string{"send", "receive"}, run: bench.Graph},
-	"halo":     {ranks: 16, sizes: "16:64", most: 512, title: "Exchange (us)", unit: "us", run: one(bench.Halo)},
+	"latency": {ranks: 2, pair: true, sizes: "0:4194304", title: bench.MicrosecondsTitle, unit: "us",
+		run: one(bench.Latency)},
+	"bw": {ranks: 2, pair: true, sizes: "1:4194304", title: bench.BandwidthTitle, unit: "MB/s",
+		run: one(bench.Bandwidth)},
+	"fastrecv": {ranks: 2, pair: true, sizes: "64:8192", title: "MPI_Send (us)", unit: "us",
+		run: one(bench.FastReceive)},
+	"bcast": collective("bcast"), "reduce": collective("reduce"), "allreduce": collective("allreduce"),
+	"scatter": collective("scatter"),
+	"barrier": {ranks: 16, title: bench.MicrosecondsTitle, unit: "us",
+		run: one(func(c *mpi.Comm, s bench.Sweep) ([]bench.Row, error) {
+			row, err := bench.Barrier(c, s)
+			return []bench.Row{row}, err
+		})},
+	"mpigraph": {ranks: 16, sizes: "131072", title: bench.BandwidthTitle, unit: "MB/s",
+		series: []string{"send", "receive"}, run: bench.Graph},
+	"halo": {ranks: 16, sizes: "16:64", most: 512, title: "Exchange (us)", unit: "us", run: one(bench.Halo)},
 }
 
 func simBenchNames() []string {
@@ -95,7 +101,8 @@ that its sender found advertised when it posted the send.`,
 				return usageErrorf("which benchmark? Use one of %s", strings.Join(simBenchNames(), ", "))
 			}
 			if _, ok := simBenches[args[0]]; !ok {
-				return usageErrorf("there is no simulated benchmark %q: use one of %s", args[0], strings.Join(simBenchNames(), ", "))
+				return usageErrorf("there is no simulated benchmark %q: use one of %s", args[0],
+					strings.Join(simBenchNames(), ", "))
 			}
 			return nil
 		},
@@ -152,11 +159,13 @@ that its sender found advertised when it posted the send.`,
 	f.add(cmd)
 	x := cmd.Flags()
 	x.VarP(&f.ranks, "ranks", "n", "number of ranks (default 2 or 16)")
-	x.StringVar(&s.sizes, "sizes", "", "message sizes in bytes: from:to for powers of two, or a comma list (default: those of the benchmark)")
+	x.StringVar(&s.sizes, "sizes", "", "message sizes in bytes: from:to for powers of two, or a comma list (default: "+
+		"those of the benchmark)")
 	x.IntVar(&s.iterations, "iterations", 10, "timed iterations of each size")
 	x.IntVar(&s.warmup, "warmup", 2, "untimed iterations before them")
 	x.BoolVar(&s.json, "json", false, "print JSON")
-	x.StringVar(&chosen, "variant", "", "protocols to simulate side by side: all, or a comma list of "+strings.Join(mpi.Variants(), ", ")+" (default "+mpi.DefaultVariant+", or $EXANET_VARIANT)")
+	x.StringVar(&chosen, "variant", "", "protocols to simulate side by side: all, or a comma list of "+
+		strings.Join(mpi.Variants(), ", ")+" (default "+mpi.DefaultVariant+", or $EXANET_VARIANT)")
 	return cmd
 }
 
@@ -255,7 +264,8 @@ func (r *simSeries) collect(points []point) error {
 			for k := range r.columns {
 				r.columns[k][v].Rows = append(r.columns[k][v].Rows, x.columns[k].Rows[0])
 			}
-			r.fast[v].Rows = append(r.fast[v].Rows, bench.Row{Size: x.columns[0].Rows[0].Size, Value: 100 * x.result.FastShare()})
+			r.fast[v].Rows = append(r.fast[v].Rows, bench.Row{Size: x.columns[0].Rows[0].Size,
+				Value: 100 * x.result.FastShare()})
 			r.totals[v].Add(&x.result.Counters)
 		}
 	}

@@ -112,7 +112,8 @@ func runSimulated(cmd *cobra.Command, job virtual.Job, args []string) (*virtual.
 	}
 	var s virtual.Summary
 	if err := json.NewDecoder(place).Decode(&s); (err != nil || len(s.Result.Ranks) == 0) && ended == nil {
-		return nil, fmt.Errorf("%s has not run in virtual time: build it for that, with virtual.Main (see exanet sim run --help)", args[0])
+		return nil, fmt.Errorf("%s has not run in virtual time: build it for that, with virtual.Main (see exanet sim "+
+			"run --help)", args[0])
 	}
 	if ended != nil {
 		return nil, exitError{exit.ExitCode()} // it has said why

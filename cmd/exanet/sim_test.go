@@ -66,8 +66,10 @@ func TestSimTopologies(t *testing.T) {
 		require.NotEqual(t, last, out)
 		last = out
 	}
-	require.Contains(t, simulated(t, "bench barrier --ranks 512 --per-fpga 4 --iterations 1 --warmup 0"), "4 ranks an FPGA")
-	require.Contains(t, simulated(t, "bench barrier --ranks 600 --torus 8x8x8 --iterations 1 --warmup 0"), "torus 8x8x8")
+	require.Contains(t, simulated(t, "bench barrier --ranks 512 --per-fpga 4 --iterations 1 --warmup 0"),
+		"4 ranks an FPGA")
+	require.Contains(t, simulated(t, "bench barrier --ranks 600 --torus 8x8x8 --iterations 1 --warmup 0"),
+		"torus 8x8x8")
 	slow := simulated(t, "bench latency --sizes 8 --set hop_inside=1000000")
 	require.Contains(t, slow, "hop_inside=1000000")
 	require.Regexp(t, `8 +100\d\.`, slow)

@@ -82,7 +82,8 @@ should have nothing else to do. Inside a job the job's number of ranks is measur
 	}
 	flags := c.Flags()
 	flags.StringVarP(&f.ranks, "ranks", "n", "2,4", "numbers of ranks to measure, a comma list")
-	flags.StringVar(&f.ops, "op", "all", "the collectives: all, or a comma list of "+strings.Join(tune.Collectives(), ", "))
+	flags.StringVar(&f.ops, "op", "all", "the collectives: all, or a comma list of "+
+		strings.Join(tune.Collectives(), ", "))
 	flags.StringVar(&f.sizes, "sizes", "8:1048576", "sizes in bytes: from:to for powers of two, or a comma list")
 	flags.IntVar(&f.repeat, "repeat", 5, "rounds to make; the medians count")
 	flags.BoolVar(&f.json, "json", false, "print JSON, with the figure of every round")
@@ -104,7 +105,8 @@ func (f *tuneFlags) check() error {
 	}
 	for _, name := range f.names {
 		if !slices.Contains(tune.Collectives(), name) {
-			return usageErrorf("--op %s: use all, or some of %s with commas", name, strings.Join(tune.Collectives(), ", "))
+			return usageErrorf("--op %s: use all, or some of %s with commas", name,
+				strings.Join(tune.Collectives(), ", "))
 		}
 	}
 	sizes, err := bench.ParseSizes(f.sizes)
@@ -237,12 +239,14 @@ func (f *tuneFlags) finish(c *cobra.Command, out *renameio.PendingFile, all []*t
 
 // heading says where a table comes from.
 func (f *tuneFlags) heading() string {
-	return fmt.Sprintf("# exanet tune --op %s --sizes %s --repeat %d, on %s\n# The first row that fits a call counts: of at most so many bytes and ranks.", f.ops, f.sizes, f.repeat, kernel())
+	return fmt.Sprintf("# exanet tune --op %s --sizes %s --repeat %d, on %s\n# The first row that fits a call "+
+		"counts: of at most so many bytes and ranks.", f.ops, f.sizes, f.repeat, kernel())
 }
 
 func writeTable(w io.Writer, heading string, rows []tune.Row) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n# The rows shared and direct are for blocking calls where ranks share memory; others pass over them.\n%s\n", heading, coll.TableHead)
+	fmt.Fprintf(&b, "%s\n# The rows shared and direct are for blocking calls where ranks share memory; others pass "+
+		"over them.\n%s\n", heading, coll.TableHead)
 	if len(rows) == 0 {
 		b.WriteString("# Nothing was faster than what is built in.\n")
 	}

@@ -17,9 +17,11 @@ import (
 
 func TestTune(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "tuned")
-	out, errs, code := exanet(t, "", "tune", "-n", "2,3", "--op", "bcast,barrier", "--sizes", "8,4096", "--repeat", "1", name)
+	out, errs, code := exanet(t, "", "tune", "-n", "2,3", "--op", "bcast,barrier", "--sizes", "8,4096", "--repeat", "1",
+		name)
 	require.Equal(t, 0, code, errs)
-	require.Regexp(t, `(?m)^# bcast, 3 ranks, .*\n.*\n# Size +binomial +scatter_ring +shared +direct\n8 +[0-9.]+ +[0-9.]+ +[0-9.]+ +[0-9.]+\n4096 `, out)
+	require.Regexp(t, `(?m)^# bcast, 3 ranks, .*\n.*\n# Size +binomial +scatter_ring +shared +direct\n8 +[0-9.]+ `+
+		`+[0-9.]+ +[0-9.]+ +[0-9.]+\n4096 `, out)
 	_, err := coll.ReadTable(name)
 	require.NoError(t, err)
 	text, err := os.ReadFile(name)
@@ -31,7 +33,8 @@ func TestTune(t *testing.T) {
 
 	// In a job, of the job's ranks; what is already in force makes no difference.
 	t.Setenv("EXANET_COLL", "bcast:binomial")
-	out, errs, code = exanet(t, "", "run", "-n", "3", self(), "tune", "--op", "bcast", "--sizes", "8", "--repeat", "2", "--json")
+	out, errs, code = exanet(t, "", "run", "-n", "3", self(), "tune", "--op", "bcast", "--sizes", "8", "--repeat", "2",
+		"--json")
 	require.Equal(t, 0, code, errs)
 	var all []tune.Figures
 	require.NoError(t, json.Unmarshal([]byte(out), &all))
@@ -65,7 +68,8 @@ func received(t *testing.T, override string) uint64 {
 	dir := t.TempDir()
 	t.Setenv("EXANET_COLL", override)
 	t.Setenv("EXANET_STATS", dir)
-	_, errs, code := exanet(t, "", "bench", "coll", "--op", "bcast", "-n", "2", "--sizes", "8", "--iterations", "500", "--warmup", "0")
+	_, errs, code := exanet(t, "", "bench", "coll", "--op", "bcast", "-n", "2", "--sizes", "8", "--iterations", "500",
+		"--warmup", "0")
 	require.Equal(t, 0, code, errs)
 	text, err := os.ReadFile(filepath.Join(dir, "rank-1.json"))
 	require.NoError(t, err)
@@ -90,7 +94,8 @@ func TestATableIsObeyed(t *testing.T) {
 	if dear {
 		next = "524288 +2"
 	}
-	if cost := sys.AttachCost(); cost < sys.Dear/2 || cost > sys.Dear*2 { // else it is a near thing, and other processes may find otherwise
+	// else it is a near thing, and other processes may find otherwise
+	if cost := sys.AttachCost(); cost < sys.Dear/2 || cost > sys.Dear*2 {
 		require.Equal(t, cost > sys.Dear, dear)
 	}
 	require.Regexp(t, `(?m)^bcast +8 +2  binomial +# line 2; others: scatter_ring\nbcast +`+next+`  shared\n`, out)

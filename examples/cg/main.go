@@ -31,7 +31,8 @@ func main() {
 	local, err := stencil.ParseGrid(*grid)
 	if err != nil || flag.NArg() > 0 || *iterations < 1 || !(*tolerance >= 0) || !(*rate > 0) {
 		if err == nil {
-			err = fmt.Errorf("needs at least one iteration, a tolerance of 0 or more, a rate above 0, and no other arguments")
+			err = fmt.Errorf("needs at least one iteration, a tolerance of 0 or more, a rate above 0, and no other " +
+				"arguments")
 		}
 		fmt.Fprintln(os.Stderr, "cg:", err)
 		os.Exit(2)
@@ -91,5 +92,6 @@ func report(l stencil.Layout, v stencil.Verdict, elapsed time.Duration, t stenci
 	fmt.Printf("allreduce   %.3f s\n", t.Allreduce.Seconds())
 	fmt.Printf("compute     %.3f s\n", t.Compute.Seconds())
 	fmt.Printf("residual    %.6e parallel, %.6e serial, %.6e from the solution\n", v.Residual, v.Serial, v.True)
-	fmt.Printf("solution    differs from the serial one by %.2e; rounding explains up to %.2e\n", v.Difference, v.Allowed)
+	fmt.Printf("solution    differs from the serial one by %.2e; rounding explains up to %.2e\n", v.Difference,
+		v.Allowed)
 }

@@ -17,7 +17,8 @@ func Create(name string) (*renameio.PendingFile, error) {
 	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is there, and no file", name)
 	}
-	return renameio.NewPendingFile(name, renameio.WithTempDir(filepath.Dir(name)), renameio.WithStaticPermissions(0o644))
+	return renameio.NewPendingFile(name, renameio.WithTempDir(filepath.Dir(name)),
+		renameio.WithStaticPermissions(0o644))
 }
 
 // WriteFile makes a file of a text.

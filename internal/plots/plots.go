@@ -223,6 +223,7 @@ func (f footed) Plot(c draw.Canvas, p *plot.Plot) {
 		}
 		at := x(float64(i)) + f.Offset
 		left, right, low, high := at-f.Width/2, at+f.Width/2, y(f.foot), y(f.foot+h)
-		c.FillPolygon(f.Color, []vg.Point{{X: left, Y: low}, {X: left, Y: high}, {X: right, Y: high}, {X: right, Y: low}})
+		c.FillPolygon(f.Color, []vg.Point{{X: left, Y: low}, {X: left, Y: high}, {X: right, Y: high},
+			{X: right, Y: low}})
 	}
 }

@@ -12,14 +12,17 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-var textOf = regexp.MustCompile(`<text x="([\d.]+)" y="[^"]*" transform="scale\(1, -1\)"\s+style="font-family:([^;]*);[^"]*font-size:(\d+)px">([^<]*)<`)
+var textOf = regexp.MustCompile(`<text x="([\d.]+)" y="[^"]*" transform="scale\(1, ` +
+	`-1\)"\s+style="font-family:([^;]*);[^"]*font-size:(\d+)px">([^<]*)<`)
 
 // No label leaves the page, not even in a font that is wider by a quarter than the one
 // that the plot is laid out for.
 func TestLabelsStayOnThePage(t *testing.T) {
 	for name, p := range map[string]*plot.Plot{
-		"curves": Curves("T", "x", "y", plot.TickerFunc(Decades), []Curve{{Style{Name: "a"}, plotter.XYs{{X: 1, Y: 0.1}, {X: 10000, Y: 1e6}}}}),
-		"bars":   Bars("T", "y", []Style{{Name: "a long name of what is compared"}}, []Group{{"first", []float64{1e6}}, {"last", []float64{3}}}, true),
+		"curves": Curves("T", "x", "y", plot.TickerFunc(Decades),
+			[]Curve{{Style{Name: "a"}, plotter.XYs{{X: 1, Y: 0.1}, {X: 10000, Y: 1e6}}}}),
+		"bars": Bars("T", "y", []Style{{Name: "a long name of what is compared"}},
+			[]Group{{"first", []float64{1e6}}, {"last", []float64{3}}}, true),
 	} {
 		t.Run(name, func(t *testing.T) {
 			svg, err := SVG(p)

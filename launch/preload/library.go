@@ -50,11 +50,13 @@ func (p *planner) library(m MPI, programs []*program) (string, error) {
 			return "", refuse(path, "cannot be used: %w", err)
 		}
 		if strings.ContainsAny(path, ": ") {
-			return "", refuse(path, "LD_PRELOAD takes no paths with spaces or colons: move the library, and say --lib DIR")
+			return "", refuse(path, "LD_PRELOAD takes no paths with spaces or colons: move the library, and say "+
+				"--lib DIR")
 		}
 		return path, p.fits(m, path, programs)
 	}
-	return "", refuse(libraryName(m), "not found in %s: make preload builds it (or say --lib DIR)", strings.Join(p.Dirs, ", "))
+	return "", refuse(libraryName(m), "not found in %s: make preload builds it (or say --lib DIR)",
+		strings.Join(p.Dirs, ", "))
 }
 
 // fits checks that the Go part is there and made for the very library that the
@@ -68,10 +70,12 @@ func (p *planner) fits(m MPI, path string, programs []*program) error {
 	hosts := slices.DeleteFunc(slices.Clone(o.Needed), func(name string) bool { return mpiOf(name, nil) == "" })
 	for _, prog := range programs {
 		if o.Machine != prog.machine && prog.machine != 0 {
-			return refuse(path, "is built for %s, %s for %s", architecture(o.Machine), prog.name, architecture(prog.machine))
+			return refuse(path, "is built for %s, %s for %s", architecture(o.Machine), prog.name,
+				architecture(prog.machine))
 		}
 		if prog.soname != "" && len(hosts) > 0 && !slices.Contains(hosts, prog.soname) {
-			return refuse(prog.name, "uses %s, but %s is made for %s: build it with the headers of that MPI", prog.soname, path, strings.Join(hosts, ", "))
+			return refuse(prog.name, "uses %s, but %s is made for %s: build it with the headers of that MPI",
+				prog.soname, path, strings.Join(hosts, ", "))
 		}
 	}
 	return nil

@@ -130,11 +130,13 @@ func (p *planner) agree(line *line) (MPI, error) {
 	l := line.launcher
 	switch {
 	case l == nil && mpi == "":
-		return "", refuse(line.sections[0].program.name, "nothing tells which MPI it uses: start it with that MPI's mpirun, or say --mpi mpich or --mpi openmpi")
+		return "", refuse(line.sections[0].program.name,
+			"nothing tells which MPI it uses: start it with that MPI's mpirun, or say --mpi mpich or --mpi openmpi")
 	case l == nil || l.mpi == "" && mpi != "":
 		return mpi, nil
 	case l.mpi == "":
-		return "", refuse(line.word, "neither it nor its program tells which MPI is used: say --mpi mpich or --mpi openmpi")
+		return "", refuse(line.word, "neither it nor its program tells which MPI is used: say --mpi mpich or --mpi "+
+			"openmpi")
 	case mpi != "" && mpi != l.mpi:
 		return "", refuse(line.word, "is %v's launcher, but %s: start it with %s", l.mpi, because, launcherOf[mpi])
 	}

@@ -65,7 +65,8 @@ func site(t *testing.T) (dir string) {
 	}
 	for from, to := range map[string]string{
 		"bin/mpirun.mpich": "mpiexec.hydra", "bin/mpirun.openmpi": "orterun",
-		"bin/mpirun": filepath.Join(dir, "alternatives/mpirun"), "alternatives/mpirun": filepath.Join(dir, "bin/mpirun.openmpi"),
+		"bin/mpirun":          filepath.Join(dir, "alternatives/mpirun"),
+		"alternatives/mpirun": filepath.Join(dir, "bin/mpirun.openmpi"),
 	} {
 		require.NoError(t, os.MkdirAll(filepath.Dir(from), 0o777))
 		require.NoError(t, os.Symlink(to, from))
@@ -111,7 +112,8 @@ func plan(dir, line string) (*preload.Command, error) {
 // What is run; M and O are the libraries of MPICH and Open MPI, A is libasan.
 func TestPlan(t *testing.T) {
 	dir := site(t)
-	short := strings.NewReplacer(dir+"/x/libexanet-mpich.so", "M", dir+"/x/libexanet-openmpi.so", "O", dir+"/lib/libasan.so.8", "A")
+	short := strings.NewReplacer(dir+"/x/libexanet-mpich.so", "M", dir+"/x/libexanet-openmpi.so", "O",
+		dir+"/lib/libasan.so.8", "A")
 	for _, c := range []struct{ line, want string }{
 		{"mpirun.mpich -np 2 ./mpich -np 3", "LD_PRELOAD=M mpirun.mpich -genv LD_PRELOAD M -np 2 ./mpich -np 3"},
 		{"mpiexec -n 2 ./mpich", "LD_PRELOAD=M mpiexec -genv LD_PRELOAD M -n 2 ./mpich"},
@@ -129,18 +131,24 @@ func TestPlan(t *testing.T) {
 		{"mpirun -np 2 timeout 9 ./ompi", "mpirun -x LD_PRELOAD=O -np 2 timeout 9 ./ompi"},
 
 		// Options with values that are programs' names, options that we do not know.
-		{"mpirun.mpich -genv plain timeout -f plain -ppn=1 ./mpich", "LD_PRELOAD=M mpirun.mpich -genv LD_PRELOAD M -genv plain timeout -f plain -ppn=1 ./mpich"},
-		{"mpirun.mpich -sparkle 3 -n 1 ./mpich", "LD_PRELOAD=M mpirun.mpich -genv LD_PRELOAD M -sparkle 3 -n 1 ./mpich"},
+		{"mpirun.mpich -genv plain timeout -f plain -ppn=1 ./mpich",
+			"LD_PRELOAD=M mpirun.mpich -genv LD_PRELOAD M -genv plain timeout -f plain -ppn=1 ./mpich"},
+		{"mpirun.mpich -sparkle 3 -n 1 ./mpich", "LD_PRELOAD=M mpirun.mpich -genv LD_PRELOAD M -sparkle 3 -n 1 " +
+			"./mpich"},
 		{"mpirun --sparkle -n 1 -- ./ompi", "mpirun -x LD_PRELOAD=O --sparkle -n 1 -- ./ompi"},
-		{"mpirun --mca btl timeout --oversubscribe -H plain ./ompi", "mpirun -x LD_PRELOAD=O --mca btl timeout --oversubscribe -H plain ./ompi"},
+		{"mpirun --mca btl timeout --oversubscribe -H plain ./ompi",
+			"mpirun -x LD_PRELOAD=O --mca btl timeout --oversubscribe -H plain ./ompi"},
 		{"mpirun.mpich -wdir sub ./deep", "LD_PRELOAD=M mpirun.mpich -genv LD_PRELOAD M -wdir sub ./deep"},
 		{"mpirun -n 1 ompi", "mpirun -x LD_PRELOAD=O -n 1 ompi"}, // found in the working directory
 
 		// Several programs.
-		{"mpirun.mpich -n 1 ./mpich a : -n 2 ./fortran b", "LD_PRELOAD=M mpirun.mpich -genv LD_PRELOAD M -n 1 ./mpich a : -n 2 ./fortran b"},
-		{"mpirun.mpich -n 1 ./mpich : -n 2 ./asan", "LD_PRELOAD=M mpirun.mpich -env LD_PRELOAD M -n 1 ./mpich : -env LD_PRELOAD A:M -n 2 ./asan"},
+		{"mpirun.mpich -n 1 ./mpich a : -n 2 ./fortran b",
+			"LD_PRELOAD=M mpirun.mpich -genv LD_PRELOAD M -n 1 ./mpich a : -n 2 ./fortran b"},
+		{"mpirun.mpich -n 1 ./mpich : -n 2 ./asan", "LD_PRELOAD=M mpirun.mpich -env LD_PRELOAD M -n 1 ./mpich : -env " +
+			"LD_PRELOAD A:M -n 2 ./asan"},
 		{"mpirun -n 1 ./ompi : ./ompiasan b", "mpirun -x LD_PRELOAD=O -n 1 ./ompi : -x LD_PRELOAD=A:O ./ompiasan b"},
-		{"srun -n1 ./mpich : -n2 ./mpich", "srun --export=ALL,LD_PRELOAD=M -n1 ./mpich : --export=ALL,LD_PRELOAD=M -n2 ./mpich"},
+		{"srun -n1 ./mpich : -n2 ./mpich", "srun --export=ALL,LD_PRELOAD=M -n1 ./mpich : --export=ALL,LD_PRELOAD=M " +
+			"-n2 ./mpich"},
 
 		// What the user preloads already stays; sanitizers come first.
 		{"./asan", "LD_PRELOAD=A:M ./asan"},
@@ -149,15 +157,22 @@ func TestPlan(t *testing.T) {
 		{"LD_PRELOAD=u.so:" + dir + "/x/libexanet-mpich.so ./mpich", "LD_PRELOAD=M:u.so ./mpich"},
 		{"LD_PRELOAD=u.so mpirun.mpich ./mpich", "LD_PRELOAD=M:u.so mpirun.mpich -genv LD_PRELOAD M:u.so ./mpich"},
 		{"mpirun.mpich -genv LD_PRELOAD u.so ./mpich", "LD_PRELOAD=M mpirun.mpich -genv LD_PRELOAD M:u.so ./mpich"},
-		{"mpirun.mpich ./mpich : -n 1 -env LD_PRELOAD u.so -n 1 ./mpich", "LD_PRELOAD=M mpirun.mpich -env LD_PRELOAD M ./mpich : -env LD_PRELOAD M:u.so -n 1 -n 1 ./mpich"},
+		{"mpirun.mpich ./mpich : -n 1 -env LD_PRELOAD u.so -n 1 ./mpich",
+			"LD_PRELOAD=M mpirun.mpich -env LD_PRELOAD M ./mpich : -env LD_PRELOAD M:u.so -n 1 -n 1 ./mpich"},
 		{"mpirun -n 1 -x LD_PRELOAD=u.so -x B ./ompi", "mpirun -x LD_PRELOAD=O:u.so -n 1 -x B ./ompi"},
 		{"LD_PRELOAD=u.so mpirun -x LD_PRELOAD ./ompi", "LD_PRELOAD=u.so mpirun -x LD_PRELOAD=O:u.so ./ompi"},
 
 		// EXANET_ variables.
-		{"EXANET_VARIANT=rtr EXANET_STATS= mpirun.mpich ./mpich", "EXANET_VARIANT=rtr EXANET_STATS= LD_PRELOAD=M mpirun.mpich -genv EXANET_STATS  -genv EXANET_VARIANT rtr -genv LD_PRELOAD M ./mpich"},
-		{"EXANET_VARIANT=rtr mpirun ./ompi : ./ompi", "EXANET_VARIANT=rtr mpirun -x LD_PRELOAD=O -x EXANET_VARIANT ./ompi : -x LD_PRELOAD=O -x EXANET_VARIANT ./ompi"},
-		{"EXANET_VARIANT=rtr srun --export=NONE,A=1 ./ompi", "EXANET_VARIANT=rtr srun --export=A=1,EXANET_VARIANT,LD_PRELOAD=O ./ompi"},
-		{"SLURM_EXPORT_ENV=A,B srun --export LD_PRELOAD=u.so,A ./ompi", "SLURM_EXPORT_ENV=A,B srun --export=A,LD_PRELOAD=O:u.so ./ompi"},
+		{"EXANET_VARIANT=rtr EXANET_STATS= mpirun.mpich ./mpich",
+			"EXANET_VARIANT=rtr EXANET_STATS= LD_PRELOAD=M mpirun.mpich -genv EXANET_STATS  -genv EXANET_VARIANT rtr " +
+				"-genv LD_PRELOAD M ./mpich"},
+		{"EXANET_VARIANT=rtr mpirun ./ompi : ./ompi",
+			"EXANET_VARIANT=rtr mpirun -x LD_PRELOAD=O -x EXANET_VARIANT ./ompi : -x LD_PRELOAD=O -x EXANET_VARIANT " +
+				"./ompi"},
+		{"EXANET_VARIANT=rtr srun --export=NONE,A=1 ./ompi",
+			"EXANET_VARIANT=rtr srun --export=A=1,EXANET_VARIANT,LD_PRELOAD=O ./ompi"},
+		{"SLURM_EXPORT_ENV=A,B srun --export LD_PRELOAD=u.so,A ./ompi",
+			"SLURM_EXPORT_ENV=A,B srun --export=A,LD_PRELOAD=O:u.so ./ompi"},
 
 		// Scripts.
 		{"mpirun.mpich -n 2 ./run.sh", "LD_PRELOAD=M mpirun.mpich -genv LD_PRELOAD M -n 2 ./run.sh"},
@@ -204,7 +219,8 @@ func TestRefusals(t *testing.T) {
 		{"./plain ./text", "not linked", 2},
 		{"mpirun ./plain", "not linked", 2},
 		{"./both", "two MPIs", 2},
-		{"mpirun ./mpich", "mpirun: is Open MPI's launcher, but ./mpich uses MPICH (libmpich.so.12): start it with mpirun.mpich", 2},
+		{"mpirun ./mpich", "mpirun: is Open MPI's launcher, but ./mpich uses MPICH (libmpich.so.12): start it with " +
+			"mpirun.mpich", 2},
 		{"mpirun.mpich ./ompi", "start it with mpirun.openmpi", 2},
 		{"mpirun ./run.sh", "but ./run.sh uses MPICH", 2},
 		{"MPI=mpich mpirun ./plain", "but --mpi says MPICH", 2},
@@ -254,7 +270,8 @@ func TestRefusesWhatHasRightsOfItsOwn(t *testing.T) {
 // What a Python script loads decides, found by that Python itself.
 func TestPython(t *testing.T) {
 	dir := site(t)
-	elftest.File{Library: true, Needed: []string{"libmpich.so.12"}, RUNPATH: dir + "/lib"}.Write(t, "site/mpi4py/MPI.so")
+	elftest.File{Library: true, Needed: []string{"libmpich.so.12"}, RUNPATH: dir + "/lib"}.Write(t,
+		"site/mpi4py/MPI.so")
 	elftest.File{Library: true, Needed: []string{"libc.so.6"}}.Write(t, "site/numbers/core.so")
 	files := map[string]string{
 		"site/mpi4py/__init__.py": "raise SystemExit('imported')\n",

@@ -42,7 +42,8 @@ func (p *planner) inspect(name, path string, args []string) (*program, error) {
 	prog.machine, prog.static = o.Machine, o.Static()
 	switch {
 	case o.Machine != ldso.Native():
-		return nil, refuse(name, "is built for %s, this machine is %s", architecture(o.Machine), architecture(ldso.Native()))
+		return nil, refuse(name, "is built for %s, this machine is %s", architecture(o.Machine),
+			architecture(ldso.Native()))
 	case prog.static:
 		return prog, nil
 	}
@@ -50,7 +51,8 @@ func (p *planner) inspect(name, path string, args []string) (*program, error) {
 		return nil, err
 	}
 	if prog.mpi != "" && privileged(path) {
-		return nil, refuse(name, "runs with the rights of its owner or group (chmod u+s, g+s), in which case the dynamic linker preloads nothing from a path")
+		return nil, refuse(name, "runs with the rights of its owner or group (chmod u+s, g+s), in which case the "+
+			"dynamic linker preloads nothing from a path")
 	}
 	if prog.mpi == "" && interprets(name) {
 		return p.script(name, []string{path}, args)
@@ -65,7 +67,8 @@ func privileged(path string) bool {
 		return false
 	}
 	owner, ok := st.Sys().(*syscall.Stat_t)
-	return ok && (st.Mode()&os.ModeSetuid != 0 && int(owner.Uid) != os.Getuid() || st.Mode()&os.ModeSetgid != 0 && int(owner.Gid) != os.Getgid())
+	return ok && (st.Mode()&os.ModeSetuid != 0 && int(owner.Uid) != os.Getuid() || st.Mode()&os.ModeSetgid != 0 &&
+		int(owner.Gid) != os.Getgid())
 }
 
 // linked notes in prog what an object is linked to.
@@ -97,7 +100,8 @@ func mpiOf(soname string, o *ldso.Object) MPI {
 	}
 	if o != nil {
 		for _, name := range o.Needed {
-			if strings.HasPrefix(name, "libopen-") || strings.HasPrefix(name, "libpmix") || strings.HasPrefix(name, "libprrte") {
+			if strings.HasPrefix(name, "libopen-") || strings.HasPrefix(name, "libpmix") ||
+				strings.HasPrefix(name, "libprrte") {
 				return OpenMPI
 			}
 		}
@@ -124,7 +128,8 @@ func architecture(m elf.Machine) string {
 func interprets(name string) bool {
 	base := strings.TrimRight(filepath.Base(name), "0123456789.-")
 	switch base {
-	case "sh", "bash", "dash", "zsh", "ksh", "fish", "python", "pypy", "ipython", "perl", "ruby", "lua", "luajit", "tclsh",
+	case "sh", "bash", "dash", "zsh", "ksh", "fish", "python", "pypy", "ipython", "perl", "ruby", "lua", "luajit",
+		"tclsh",
 		"R", "Rscript", "julia", "octave", "octave-cli", "java", "node", "guile":
 		return true
 	}

@@ -36,7 +36,9 @@ func (p *planner) interpreter(path string) []string {
 func (p *planner) script(name string, interpreter, args []string) (*program, error) {
 	words := slices.Concat(interpreter, args)
 	if filepath.Base(words[0]) == "env" {
-		words = slices.DeleteFunc(words[1:], func(w string) bool { return strings.HasPrefix(w, "-S") && len(w) == 2 || strings.Contains(w, "=") })
+		words = slices.DeleteFunc(words[1:], func(w string) bool {
+			return strings.HasPrefix(w, "-S") && len(w) == 2 || strings.Contains(w, "=")
+		})
 	}
 	path, err := p.env.lookPath(words[0], "")
 	if err != nil {
@@ -98,7 +100,9 @@ func readStart(path string) (string, error) {
 // there says whose MPI it is, and goes into prog.
 func (p *planner) shellRuns(prog *program, args []string) (paths []string) {
 	text, dir := source(args)
-	for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune(" \t\n;|&()`\"'<>", r) }) {
+	for word := range strings.FieldsFuncSeq(text, func(r rune) bool {
+		return strings.ContainsRune(" \t\n;|&()`\"'<>", r)
+	}) {
 		path, err := p.env.lookPath(word, "")
 		if err != nil && !strings.Contains(word, "/") {
 			continue
@@ -151,7 +155,8 @@ func (p *planner) pythonLoads(python string, args []string) (paths []string) {
 			paths = append(paths, dir)
 			continue
 		}
-		_ = filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error { // what cannot be read is passed over
+		// what cannot be read is passed over
+		_ = filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
 			if err == nil && filepath.Ext(path) == ".so" {
 				paths = append(paths, path)
 			}

@@ -77,7 +77,8 @@ func (p *planner) read(words []string) (*line, error) {
 			l.at, l.word, l.launcher, l.sections = i, words[i], found, nil
 			return l, p.split(l, words[i+1:])
 		}
-		if run, err := p.inspect(words[i], path, words[i+1:]); err == nil && (run.mpi != "" || run.runs) && !prog.static {
+		if run, err := p.inspect(words[i], path, words[i+1:]); err == nil && (run.mpi != "" || run.runs) &&
+			!prog.static {
 			l.sections[0].program = run
 			return l, nil
 		}
@@ -89,9 +90,11 @@ func (p *planner) read(words []string) (*line, error) {
 func (p *planner) useless(prog *program) error {
 	switch {
 	case prog.static:
-		return refuse(prog.name, "is linked statically, so nothing can be preloaded into it: link it to the shared library of its MPI")
+		return refuse(prog.name, "is linked statically, so nothing can be preloaded into it: link it to the shared "+
+			"library of its MPI")
 	case prog.mpi == "" && !prog.runs && p.MPI == "":
-		return refuse(prog.name, "is not linked to MPICH or Open MPI (if it loads one when it runs, say which: --mpi mpich or --mpi openmpi)")
+		return refuse(prog.name, "is not linked to MPICH or Open MPI (if it loads one when it runs, say which: --mpi "+
+			"mpich or --mpi openmpi)")
 	}
 	return nil
 }

@@ -5,8 +5,9 @@ import "github.com/exanet-mpi/exanet/mpi"
 // EAM and Chute are two of LAMMPS' benchmarks, of 32,000 atoms each, which move little. A rank
 // has a box of space. In a time step it tells six neighbours the positions of the atoms near its
 // borders, dimension after dimension, receive posted, send, wait; the second and third dimension pass on what has
-// come with the first. If Newton's third law is used, forces of such atoms go back the same way. EAM does the same once more
-// for electron densities, to and fro. Every few steps the ranks agree (Allreduce of 4 bytes) on whether atoms have moved far; every hundredth they sum quantities for the log.
+// come with the first. If Newton's third law is used, forces of such atoms go back the same way. EAM does the same once
+// more for electron densities, to and fro. Every few steps the ranks agree (Allreduce of 4 bytes) on whether atoms have
+// moved far; every hundredth they sum quantities for the log.
 var (
 	EAM = (&atoms{
 		name:  "EAM",

@@ -22,7 +22,8 @@ func run(t *testing.T, code *skeleton.Code, ranks, iterations int) (*virtual.Res
 	}
 	times := make([]skeleton.Times, ranks)
 	r, err := virtual.Run(virtual.Config{Machine: m, Placement: p}, func(c *mpi.Comm) (err error) {
-		times[c.Rank()], err = code.Run(c, skeleton.Options{Point: 2, Iterations: iterations, Send: buffer, Recv: buffer})
+		times[c.Rank()], err = code.Run(c, skeleton.Options{Point: 2, Iterations: iterations, Send: buffer,
+			Recv: buffer})
 		return err
 	})
 	require.NoError(t, err, "%s on %d ranks", code.Name, ranks)

@@ -95,7 +95,8 @@ func TestSameSeedSameTrace(t *testing.T) {
 			m.Costs.Noise = 0.2
 			p, err := m.Shuffled(13, 1, 5)
 			require.NoError(t, err)
-			r, err := virtual.Run(virtual.Config{Machine: m, Placement: p, Variant: variant, Seed: seed, Trace: true}, mixed(8, variant != "optimistic"))
+			r, err := virtual.Run(virtual.Config{Machine: m, Placement: p, Variant: variant, Seed: seed, Trace: true},
+				mixed(8, variant != "optimistic"))
 			require.NoError(t, err)
 			return r
 		}
@@ -111,14 +112,16 @@ func TestConservation(t *testing.T) {
 	everyVariant(t, func(t *testing.T, variant string) {
 		rapid.Check(t, func(t *rapid.T) {
 			m := sim.Prototype()
-			m.Torus = sim.Torus{X: rapid.IntRange(1, 4).Draw(t, "x"), Y: rapid.IntRange(1, 3).Draw(t, "y"), Z: rapid.IntRange(1, 3).Draw(t, "z")}
+			m.Torus = sim.Torus{X: rapid.IntRange(1, 4).Draw(t, "x"), Y: rapid.IntRange(1, 3).Draw(t, "y"),
+				Z: rapid.IntRange(1, 3).Draw(t, "z")}
 			m.Costs.MailboxDepth = float64(rapid.SampledFrom([]int{2, 3, 1024}).Draw(t, "depth"))
 			m.Costs.Noise = rapid.SampledFrom([]float64{0, 0.5}).Draw(t, "noise")
 			perNode := rapid.IntRange(1, 4).Draw(t, "ranks of an FPGA")
 			ranks := rapid.IntRange(1, min(12, m.Torus.Nodes()*perNode)).Draw(t, "ranks")
 			p, err := m.Shuffled(ranks, perNode, rapid.Uint64().Draw(t, "placement"))
 			require.NoError(t, err)
-			r, err := virtual.Run(virtual.Config{Machine: m, Placement: p, Variant: variant, Seed: rapid.Uint64().Draw(t, "seed"), Trace: true},
+			r, err := virtual.Run(virtual.Config{Machine: m, Placement: p, Variant: variant,
+				Seed: rapid.Uint64().Draw(t, "seed"), Trace: true},
 				mixed(rapid.IntRange(0, 5).Draw(t, "rounds"), variant != "optimistic"))
 			require.NoError(t, err)
 			x := r.Totals
@@ -184,7 +187,8 @@ func TestSameMessagesAsOnTheEmulatedFabric(t *testing.T) {
 			}
 			require.Equal(t, host[k.String()], virt.Counters.Control[k], k)
 		}
-		require.Equal(t, host["RTR"]+host["Ack"], virt.Counters.Control[variants.RTR]+virt.Counters.Control[variants.Ack])
+		require.Equal(t, host["RTR"]+host["Ack"], virt.Counters.Control[variants.RTR]+
+			virt.Counters.Control[variants.Ack])
 		require.Equal(t, host["writes"], virt.Counters.Writes)
 		require.Equal(t, host["fast_receives"], virt.Counters.FastReceives)
 		require.Equal(t, host["receives"], virt.Counters.Receives)
@@ -240,10 +244,11 @@ func ordered(c *mpi.Comm) error {
 func TestDeadlockIsTold(t *testing.T) {
 	everyVariant(t, func(t *testing.T, variant string) {
 		m := sim.Prototype()
-		r, err := virtual.Run(virtual.Config{Machine: m, Placement: m.SameQFDB(), Variant: variant, Limit: time.Minute}, func(c *mpi.Comm) error {
-			_, err := mpi.Recv(c, make([]byte, 100), 1-c.Rank(), 7)
-			return err
-		})
+		r, err := virtual.Run(virtual.Config{Machine: m, Placement: m.SameQFDB(), Variant: variant, Limit: time.Minute},
+			func(c *mpi.Comm) error {
+				_, err := mpi.Recv(c, make([]byte, 100), 1-c.Rank(), 7)
+				return err
+			})
 		require.NotNil(t, r)
 		require.ErrorIs(t, err, virtual.ErrDeadlock)
 		var d *virtual.DeadlockError
@@ -257,22 +262,24 @@ func TestDeadlockIsTold(t *testing.T) {
 func TestErrorsAndPanicsOfRanks(t *testing.T) {
 	boom := errors.New("boom")
 	everyVariant(t, func(t *testing.T, variant string) {
-		for name, end := range map[string]func() error{"error": func() error { return boom }, "panic": func() error { panic(boom) }} {
+		for name, end := range map[string]func() error{"error": func() error { return boom },
+			"panic": func() error { panic(boom) }} {
 			t.Run(name, func(t *testing.T) {
 				m := sim.Prototype()
 				p, err := m.Ordered(5, 1)
 				require.NoError(t, err)
-				_, err = virtual.Run(virtual.Config{Machine: m, Placement: p, Variant: variant}, func(c *mpi.Comm) error {
-					if c.Rank() == 3 {
-						c.Compute(time.Millisecond)
-						return end()
-					}
-					_, err := mpi.Recv(c, make([]byte, 100), 3, 7)
-					if !errors.Is(err, mpi.ErrProcFailed) {
-						return fmt.Errorf("rank %d: %w", c.Rank(), err)
-					}
-					return err
-				})
+				_, err = virtual.Run(virtual.Config{Machine: m, Placement: p, Variant: variant},
+					func(c *mpi.Comm) error {
+						if c.Rank() == 3 {
+							c.Compute(time.Millisecond)
+							return end()
+						}
+						_, err := mpi.Recv(c, make([]byte, 100), 3, 7)
+						if !errors.Is(err, mpi.ErrProcFailed) {
+							return fmt.Errorf("rank %d: %w", c.Rank(), err)
+						}
+						return err
+					})
 				require.ErrorContains(t, err, "boom")
 				require.NotErrorIs(t, err, mpi.ErrProcFailed)
 			})
@@ -285,25 +292,26 @@ func TestBackgroundMakesProgress(t *testing.T) {
 	everyVariant(t, func(t *testing.T, variant string) {
 		m := sim.Prototype()
 		ends := make([]time.Duration, 2)
-		_, err := virtual.Run(virtual.Config{Machine: m, Placement: m.SameQFDB(), Variant: variant}, func(c *mpi.Comm) error {
-			buf := make([]byte, 10000)
-			var q *mpi.Request
-			var err error
-			if c.Rank() == 0 {
-				q, err = mpi.Isend(c, buf, 1, 1)
-			} else {
-				q, err = mpi.Irecv(c, buf, 0, 1)
-			}
-			if err != nil {
+		_, err := virtual.Run(virtual.Config{Machine: m, Placement: m.SameQFDB(), Variant: variant},
+			func(c *mpi.Comm) error {
+				buf := make([]byte, 10000)
+				var q *mpi.Request
+				var err error
+				if c.Rank() == 0 {
+					q, err = mpi.Isend(c, buf, 1, 1)
+				} else {
+					q, err = mpi.Irecv(c, buf, 0, 1)
+				}
+				if err != nil {
+					return err
+				}
+				if c.Rank() == 0 {
+					c.Compute(time.Second)
+				}
+				_, err = q.Wait()
+				ends[c.Rank()] = c.Now()
 				return err
-			}
-			if c.Rank() == 0 {
-				c.Compute(time.Second)
-			}
-			_, err = q.Wait()
-			ends[c.Rank()] = c.Now()
-			return err
-		})
+			})
 		require.NoError(t, err)
 		require.Less(t, ends[1], time.Millisecond)
 		require.GreaterOrEqual(t, ends[0], time.Second)

@@ -82,7 +82,8 @@ type DeadlockError struct {
 }
 
 func (e *DeadlockError) Error() string {
-	return fmt.Sprintf("virtual: %v after %v: %d ranks have not ended:\n  %s", ErrDeadlock, e.At, e.Ranks, strings.Join(e.Waiting, "\n  "))
+	return fmt.Sprintf("virtual: %v after %v: %d ranks have not ended:\n  %s", ErrDeadlock, e.At, e.Ranks,
+		strings.Join(e.Waiting, "\n  "))
 }
 
 // Unwrap returns ErrDeadlock.
@@ -99,7 +100,8 @@ func Run(cfg Config, main func(world *mpi.Comm) error) (*Result, error) {
 	}
 	for rank, node := range cfg.Placement {
 		if node < 0 || int(node) >= cfg.Machine.Torus.Nodes() {
-			return nil, fmt.Errorf("virtual: rank %d is placed on FPGA %d, of which a torus of %v has %d", rank, node, cfg.Machine.Torus, cfg.Machine.Torus.Nodes())
+			return nil, fmt.Errorf("virtual: rank %d is placed on FPGA %d, of which a torus of %v has %d", rank, node,
+				cfg.Machine.Torus, cfg.Machine.Torus.Nodes())
 		}
 	}
 	variant := cfg.Variant
@@ -110,7 +112,8 @@ func Run(cfg Config, main func(world *mpi.Comm) error) (*Result, error) {
 	if cfg.Pooled != nil {
 		pooled = *cfg.Pooled
 	}
-	s := sim.New(sim.Config{Machine: cfg.Machine, Placement: cfg.Placement, Seed: cfg.Seed, Pooled: pooled, Trace: cfg.Trace, Limit: cfg.Limit})
+	s := sim.New(sim.Config{Machine: cfg.Machine, Placement: cfg.Placement, Seed: cfg.Seed, Pooled: pooled,
+		Trace: cfg.Trace, Limit: cfg.Limit})
 	n := len(cfg.Placement)
 	opts := append([]mpi.Option{mpi.WithVariant(variant), mpi.WithThreadLevel(mpi.ThreadSingle)}, cfg.Options...)
 	ps, err := within.Over(n, func(i int) network.Fabric { return s.Endpoint(i) }, main, opts...)
@@ -119,12 +122,14 @@ func Run(cfg Config, main func(world *mpi.Comm) error) (*Result, error) {
 	}
 	errs := make([]error, n)
 	over := s.Run(func(i int) { errs[i] = ps[i].Run() })
-	r := &Result{Totals: s.Totals(), Links: s.Links(), Events: s.Events(), Trace: s.Trace(), Ranks: make([]RankResult, n)}
+	r := &Result{Totals: s.Totals(), Links: s.Links(), Events: s.Events(), Trace: s.Trace(),
+		Ranks: make([]RankResult, n)}
 	for i, p := range ps {
 		c, e := p.Counters(), s.Endpoint(i)
 		r.Counters.Add(c)
 		r.Work.Add(e.Work())
-		r.Ranks[i] = RankResult{Time: e.Finished(), Computed: e.Computed(), Receives: c.Receives, FastReceives: c.FastReceives}
+		r.Ranks[i] = RankResult{Time: e.Finished(), Computed: e.Computed(), Receives: c.Receives,
+			FastReceives: c.FastReceives}
 		r.Time = max(r.Time, e.Finished())
 	}
 	r.Messages, r.Bytes = r.Totals.Delivered, r.Totals.Written

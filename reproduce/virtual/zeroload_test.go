@@ -25,12 +25,14 @@ var atZeroLoad = map[string]struct{ eager, long parts }{
 	"readbased": {
 		eager: parts{lock: 2, search: 1, copied: 2, enqueue: 1, dequeue: 1, wake: 1, messages: 1},
 		// RTS with three words, CTS to the R5, write, and the Ack leaves before the receive returns.
-		long: parts{lock: 3, object: 1, search: 1, copied: 2 * 24, enqueue: 3, dequeue: 1, expose: 2, notice: 1, wake: 2, messages: 2, writes: 1, agent: 1},
+		long: parts{lock: 3, object: 1, search: 1, copied: 2 * 24, enqueue: 3, dequeue: 1, expose: 2, notice: 1,
+			wake: 2, messages: 2, writes: 1, agent: 1},
 	},
 	"rtr": {
 		eager: parts{lock: 2, object: 1, search: 1, copied: 2, enqueue: 1, dequeue: 1, wake: 1, messages: 1},
 		// The RTR, four words, is in the mailbox; Env with one, and the write.
-		long: parts{lock: 2, object: 2, search: 1, copied: 32 + 8, enqueue: 1, dequeue: 1, start: 1, notice: 1, wake: 1, writes: 1},
+		long: parts{lock: 2, object: 2, search: 1, copied: 32 + 8, enqueue: 1, dequeue: 1, start: 1, notice: 1, wake: 1,
+			writes: 1},
 	},
 	"envless": {
 		eager: parts{lock: 2, object: 1, search: 1, copied: 2, enqueue: 1, dequeue: 1, wake: 1, messages: 1},
@@ -38,7 +40,8 @@ var atZeroLoad = map[string]struct{ eager, long parts }{
 	},
 	"ticket": {
 		eager: parts{lock: 2, copied: 2, enqueue: 1, dequeue: 1, wake: 1, messages: 1},
-		long:  parts{lock: 2, object: 2, search: 1, ticket: 1, copied: 32, dequeue: 1, start: 1, notice: 1, wake: 1, writes: 1},
+		long: parts{lock: 2, object: 2, search: 1, ticket: 1, copied: 32, dequeue: 1, start: 1, notice: 1, wake: 1,
+			writes: 1},
 	},
 	"optimistic": {
 		eager: parts{lock: 2, copied: 2, enqueue: 1, dequeue: 1, wake: 1, messages: 1},
@@ -80,8 +83,10 @@ func TestLatencyAtZeroLoadIsTheSumOfItsParts(t *testing.T) {
 					x = atZeroLoad[variant].eager
 					x.copied *= float64(size)
 				}
-				want := c.Call + x.lock*c.Lock + x.object*object + x.search*c.Search + x.ticket*c.Ticket + x.copied*c.Copy +
-					x.enqueue*c.Enqueue + x.dequeue*c.Dequeue + x.expose*c.Expose + x.start*c.Start + x.notice*c.Notice + x.wake*c.Wake +
+				want := c.Call + x.lock*c.Lock + x.object*object + x.search*c.Search + x.ticket*c.Ticket +
+					x.copied*c.Copy +
+					x.enqueue*c.Enqueue + x.dequeue*c.Dequeue + x.expose*c.Expose + x.start*c.Start +
+					x.notice*c.Notice + x.wake*c.Wake +
 					x.messages*(c.Packetizer+64*perByte+hop) + x.agent*c.Agent +
 					x.writes*(c.WriteStart+c.WriteLatency+float64(size+16)*perByte+hop+c.Notify)
 				if x.messages > 0 {

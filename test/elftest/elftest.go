@@ -69,7 +69,8 @@ func (f File) image() []byte {
 	dynamicAt := namesAt + names.Len()
 	sectionsAt := dynamicAt + binary.Size(dynamic)
 	h := elf.Header64{
-		Ident:   [elf.EI_NIDENT]byte{0x7f, 'E', 'L', 'F', byte(elf.ELFCLASS64), byte(elf.ELFDATA2LSB), byte(elf.EV_CURRENT)},
+		Ident: [elf.EI_NIDENT]byte{0x7f, 'E', 'L', 'F', byte(elf.ELFCLASS64), byte(elf.ELFDATA2LSB),
+			byte(elf.EV_CURRENT)},
 		Type:    uint16(elf.ET_DYN),
 		Machine: uint16(f.Machine), Version: uint32(elf.EV_CURRENT),
 		Phoff: headerSize, Shoff: uint64(sectionsAt),
@@ -78,14 +79,16 @@ func (f File) image() []byte {
 	if f.Machine == 0 {
 		h.Machine = uint16(ldso.Native())
 	}
-	prog := elf.Prog64{Type: uint32(elf.PT_INTERP), Off: headerSize + progSize, Filesz: uint64(len(linker)), Memsz: uint64(len(linker))}
+	prog := elf.Prog64{Type: uint32(elf.PT_INTERP), Off: headerSize + progSize, Filesz: uint64(len(linker)),
+		Memsz: uint64(len(linker))}
 	if f.Library {
 		prog.Type = uint32(elf.PT_NULL)
 	}
 	sections := []elf.Section64{
 		{},
 		{Type: uint32(elf.SHT_STRTAB), Off: uint64(namesAt), Size: uint64(names.Len())},
-		{Type: uint32(elf.SHT_DYNAMIC), Off: uint64(dynamicAt), Size: uint64(binary.Size(dynamic)), Link: 1, Entsize: 16},
+		{Type: uint32(elf.SHT_DYNAMIC), Off: uint64(dynamicAt), Size: uint64(binary.Size(dynamic)), Link: 1,
+			Entsize: 16},
 	}
 	var b bytes.Buffer
 	for _, part := range []any{h, prog, []byte(linker), names.Bytes(), dynamic, sections} {

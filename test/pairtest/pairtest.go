@@ -30,7 +30,8 @@ func NewShared[P variants.Protocol](limit int, protocol func(me int, f *host.Fab
 	return join(limit, func(rank int) (*host.Member, error) { return host.Join(job.File(), rank, "") }, protocol)
 }
 
-func join[P variants.Protocol](limit int, member func(rank int) (*host.Member, error), protocol func(me int, f *host.Fabric) P) (*Pair[P], error) {
+func join[P variants.Protocol](limit int, member func(rank int) (*host.Member, error),
+	protocol func(me int, f *host.Fabric) P) (*Pair[P], error) {
 	p := new(Pair[P])
 	for i := range 2 {
 		m, err := member(i)

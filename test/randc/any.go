@@ -91,7 +91,8 @@ func (g *generator) anySource(c *comm) {
 			g.emit(dst, "x[%d].code = MPI_Recv(%s, %s, &x[%d].s);", id, args(id), from, id)
 		case g.oneIn(2):
 			g.emit(dst, "{ MPI_Status p; E(MPI_Probe(%s, &p));", from)
-			g.emit(dst, "x[%d].code = MPI_Recv(%s, p.MPI_SOURCE, p.MPI_TAG, %s, &x[%d].s); }", id, args(id), cname(c.id), id)
+			g.emit(dst, "x[%d].code = MPI_Recv(%s, p.MPI_SOURCE, p.MPI_TAG, %s, &x[%d].s); }", id, args(id),
+				cname(c.id), id)
 		default:
 			g.emit(dst, "{ MPI_Message m; MPI_Status p; E(MPI_Mprobe(%s, &m, &p));", from)
 			g.emit(dst, "x[%d].code = MPI_Mrecv(%s, &m, &x[%d].s); }", id, args(id), id)

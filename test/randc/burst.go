@@ -78,7 +78,8 @@ func (g *generator) burst(comms []*comm, n int) {
 		m := &message{comm: c}
 		all := slices.Concat(c.members, c.others)
 		m.src = pick(g, all...)
-		for m.dst = pick(g, all...); c.others != nil && slices.Contains(c.members, m.src) == slices.Contains(c.members, m.dst) || m.src == m.dst && !g.oneIn(4); {
+		for m.dst = pick(g, all...); c.others != nil &&
+			slices.Contains(c.members, m.src) == slices.Contains(c.members, m.dst) || m.src == m.dst && !g.oneIn(4); {
 			m.dst = pick(g, all...)
 		}
 		m.tag = g.tag()
@@ -292,14 +293,17 @@ func (g *generator) recv(r int, o *operation) {
 	case 0:
 		g.emit(r, "{ MPI_Status p; E(MPI_Probe(%s, &p)); probed(%d, &p, %s); }", g.where(o), o.id, o.recv.t.c)
 	case 1:
-		g.emit(r, "{ MPI_Status p; int flag = 0; while (!flag) E(MPI_Iprobe(%s, &flag, &p)); probed(%d, &p, %s); }", g.where(o), o.id, o.recv.t.c)
+		g.emit(r, "{ MPI_Status p; int flag = 0; while (!flag) E(MPI_Iprobe(%s, &flag, &p)); probed(%d, &p, %s); }",
+			g.where(o), o.id, o.recv.t.c)
 	case 2:
-		g.emit(r, "{ MPI_Message m; MPI_Status p; E(MPI_Mprobe(%s, &m, &p)); probed(%d, &p, %s);", g.where(o), o.id, o.recv.t.c)
+		g.emit(r, "{ MPI_Message m; MPI_Status p; E(MPI_Mprobe(%s, &m, &p)); probed(%d, &p, %s);", g.where(o), o.id,
+			o.recv.t.c)
 		g.emit(r, "%sMPI_Mrecv(%s, &m, %s); }", code, args, status)
 		g.emit(r, "%s %s", after, o.settled())
 		return
 	case 3:
-		g.emit(r, "{ MPI_Message m; MPI_Status p; int flag = 0; while (!flag) E(MPI_Improbe(%s, &flag, &m, &p)); probed(%d, &p, %s);", g.where(o), o.id, o.recv.t.c)
+		g.emit(r, "{ MPI_Message m; MPI_Status p; int flag = 0; while (!flag) E(MPI_Improbe(%s, &flag, &m, &p)); "+
+			"probed(%d, &p, %s);", g.where(o), o.id, o.recv.t.c)
 		g.emit(r, "E(MPI_Imrecv(%s, &m, &x[%d].r)); }", args, o.id)
 		g.emit(r, "%s", after)
 		o.blocks = false
@@ -317,6 +321,7 @@ func (g *generator) sendrecv(r int, s, d *operation) {
 	if d.anyTag {
 		tag = "MPI_ANY_TAG"
 	}
-	g.emit(r, "x[%d].code = MPI_Sendrecv(%s, %d, %d, %s, %d, %s, %s, &x[%d].s);", d.id, out, s.comm.addr(s.src, s.dst), s.tag, in, d.comm.addr(d.dst, d.src), tag, cname(s.comm.id), d.id)
+	g.emit(r, "x[%d].code = MPI_Sendrecv(%s, %d, %d, %s, %d, %s, %s, &x[%d].s);", d.id, out, s.comm.addr(s.src, s.dst),
+		s.tag, in, d.comm.addr(d.dst, d.src), tag, cname(s.comm.id), d.id)
 	g.emit(r, "%s %s %s %s", behind, after, s.settled(), d.settled())
 }

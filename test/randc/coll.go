@@ -35,7 +35,9 @@ func (g *generator) call(c *comm, name string, parts []part) {
 			}
 		default:
 			g.emit(r, "#if MPI_VERSION >= 4")
-			g.emit(r, "if (persists) { E(MPI_%s_init(%s, MPI_INFO_NULL, &x[%d].r)); E(MPI_Start(&x[%d].r)); E(MPI_Wait(&x[%d].r, MPI_STATUS_IGNORE)); E(MPI_Request_free(&x[%d].r)); } else", name, p.args, p.id, p.id, p.id, p.id)
+			g.emit(r, "if (persists) { E(MPI_%s_init(%s, MPI_INFO_NULL, &x[%d].r)); E(MPI_Start(&x[%d].r)); "+
+				"E(MPI_Wait(&x[%d].r, MPI_STATUS_IGNORE)); E(MPI_Request_free(&x[%d].r)); } else", name, p.args, p.id,
+				p.id, p.id, p.id)
 			g.emit(r, "#endif")
 			g.emit(r, "E(MPI_%s(%s));", name, p.args)
 			g.emit(r, "%s", p.say)
@@ -79,7 +81,8 @@ func (g *generator) bcast(c *comm) {
 	for i, r := range c.members {
 		s, id := g.exactly(u, n), g.id()
 		g.emit(r, "buffer(%d, COLL, %d, %s, %d);", id, s.count, s.t.c, g.seed())
-		parts[i] = part{fmt.Sprintf("x[%d].base, %d, %s, %d", id, s.count, s.t.c, root), id, fmt.Sprintf("settled(%d);", id)}
+		parts[i] = part{fmt.Sprintf("x[%d].base, %d, %s, %d", id, s.count, s.t.c, root), id,
+			fmt.Sprintf("settled(%d);", id)}
 	}
 	g.call(c, "Bcast", parts)
 }
@@ -135,7 +138,8 @@ func (g *generator) layOut(u int, units []int, regular bool) blocks {
 }
 
 func (g *generator) vbuffer(r int, b blocks) {
-	g.emit(r, "static const int n%d[] = %s, d%d[] = %s;", b.id, braces(orNone(b.counts)), b.id, braces(orNone(b.displs)))
+	g.emit(r, "static const int n%d[] = %s, d%d[] = %s;", b.id, braces(orNone(b.counts)), b.id,
+		braces(orNone(b.displs)))
 	g.emit(r, "vbuffer(%d, %d, n%d, d%d, %s, %d);", b.id, len(b.counts), b.id, b.id, b.t.c, g.seed())
 }
 
@@ -306,7 +310,8 @@ func (g *generator) alltoallw(c *comm) {
 				at = displs[j] + s.count*extent + max(0, lb) + 16
 			}
 			id = g.id()
-			g.emit(r, "static const int n%d[] = %s, d%d[] = %s; static MPI_Datatype w%d[%d];", id, braces(counts), id, braces(displs), id, size)
+			g.emit(r, "static const int n%d[] = %s, d%d[] = %s; static MPI_Datatype w%d[%d];", id, braces(counts), id,
+				braces(displs), id, size)
 			for j, t := range types {
 				g.emit(r, "w%d[%d] = %s;", id, j, t)
 			}
@@ -363,7 +368,8 @@ var numbers = []number{
 // reduction writes one of the calls that combine.
 func (g *generator) reduction(c *comm) {
 	size := len(c.members)
-	name := pick(g, "Reduce", "Reduce", "Allreduce", "Allreduce", "Reduce_scatter", "Reduce_scatter_block", "Scan", "Exscan")
+	name := pick(g, "Reduce", "Reduce", "Allreduce", "Allreduce", "Reduce_scatter", "Reduce_scatter_block", "Scan",
+		"Exscan")
 	k, root := pick(g, numbers...), g.IntN(size)
 	op := pick(g, k.ops...)
 	if k.host == "user" {

@@ -157,7 +157,8 @@ func (g *generator) fromGroup(of *comm) *comm {
 			g.emit(r, "%s = MPI_COMM_NULL;", cname(n.id))
 			continue
 		}
-		g.emit(r, "{ MPI_Group a, b; MPI_Comm_group(%s, &a); MPI_Group_incl(a, %d, (int[])%s, &b);", cname(of.id), len(some), braces(some))
+		g.emit(r, "{ MPI_Group a, b; MPI_Comm_group(%s, &a); MPI_Group_incl(a, %d, (int[])%s, &b);", cname(of.id),
+			len(some), braces(some))
 		if alone {
 			g.emit(r, "E(MPI_Comm_create_group(%s, b, %d, &%s));", cname(of.id), n.id, cname(n.id))
 		} else {
@@ -209,7 +210,8 @@ func (g *generator) grid(of *comm) *comm {
 	top.dests = top.sources
 	n := &comm{members: slices.Clone(of.members), topology: top}
 	return g.add(of, n, func(int, int) string {
-		return "MPI_Cart_create(%s, " + format(len(dims)) + ", (int[])" + braces(dims) + ", (int[])" + braces(periods) + ", 0, %s)"
+		return "MPI_Cart_create(%s, " + format(len(dims)) + ", (int[])" + braces(dims) + ", (int[])" + braces(periods) +
+			", 0, %s)"
 	})
 }
 
@@ -230,15 +232,18 @@ func (g *generator) graph(of *comm, distributed bool) *comm {
 		top.multiple = top.multiple || len(slices.Compact(list)) < len(list)
 	}
 	n := &comm{members: slices.Clone(of.members), topology: top}
-	if none := func(l []int) bool { return len(l) == 0 }; slices.ContainsFunc(top.dests, none) || slices.ContainsFunc(top.sources, none) {
+	if none := func(l []int) bool { return len(l) == 0 }; slices.ContainsFunc(top.dests, none) ||
+		slices.ContainsFunc(top.sources, none) {
 		n.topology = nil // Open MPI 4.1.4 mistakes counts and waits for nobody
 	}
 	if distributed {
 		// Either end of an edge may list it where it likes, but for several edges
 		// between the same two ranks, which match in order.
 		return g.add(of, n, func(_, at int) string {
-			return "MPI_Dist_graph_create_adjacent(%s, " + format(len(top.sources[at])) + ", (int[])" + braces(orNone(top.sources[at])) + ", MPI_UNWEIGHTED, " +
-				format(len(top.dests[at])) + ", (int[])" + braces(orNone(top.dests[at])) + ", MPI_UNWEIGHTED, MPI_INFO_NULL, 0, %s)"
+			return "MPI_Dist_graph_create_adjacent(%s, " + format(len(top.sources[at])) + ", (int[])" +
+				braces(orNone(top.sources[at])) + ", MPI_UNWEIGHTED, " +
+				format(len(top.dests[at])) + ", (int[])" + braces(orNone(top.dests[at])) +
+				", MPI_UNWEIGHTED, MPI_INFO_NULL, 0, %s)"
 		})
 	}
 	for r := range size {
@@ -251,7 +256,8 @@ func (g *generator) graph(of *comm, distributed bool) *comm {
 		index = append(index, len(edges))
 	}
 	return g.add(of, n, func(int, int) string {
-		return "MPI_Graph_create(%s, " + format(size) + ", (int[])" + braces(index) + ", (int[])" + braces(edges) + ", 0, %s)"
+		return "MPI_Graph_create(%s, " + format(size) + ", (int[])" + braces(index) + ", (int[])" + braces(edges) +
+			", 0, %s)"
 	})
 }
 

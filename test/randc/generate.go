@@ -223,7 +223,8 @@ func (g *generator) complete(rank int, list []request) {
 		ids = append(ids, q.ids...)
 		free = free && q.statusFree
 	}
-	how := pick(g, "WAIT", "BACKWARDS", "TEST", "WAITALL", "WAITALL", "TESTALL", "WAITANY", "TESTANY", "WAITSOME", "TESTSOME", "LOOK")
+	how := pick(g, "WAIT", "BACKWARDS", "TEST", "WAITALL", "WAITALL", "TESTALL", "WAITANY", "TESTANY", "WAITSOME",
+		"TESTSOME", "LOOK")
 	if free && g.oneIn(3) {
 		how = "IGNORED"
 	}
@@ -246,7 +247,8 @@ func braces[T any](list []T) string {
 
 func (g *generator) text(seed uint64) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "/* Seed %d, %d ranks. */\n%s\nstatic MPI_Win win;\nstatic int64_t *exposed;\n\n", seed, g.ranks, run)
+	fmt.Fprintf(&b, "/* Seed %d, %d ranks. */\n%s\nstatic MPI_Win win;\nstatic int64_t *exposed;\n\n", seed, g.ranks,
+		run)
 	b.WriteString("static void types(void)\n{\n")
 	b.WriteString(g.typeCode.String())
 	b.WriteString("}\n\n")
@@ -258,7 +260,8 @@ func (g *generator) text(seed uint64) string {
 	if g.threaded {
 		level = "MPI_THREAD_MULTIPLE"
 	}
-	fmt.Fprintf(&b, "int main(int argc, char **argv)\n{\n\tbegin(&argc, &argv, %d, %s);\n\ttypes();\n\tswitch (me) {\n", g.ranks, level)
+	fmt.Fprintf(&b, "int main(int argc, char **argv)\n{\n\tbegin(&argc, &argv, %d, %s);\n\ttypes();\n\tswitch (me) {\n",
+		g.ranks, level)
 	for r := range g.ranks {
 		fmt.Fprintf(&b, "\tcase %d: rank%d(); break;\n", r, r)
 	}

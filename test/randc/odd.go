@@ -19,7 +19,9 @@ func (g *generator) odd() {
 func (g *generator) oddCall(r int, c *comm) {
 	id := g.id()
 	name, n := cname(c.id), len(c.members)
-	empty := "{ int n, k; MPI_Get_count(&s, MPI_INT, &n); MPI_Test_cancelled(&s, &k); say(\"empty %d %d %d %d\\n\", s.MPI_SOURCE == MPI_ANY_SOURCE ? -100 : s.MPI_SOURCE == MPI_PROC_NULL ? -200 : s.MPI_SOURCE, s.MPI_TAG == MPI_ANY_TAG ? -100 : s.MPI_TAG, n, k); }"
+	empty := "{ int n, k; MPI_Get_count(&s, MPI_INT, &n); MPI_Test_cancelled(&s, &k); say(\"empty %d %d %d %d\\n\", " +
+		"s.MPI_SOURCE == MPI_ANY_SOURCE ? -100 : s.MPI_SOURCE == MPI_PROC_NULL ? -200 : s.MPI_SOURCE, s.MPI_TAG == " +
+		"MPI_ANY_TAG ? -100 : s.MPI_TAG, n, k); }"
 	switch g.IntN(6) {
 	case 0, 1:
 		g.emit(r, "{ int v = 1;")
@@ -43,12 +45,14 @@ func (g *generator) oddCall(r int, c *comm) {
 		g.emit(r, "{ int v = 1, flag; MPI_Status s; (void)flag;")
 		g.emit(r, pick(g,
 			"E(MPI_Recv(&v, 1, MPI_INT, MPI_PROC_NULL, 3, %[1]s, &s));",
-			"E(MPI_Send(&v, 1, MPI_INT, MPI_PROC_NULL, 3, %[1]s)); MPI_Request q = MPI_REQUEST_NULL; E(MPI_Wait(&q, &s));",
+			"E(MPI_Send(&v, 1, MPI_INT, MPI_PROC_NULL, 3, %[1]s)); MPI_Request q = MPI_REQUEST_NULL; E(MPI_Wait(&q, "+
+				"&s));",
 			"E(MPI_Probe(MPI_PROC_NULL, 3, %[1]s, &s));",
 			"E(MPI_Iprobe(MPI_PROC_NULL, 3, %[1]s, &flag, &s)); say(\"%%d\\n\", flag);",
 			"E(MPI_Sendrecv(&v, 1, MPI_INT, MPI_PROC_NULL, 3, &v, 1, MPI_INT, MPI_PROC_NULL, 4, %[1]s, &s));",
 			"E(MPI_Sendrecv_replace(&v, 1, MPI_INT, MPI_PROC_NULL, 3, MPI_PROC_NULL, 4, %[1]s, &s));",
-			"MPI_Message m; E(MPI_Mprobe(MPI_PROC_NULL, 3, %[1]s, &m, &s)); say(\"%%d\\n\", m == MPI_MESSAGE_NO_PROC); E(MPI_Mrecv(&v, 1, MPI_INT, &m, &s));",
+			"MPI_Message m; E(MPI_Mprobe(MPI_PROC_NULL, 3, %[1]s, &m, &s)); say(\"%%d\\n\", m == "+
+				"MPI_MESSAGE_NO_PROC); E(MPI_Mrecv(&v, 1, MPI_INT, &m, &s));",
 		), name)
 		g.emit(r, "%s }", empty)
 	case 3:
@@ -56,7 +60,8 @@ func (g *generator) oddCall(r int, c *comm) {
 		from := pick(g, "0", "MPI_ANY_SOURCE")
 		persistent := g.oneIn(3)
 		if persistent {
-			g.emit(r, "E(MPI_Recv_init(x[%d].base, 10, MPI_INT, %s, %d, %s, &x[%d].r)); E(MPI_Start(&x[%d].r));", id, from, g.tag(), name, id, id)
+			g.emit(r, "E(MPI_Recv_init(x[%d].base, 10, MPI_INT, %s, %d, %s, &x[%d].r)); E(MPI_Start(&x[%d].r));", id,
+				from, g.tag(), name, id, id)
 		} else {
 			g.emit(r, "E(MPI_Irecv(x[%d].base, 10, MPI_INT, %s, %d, %s, &x[%d].r));", id, from, g.tag(), name, id)
 		}
@@ -67,7 +72,8 @@ func (g *generator) oddCall(r int, c *comm) {
 		}
 		g.later(r, q)
 	default:
-		g.emit(r, "{ MPI_Request q = MPI_REQUEST_NULL, none[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL}; MPI_Status s, both[2]; int flag = 7, at = 7; (void)none, (void)both;")
+		g.emit(r, "{ MPI_Request q = MPI_REQUEST_NULL, none[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL}; MPI_Status s, "+
+			"both[2]; int flag = 7, at = 7; (void)none, (void)both;")
 		call := pick(g,
 			"E(MPI_Wait(&q, &s));",
 			"E(MPI_Test(&q, &flag, &s));",
@@ -84,7 +90,8 @@ func (g *generator) oddCall(r int, c *comm) {
 			g.emit(r, "E(MPI_Recv_init(0, 0, MPI_INT, 0, 9, %s, &q)); none[1] = q;", name)
 		}
 		g.emit(r, "%s", call)
-		g.emit(r, "say(\"%%d %%d\\n\", flag, at == MPI_UNDEFINED); if (q != MPI_REQUEST_NULL) E(MPI_Request_free(&q)); %s }", empty)
+		g.emit(r, "say(\"%%d %%d\\n\", flag, at == MPI_UNDEFINED); if (q != MPI_REQUEST_NULL) "+
+			"E(MPI_Request_free(&q)); %s }", empty)
 	}
 }
 
@@ -109,7 +116,8 @@ func (g *generator) threads() {
 		}
 		g.each(func(r int) {
 			g.completeAll(r)
-			fmt.Fprintf(&g.functions, "static void *thread%d_%d_%d(void *p)\n{\n%s\treturn said ? said : \"\";\n}\n\n", name, i, r, g.out[r])
+			fmt.Fprintf(&g.functions, "static void *thread%d_%d_%d(void *p)\n{\n%s\treturn said ? said : \"\";\n}\n\n",
+				name, i, r, g.out[r])
 		})
 	}
 	g.parallel = false
@@ -145,7 +153,8 @@ func (g *generator) windowUse() {
 		g.emit(r, "E(MPI_Accumulate(&v, 1, MPI_INT64_T, %d, %d, 1, MPI_INT64_T, MPI_SUM, win));", to, g.IntN(64))
 		if lock {
 			g.emit(r, "E(MPI_Win_unlock(%d, win)); E(MPI_Barrier(c[0]));", to)
-			g.emit(r, "E(MPI_Win_lock(MPI_LOCK_SHARED, %d, 0, win)); say(\"exposed %%lx\\n\", hash(exposed, 64 * 8)); E(MPI_Win_unlock(%d, win)); E(MPI_Barrier(c[0])); }", r, r)
+			g.emit(r, "E(MPI_Win_lock(MPI_LOCK_SHARED, %d, 0, win)); say(\"exposed %%lx\\n\", hash(exposed, 64 * "+
+				"8)); E(MPI_Win_unlock(%d, win)); E(MPI_Barrier(c[0])); }", r, r)
 		} else {
 			g.emit(r, "E(MPI_Win_fence(0, win)); say(\"exposed %%lx\\n\", hash(exposed, 64 * 8)); }")
 		}

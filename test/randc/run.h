@@ -36,7 +36,8 @@ static MPI_Datatype mixed_types[MIXED]; /* their elements are of several kinds *
 static int nmixed;
 static int me;       /* in MPI_COMM_WORLD */
 static int persists; /* persistent collectives work */
-static int traced;   /* RANDC_TRACE in the environment: what is said goes to stderr at once, and the lines that are reached */
+/* RANDC_TRACE in the environment: what is said goes to stderr at once, and the lines that are reached. */
+static int traced;
 
 /* What this thread has seen. */
 static __thread char *said;
@@ -450,7 +451,8 @@ static void about(int id)
 	MPI_Comm_rank(c[id], &k);
 	MPI_Topo_test(c[id], &topo);
 	MPI_Comm_compare(c[id], MPI_COMM_WORLD, &same);
-	say("c[%d] %d of %d, %s%s\n", id, k, n, topo == MPI_UNDEFINED ? "" : "topology, ", same == MPI_CONGRUENT || same == MPI_IDENT ? "as the world" : same == MPI_SIMILAR ? "similar" : "other");
+	say("c[%d] %d of %d, %s%s\n", id, k, n, topo == MPI_UNDEFINED ? "" : "topology, ", same == MPI_CONGRUENT ||
+		same == MPI_IDENT ? "as the world" : same == MPI_SIMILAR ? "similar" : "other");
 }
 
 /* What a type is like, as the generator believes. */
@@ -462,7 +464,8 @@ static void expect(int id, MPI_Aint lb, MPI_Aint extent, MPI_Aint tlb, MPI_Aint 
 	MPI_Type_get_true_extent(t[id], &tl, &te);
 	MPI_Type_size(t[id], &n);
 	if (l != lb || e != extent || tl != tlb || te != text || n != size)
-		say("t[%d] is %ld %ld, %ld %ld, %d, not %ld %ld, %ld %ld, %d\n", id, (long)l, (long)e, (long)tl, (long)te, n, (long)lb, (long)extent, (long)tlb, (long)text, size);
+		say("t[%d] is %ld %ld, %ld %ld, %d, not %ld %ld, %ld %ld, %d\n", id, (long)l, (long)e, (long)tl, (long)te, n,
+			(long)lb, (long)extent, (long)tlb, (long)text, size);
 }
 
 static void begin(int *argc, char ***argv, int ranks, int level)

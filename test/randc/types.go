@@ -27,8 +27,10 @@ type ctype struct {
 }
 
 var basics = []field{
-	{"MPI_CHAR", datatype.Int8, 1}, {"MPI_SHORT", datatype.Int16, 1}, {"MPI_INT", datatype.Int32, 1}, {"MPI_LONG", datatype.Int64, 1},
-	{"MPI_FLOAT", datatype.Float32, 1}, {"MPI_DOUBLE", datatype.Float64, 1}, {"MPI_UNSIGNED_CHAR", datatype.Uint8, 1}, {"MPI_C_DOUBLE_COMPLEX", datatype.Complex128, 1},
+	{"MPI_CHAR", datatype.Int8, 1}, {"MPI_SHORT", datatype.Int16, 1}, {"MPI_INT", datatype.Int32, 1},
+	{"MPI_LONG", datatype.Int64, 1},
+	{"MPI_FLOAT", datatype.Float32, 1}, {"MPI_DOUBLE", datatype.Float64, 1}, {"MPI_UNSIGNED_CHAR", datatype.Uint8, 1},
+	{"MPI_C_DOUBLE_COMPLEX", datatype.Complex128, 1},
 }
 
 // drawTypes draws units, and some types of each, of which the first is the unit.
@@ -78,7 +80,9 @@ func (u *unit) whole(g *generator) *ctype {
 		lens[i], displs[i], types[i], names[i] = f.n, at, f.t, f.c
 		at += f.n*f.t.Size() + pick(g, 0, 4, 7)
 	}
-	return g.enclosed(g.made(1, must(datatype.Struct(lens, displs, types)), "MPI_Type_create_struct(%d, (int[])%s, (MPI_Aint[])%s, (MPI_Datatype[])%s", len(lens), braces(lens), braces(displs), braces(names)))
+	return g.enclosed(g.made(1, must(datatype.Struct(lens, displs, types)),
+		"MPI_Type_create_struct(%d, (int[])%s, (MPI_Aint[])%s, (MPI_Datatype[])%s", len(lens), braces(lens),
+		braces(displs), braces(names)))
 }
 
 // made writes the call that makes a type, which lacks its end.
@@ -124,16 +128,19 @@ func (g *generator) drawType(u *unit, depth int) *ctype {
 	case 0:
 		return g.made(n*in.n, must(datatype.Contiguous(n, in.t)), "MPI_Type_contiguous(%d, %s", n, in.c)
 	case 1:
-		return g.enclosed(g.made(n*length*in.n, must(datatype.Vector(n, length, length+gap, in.t)), "MPI_Type_vector(%d, %d, %d, %s", n, length, length+gap, in.c))
+		return g.enclosed(g.made(n*length*in.n, must(datatype.Vector(n, length, length+gap, in.t)),
+			"MPI_Type_vector(%d, %d, %d, %s", n, length, length+gap, in.c))
 	case 2:
 		stride := -(length*extent + gap)
-		return g.enclosed(g.made(n*length*in.n, must(datatype.Hvector(n, length, stride, in.t)), "MPI_Type_create_hvector(%d, %d, %d, %s", n, length, stride, in.c))
+		return g.enclosed(g.made(n*length*in.n, must(datatype.Hvector(n, length, stride, in.t)),
+			"MPI_Type_create_hvector(%d, %d, %d, %s", n, length, stride, in.c))
 	case 3:
 		displs := g.Perm(n)
 		for i := range displs {
 			displs[i] = displs[i]*(length+gap) - length
 		}
-		return g.enclosed(g.made(n*length*in.n, must(datatype.IndexedBlock(length, displs, in.t)), "MPI_Type_create_indexed_block(%d, %d, (int[])%s, %s", n, length, braces(displs), in.c))
+		return g.enclosed(g.made(n*length*in.n, must(datatype.IndexedBlock(length, displs, in.t)),
+			"MPI_Type_create_indexed_block(%d, %d, (int[])%s, %s", n, length, braces(displs), in.c))
 	case 4, 5:
 		lens, displs, total := make([]int, n), make([]int, n), 0
 		for at, i := range g.Perm(n) {
@@ -144,12 +151,14 @@ func (g *generator) drawType(u *unit, depth int) *ctype {
 			lens[0], total = 1, 1
 		}
 		if g.oneIn(2) {
-			return g.enclosed(g.made(total*in.n, must(datatype.Indexed(lens, displs, in.t)), "MPI_Type_indexed(%d, (int[])%s, (int[])%s, %s", n, braces(lens), braces(displs), in.c))
+			return g.enclosed(g.made(total*in.n, must(datatype.Indexed(lens, displs, in.t)),
+				"MPI_Type_indexed(%d, (int[])%s, (int[])%s, %s", n, braces(lens), braces(displs), in.c))
 		}
 		for i := range displs {
 			displs[i] = displs[i]*extent + i%2
 		}
-		return g.enclosed(g.made(total*in.n, must(datatype.Hindexed(lens, displs, in.t)), "MPI_Type_create_hindexed(%d, (int[])%s, (MPI_Aint[])%s, %s", n, braces(lens), braces(displs), in.c))
+		return g.enclosed(g.made(total*in.n, must(datatype.Hindexed(lens, displs, in.t)),
+			"MPI_Type_create_hindexed(%d, (int[])%s, (MPI_Aint[])%s, %s", n, braces(lens), braces(displs), in.c))
 	case 6:
 		other := g.drawType(u, depth-1)
 		defer g.drop(other)
@@ -160,7 +169,9 @@ func (g *generator) drawType(u *unit, depth int) *ctype {
 			displs[2] += l
 		}
 		t := must(datatype.Struct([]int{1, length, 1}, displs, []*datatype.Type{in.t, in.t, other.t}))
-		return g.enclosed(g.made((1+length)*in.n+other.n, t, "MPI_Type_create_struct(3, (int[]){1, %d, 1}, (MPI_Aint[])%s, (MPI_Datatype[]){%s, %s, %s}", length, braces(displs), in.c, in.c, other.c))
+		return g.enclosed(g.made((1+length)*in.n+other.n, t,
+			"MPI_Type_create_struct(3, (int[]){1, %d, 1}, (MPI_Aint[])%s, (MPI_Datatype[]){%s, %s, %s}", length,
+			braces(displs), in.c, in.c, other.c))
 	case 7:
 		sizes := []int{n + 1, length + 1, 1 + g.IntN(3)}
 		subs := []int{1 + g.IntN(sizes[0]), 1 + g.IntN(sizes[1]), 1 + g.IntN(sizes[2])}
@@ -170,7 +181,8 @@ func (g *generator) drawType(u *unit, depth int) *ctype {
 			order, c = datatype.OrderFortran, "MPI_ORDER_FORTRAN"
 		}
 		return g.made(subs[0]*subs[1]*subs[2]*in.n, must(datatype.Subarray(sizes, subs, starts, order, in.t)),
-			"MPI_Type_create_subarray(3, (int[])%s, (int[])%s, (int[])%s, %s, %s", braces(sizes), braces(subs), braces(starts), c, in.c)
+			"MPI_Type_create_subarray(3, (int[])%s, (int[])%s, (int[])%s, %s, %s", braces(sizes), braces(subs),
+			braces(starts), c, in.c)
 	default:
 		return g.made(in.n, must(datatype.Dup(in.t)), "MPI_Type_dup(%s", in.c)
 	}

@@ -149,7 +149,8 @@ func (t *thread) finish(gone map[int]bool) {
 	problems := Check(in)
 	for _, s := range t.sent {
 		b := inner(s.region)
-		if !bytes.Equal(b, scribbles[:len(b)]) || !allGuard(s.region[:guardSize]) || !allGuard(s.region[guardSize+len(b):]) {
+		if !bytes.Equal(b, scribbles[:len(b)]) || !allGuard(s.region[:guardSize]) ||
+			!allGuard(s.region[guardSize+len(b):]) {
 			problems = append(problems, fmt.Sprintf("the buffer of send #%d was written", s.op.ID))
 		}
 	}

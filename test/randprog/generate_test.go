@@ -138,7 +138,8 @@ func TestLedger(t *testing.T) {
 	})
 	t.Run("a ring of Sendrecv needs only itself", func(t *testing.T) {
 		l := newLedger(p)
-		a, b := op(0, Sendrecv, Op{Dest: 1, Tag: 7, From: 1, RTag: 8}), op(1, Sendrecv, Op{Dest: 0, Tag: 8, From: 0, RTag: 7})
+		a, b := op(0, Sendrecv, Op{Dest: 1, Tag: 7, From: 1, RTag: 8}),
+			op(1, Sendrecv, Op{Dest: 0, Tag: 8, From: 0, RTag: 7})
 		require.False(t, l.admit([]Op{a}))
 		require.True(t, l.admit([]Op{a, b}))
 	})

@@ -27,7 +27,8 @@ func TestReference(t *testing.T) {
 			}
 			var n Tally
 			for seed := uint64(0); seed < c.programs; seed += seedsPerJob {
-				tally, err := Drive(startReference(seed, correct, c.rules), Seeds(seed, seedsPerJob, c.rules), *hangFlag)
+				tally, err := Drive(startReference(seed, correct, c.rules), Seeds(seed, seedsPerJob, c.rules),
+					*hangFlag)
 				require.NoError(t, err)
 				n.Add(tally)
 			}

@@ -87,7 +87,8 @@ func ourError(err error) error {
 }
 
 func (w overMPI) Send(mode Mode, buf []byte, dest, tag int) error {
-	f := [modes]func(*mpi.Comm, []byte, int, int) error{mpi.Send[byte], mpi.Ssend[byte], mpi.Bsend[byte], mpi.Rsend[byte]}
+	f := [modes]func(*mpi.Comm, []byte, int, int) error{mpi.Send[byte], mpi.Ssend[byte], mpi.Bsend[byte],
+		mpi.Rsend[byte]}
 	return f[mode](w.Comm, buf, mpiRank(dest), tag)
 }
 

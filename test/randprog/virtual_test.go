@@ -65,9 +65,10 @@ func startVirtual(seed uint64, opts ...mpi.Option) Start {
 		if err != nil {
 			return err
 		}
-		_, err = virtual.Run(virtual.Config{Machine: m, Placement: p, Seed: seed, Options: opts}, func(world *mpi.Comm) error {
-			return rank(overMPI{world, false})
-		})
+		_, err = virtual.Run(virtual.Config{Machine: m, Placement: p, Seed: seed, Options: opts},
+			func(world *mpi.Comm) error {
+				return rank(overMPI{world, false})
+			})
 		return err
 	}
 }

@@ -44,7 +44,8 @@ func Draw(r *rand.Rand, t *datatype.Type, depth, block int) *datatype.Type {
 	case 5:
 		other := Draw(r, t, depth-1, block)
 		_, size := other.Extent()
-		return enclosed(must(datatype.Struct([]int{1, length, 1}, []int{length*extent + gap, 0, length*extent + extent + 2*gap + size},
+		return enclosed(must(datatype.Struct([]int{1, length, 1},
+			[]int{length*extent + gap, 0, length*extent + extent + 2*gap + size},
 			[]*datatype.Type{in, in, enclosed(other)})))
 	case 6:
 		sizes := []int{n + 1, length + 2, 1 + r.IntN(4)}
@@ -53,7 +54,8 @@ func Draw(r *rand.Rand, t *datatype.Type, depth, block int) *datatype.Type {
 		order := []datatype.Order{datatype.OrderC, datatype.OrderFortran}[r.IntN(2)]
 		return must(datatype.Subarray(sizes, subs, starts, order, in))
 	default:
-		return must(datatype.Darray(4, 0, []int{n + 1, 3}, []datatype.Distribution{datatype.DistributeCyclic, datatype.DistributeBlock},
+		return must(datatype.Darray(4, 0, []int{n + 1, 3},
+			[]datatype.Distribution{datatype.DistributeCyclic, datatype.DistributeBlock},
 			[]int{1 + r.IntN(2), datatype.DistributeDefault}, []int{2, 2}, datatype.OrderC, in))
 	}
 }
@@ -112,7 +114,8 @@ func (m *Message) Check(data []byte) error {
 		for got[i] == data[i] {
 			i++
 		}
-		return fmt.Errorf("%d elements of %v: byte %d of %d is %#x, not %#x", m.View.Count, m.View.Type, i, len(data), got[i], data[i])
+		return fmt.Errorf("%d elements of %v: byte %d of %d is %#x, not %#x", m.View.Count, m.View.Type, i, len(data),
+			got[i], data[i])
 	}
 	was := *m
 	was.memory = bytes.Clone(m.before)

@@ -50,7 +50,8 @@ func NewLayout(ranks int, local [3]int) (Layout, error) {
 	}
 	l := Layout{Local: local, Ranks: Factor(ranks)}
 	if local[0] > maxPoints/local[1]/local[2]/ranks {
-		return Layout{}, fmt.Errorf("%w: %d x %d x %d points on %d ranks are more than %d altogether", ErrGrid, local[0], local[1], local[2], ranks, maxPoints)
+		return Layout{}, fmt.Errorf("%w: %d x %d x %d points on %d ranks are more than %d altogether", ErrGrid,
+			local[0], local[1], local[2], ranks, maxPoints)
 	}
 	return l, nil
 }

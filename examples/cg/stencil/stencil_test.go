@@ -190,7 +190,8 @@ func TestFactor(t *testing.T) {
 func TestHalosFitTogether(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		side := rapid.IntRange(1, 4)
-		l, err := NewLayout(rapid.IntRange(1, 64).Draw(t, "ranks"), [3]int{side.Draw(t, "x"), side.Draw(t, "y"), side.Draw(t, "z")})
+		l, err := NewLayout(rapid.IntRange(1, 64).Draw(t, "ranks"),
+			[3]int{side.Draw(t, "x"), side.Draw(t, "y"), side.Draw(t, "z")})
 		require.NoError(t, err)
 		halos := make([]*halo, l.Size())
 		for rank := range halos {
