@@ -76,7 +76,7 @@ const watches = 10 * glances
 // Look looks at words for a moment, where that does not keep the awaited ranks from
 // running, and reports whether they have come.
 func (m *Member) Look(w *mem.Words) bool {
-	if m.crowding != roomy || m.job.localBells != nil {
+	if m.occupancy != dedicated || m.job.localBells != nil {
 		return w.There()
 	}
 	for range watches {

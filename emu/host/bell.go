@@ -105,7 +105,7 @@ func (m *Member) WakeBackground(rank int) { m.job.wake(rank, bellBackground) }
 func (m *Member) Yield() {
 	if m.job.localBells != nil {
 		runtime.Gosched()
-	} else if m.crowding != roomy {
+	} else if m.occupancy != dedicated {
 		sys.Yield()
 	}
 }

@@ -55,7 +55,7 @@ type Fabric struct {
 	timed      across.Told // how it was written, and when its reading began
 	began      uint64
 	openedSeen uint32
-	spreadAt   time.Time     // when spread has looked last
+	spreadAt   time.Time     // when migrate has looked last
 	patience   time.Duration // for which it spins before it sleeps, with a core for each rank
 	shunned    time.Duration // until then it does not yield: another program would keep its core
 

@@ -28,7 +28,7 @@ type Member struct {
 	job        *Job
 	me         int
 	self       *control
-	verdict    // how many share cores with this rank, see crowd.go
+	class      // how many share cores with this rank, see affinity.go
 	deathsSeen uint32
 	cookie     []uint64 // in memory that does not move, for the probe of others
 
@@ -58,10 +58,10 @@ func (j *Job) join(rank int, profile string) (*Member, error) {
 		return nil, &JobError{Ranks: j.ranks, Err: fmt.Errorf("there is no rank %d: %w", rank, ErrSegment)}
 	}
 	m := &Member{job: j, me: rank, self: j.control(rank), cookie: newCookie()}
-	m.crowding = crowded // until all have joined
-	m.mates, m.cores = j.ranks, runtime.NumCPU()
+	m.occupancy = yielding // until all have joined
+	m.sharers, m.cores = j.ranks, runtime.NumCPU()
 	if j.localRings != nil && j.ranks <= m.cores {
-		m.crowding = roomy
+		m.occupancy = dedicated
 	}
 	if !m.self.state.CompareAndSwap(stateAbsent, stateJoining) {
 		return nil, &JobError{Ranks: j.ranks, Err: fmt.Errorf("rank %d: %w", rank, ErrTaken)}
@@ -71,7 +71,7 @@ func (j *Job) join(rank int, profile string) (*Member, error) {
 			j.head.fence.Store(1)
 		}
 		m.announce()
-		m.self.moor()
+		m.self.publishAffinity()
 		j.populate(rank)
 	}
 	m.self.setProfile(profile)
@@ -122,7 +122,7 @@ func (m *Member) WaitJoined() error {
 			return &ProfileError{Rank: m.me, Peer: i, Mine: mine, Theirs: theirs}
 		}
 	}
-	m.verdict = m.self.verdict()
+	m.class = m.self.class()
 	return nil
 }
 

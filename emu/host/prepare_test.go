@@ -71,7 +71,7 @@ func TestWhoWaitsPrepares(t *testing.T) {
 	} {
 		fabs := attachAll(t, 2)
 		f := fabs[0]
-		f.crowding, f.job.localBells = roomy, nil // as in a process of its own
+		f.occupancy, f.job.localBells = dedicated, nil // as in a process of its own
 		require.True(t, fabs[1].TrySend(0, packetizer.Header{}, nil))
 		_, _, ok := f.Next()
 		require.True(t, ok)

@@ -46,8 +46,8 @@ type header struct {
 	// in C, or all the time: senders must then fence between publishing and looking at the bell.
 	fence atomic.Uint32
 
-	// How the ranks stand to each other that do so worst, see crowding.
-	crowded atomic.Uint32
+	// How the ranks stand to each other that do so worst, see occupancy.
+	worst atomic.Uint32
 
 	// sys.AttachCost, as the rank has found that joined last.
 	attach atomic.Uint32
@@ -104,13 +104,13 @@ type control struct {
 	life   sys.Life // see vigil.go
 	_      [16]byte
 
-	// Where the rank may run, and what follows from that, see crowd.go.
-	cpus     [cpuWords]atomic.Uint64
-	group    atomic.Uint64
-	crowding atomic.Uint32
-	mates    atomic.Uint32
-	cores    atomic.Uint32
-	_        [44]byte
+	// Where the rank may run, and what follows from that, see affinity.go.
+	cpus      [cpuWords]atomic.Uint64
+	group     atomic.Uint64
+	occupancy atomic.Uint32
+	sharers   atomic.Uint32
+	cores     atomic.Uint32
+	_         [44]byte
 	// A bitmap of the ranks that have opened one follows.
 }
 

@@ -64,7 +64,7 @@ func unitOf(n int) (unit, units int) {
 
 // unhurried reports whether no processor is idle that could copy while the ranks
 // compute.
-func (f *Fabric) unhurried() bool { return f.cores <= f.mates }
+func (f *Fabric) unhurried() bool { return f.cores <= f.sharers }
 
 // want is how many units to take at a time: half of the copy, so that each end keeps its
 // half of a buffer that is used again in its caches, then what the other has left.

@@ -13,7 +13,7 @@ import (
 // publishing rings, and no other sender pays for a system call.
 //
 // Where ranks share cores, whoever waits stands in the way of the one it waits for
-// (crowd.go). Yielding hands the core over in less time than a sleep and a wake-up
+// (affinity.go). Yielding hands the core over in less time than a sleep and a wake-up
 // need. If the ranks are scheduled in groups of their own, as each is under a
 // launcher that gives it a session, a yield has no effect: the other runs when the
 // time slice has ended, milliseconds later. There a rank sleeps at once if another one
@@ -52,7 +52,7 @@ func (f *Fabric) Glance(mark uint32) bool {
 
 // Looks is how often a rank may look for something while it keeps its lock.
 func (f *Fabric) Looks() int {
-	if f.crowding != roomy || f.job.localBells != nil {
+	if f.occupancy != dedicated || f.job.localBells != nil {
 		return 0
 	}
 	return glances
@@ -81,9 +81,9 @@ func (f *Fabric) Spin(mark uint32) bool {
 			}
 		}
 		return false
-	case f.crowding == roomy:
+	case f.occupancy == dedicated:
 		return f.spin(mark)
-	case f.crowding == crowded:
+	case f.occupancy == yielding:
 		return f.yield(mark)
 	}
 	return f.try(mark)
@@ -107,7 +107,7 @@ func (f *Fabric) spin(mark uint32) bool {
 		}
 		if f.look(mark, looks) {
 			if start == 0 && away > handOver {
-				f.spread() // the awaited one may have run here meanwhile
+				f.migrate() // the awaited one may have run here meanwhile
 			}
 			return true
 		}
@@ -118,9 +118,9 @@ func (f *Fabric) spin(mark uint32) bool {
 		switch waited := clock() - start; {
 		case waited > f.patience:
 			return false
-		case waited > spreadAfter && !spread:
+		case waited > migrateAfter && !spread:
 			spread = true
-			if f.spread() {
+			if f.migrate() {
 				start = 0
 			}
 		}
@@ -128,8 +128,8 @@ func (f *Fabric) spin(mark uint32) bool {
 }
 
 func (f *Fabric) yield(mark uint32) bool {
-	f.even()
-	for i := range max(yields*f.cores/f.mates, fewest) {
+	f.balance()
+	for i := range max(yields*f.cores/f.sharers, fewest) {
 		sys.Yield()
 		if f.ready(mark) {
 			return true
@@ -143,7 +143,7 @@ func (f *Fabric) yield(mark uint32) bool {
 
 // try spins as long as no other rank needs the core: it would have to sleep for that.
 func (f *Fabric) try(mark uint32) bool {
-	f.even()
+	f.balance()
 	for start := time.Now(); ; {
 		if f.look(mark, looks) {
 			return true

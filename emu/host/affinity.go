@@ -13,13 +13,13 @@ import (
 // where the ranks may run: launchers bind them to a core each, to a socket, or not
 // at all. The last rank that joins works it out for all, so all ranks see the same.
 
-// crowding is how a rank that waits stands to the one it waits for.
-type crowding uint32
+// occupancy is how a rank that waits hands its core over to the one it waits for.
+type occupancy uint32
 
 const (
-	roomy   crowding = iota // a core for each
-	crowded                 // more ranks than cores: yielding hands the core over
-	apart                   // the same, but only sleeping does, see sys.SchedGroup
+	dedicated occupancy = iota // it need not: each has one
+	yielding                   // more ranks than cores, oversubscribed: a yield does
+	sleeping                   // the same, but only sleep does, see sys.SchedGroup
 )
 
 // Throng is how many ranks of a core can take turns by yields. Where there are more, a rank that has slept, as each has
@@ -81,27 +81,27 @@ func ownCPUs() (s cpuSet) {
 	return s
 }
 
-// berth is where a rank may run.
-type berth struct {
+// affinity is where a rank may run.
+type affinity struct {
 	cpus  cpuSet
 	group uint64
 }
 
-// verdict is what follows for it. It has cores in common with its mates, of which
+// class is what follows for it. It has cores in common with its sharers, of which
 // it is one.
-type verdict struct {
-	crowding     crowding
-	mates, cores int
+type class struct {
+	occupancy      occupancy
+	sharers, cores int
 }
 
 // PerCore is how many ranks a core has at most if those that share cores with this one, which is
 // one of them, are spread evenly.
-func (v *verdict) PerCore() int { return (v.mates + v.cores - 1) / v.cores }
+func (v *class) PerCore() int { return (v.sharers + v.cores - 1) / v.cores }
 
-// judge finds out for each berth whether there are more ranks than cores: on those
+// classify finds out for each affinity whether there are more ranks than cores: on those
 // that this rank may run on, or on these and all that are connected with them by
-// other ranks' berths.
-func judge(ranks []berth) []verdict {
+// other ranks' affinities.
+func classify(ranks []affinity) []class {
 	type part struct {
 		cpus  cpuSet
 		ranks int
@@ -136,7 +136,7 @@ func judge(ranks []berth) []verdict {
 		}
 		joint = append(rest, p)
 	}
-	of := func(cpus *cpuSet) verdict {
+	of := func(cpus *cpuSet) class {
 		inside := part{cpus: *cpus}
 		for _, e := range exact {
 			if e.cpus.within(cpus) {
@@ -152,38 +152,38 @@ func judge(ranks []berth) []verdict {
 				inside = j
 			}
 		}
-		v := verdict{mates: inside.ranks, cores: inside.cpus.count()}
+		v := class{sharers: inside.ranks, cores: inside.cpus.count()}
 		switch {
-		case v.mates <= v.cores:
+		case v.sharers <= v.cores:
 		case inside.mixed:
-			v.crowding = apart
+			v.occupancy = sleeping
 		default:
-			v.crowding = crowded
+			v.occupancy = yielding
 		}
 		return v
 	}
-	verdicts := make([]verdict, len(ranks))
+	classes := make([]class, len(ranks))
 	for i := range ranks {
 		// Most ranks are like the one before.
 		if i > 0 && ranks[i].cpus == ranks[i-1].cpus {
-			verdicts[i] = verdicts[i-1]
+			classes[i] = classes[i-1]
 		} else {
-			verdicts[i] = of(&ranks[i].cpus)
+			classes[i] = of(&ranks[i].cpus)
 		}
 	}
-	return verdicts
+	return classes
 }
 
-// berths are those that the ranks have published.
-func (j *Job) berths() []berth {
-	bs := make([]berth, j.ranks)
+// affinities are those that the ranks have published.
+func (j *Job) affinities() []affinity {
+	bs := make([]affinity, j.ranks)
 	for i := range bs {
-		bs[i] = j.control(i).berth()
+		bs[i] = j.control(i).affinity()
 	}
 	return bs
 }
 
-func (c *control) berth() (b berth) {
+func (c *control) affinity() (b affinity) {
 	b.group = c.group.Load()
 	for w := range b.cpus {
 		b.cpus[w] = c.cpus[w].Load()
@@ -191,8 +191,8 @@ func (c *control) berth() (b berth) {
 	return b
 }
 
-// moor publishes where this rank may run.
-func (c *control) moor() {
+// publishAffinity publishes where this rank may run.
+func (c *control) publishAffinity() {
 	cpus := ownCPUs()
 	for i, w := range cpus {
 		c.cpus[i].Store(w)
@@ -203,39 +203,39 @@ func (c *control) moor() {
 
 // assess tells all ranks how they stand to each other, once all have joined.
 func (j *Job) assess() {
-	worst, sleep := roomy, false
-	for i, v := range judge(j.berths()) {
+	worst, sleep := dedicated, false
+	for i, v := range classify(j.affinities()) {
 		c := j.control(i)
-		c.crowding.Store(uint32(v.crowding))
-		c.mates.Store(uint32(v.mates))
+		c.occupancy.Store(uint32(v.occupancy))
+		c.sharers.Store(uint32(v.sharers))
 		c.cores.Store(uint32(v.cores))
-		worst = max(worst, v.crowding)
-		sleep = sleep || v.crowding == apart || v.PerCore() > Throng
+		worst = max(worst, v.occupancy)
+		sleep = sleep || v.occupancy == sleeping || v.PerCore() > Throng
 	}
-	j.head.crowded.Store(uint32(worst))
+	j.head.worst.Store(uint32(worst))
 	if sleep {
 		j.head.fence.Store(1)
 	}
 }
 
-// verdict is what assess has found out for a rank.
-func (c *control) verdict() verdict {
-	return verdict{crowding(c.crowding.Load()), int(c.mates.Load()), int(c.cores.Load())}
+// class is what assess has found out for a rank.
+func (c *control) class() class {
+	return class{occupancy(c.occupancy.Load()), int(c.sharers.Load()), int(c.cores.Load())}
 }
 
 // Crowded reports whether any rank has to share a core with another: all ranks say
 // the same, once all have joined.
 func (m *Member) Crowded() bool {
 	if m.job.localRings != nil {
-		return m.crowding != roomy
+		return m.occupancy != dedicated
 	}
-	return crowding(m.job.head.crowded.Load()) != roomy
+	return occupancy(m.job.head.worst.Load()) != dedicated
 }
 
 // Core is the core that this rank runs on, as a number from 1. It is 0 where it does not
 // matter: it does where a rank must sleep to let another run, see try.
 func (m *Member) Core() uint32 {
-	if m.job.localBells != nil || crowding(m.job.head.crowded.Load()) != apart {
+	if m.job.localBells != nil || occupancy(m.job.head.worst.Load()) != sleeping {
 		return 0
 	}
 	core := sys.Core()
@@ -259,5 +259,5 @@ func (m *Member) wanted(core uint32) bool {
 // Yielding reports whether any rank has to, and yields hand cores over wherever ranks
 // share them: all ranks say the same, once all have joined.
 func (m *Member) Yielding() bool {
-	return m.job.localBells == nil && crowding(m.job.head.crowded.Load()) == crowded
+	return m.job.localBells == nil && occupancy(m.job.head.worst.Load()) == yielding
 }

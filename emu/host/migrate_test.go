@@ -46,7 +46,7 @@ func TestSpread(t *testing.T) {
 	_, fabs := joined(t)
 	looks := func() bool {
 		fabs[0].spreadAt = time.Time{}
-		return fabs[0].spread()
+		return fabs[0].migrate()
 	}
 	core := free.first()
 	free.remove(core)
@@ -63,7 +63,7 @@ func TestSpread(t *testing.T) {
 			require.Less(t, back, 10)
 			fabs[0].spreadAt = time.Now().Add(time.Hour)
 			require.NoError(t, sys.MoveTo(core))
-			require.False(t, fabs[0].spread(), "it has just looked")
+			require.False(t, fabs[0].migrate(), "it has just looked")
 		}
 	}
 	require.True(t, moved)
@@ -139,7 +139,7 @@ func TestEven(t *testing.T) {
 			m, err := j.join(x.me, "")
 			require.NoError(t, err)
 			f := NewFabric(m, 0)
-			f.mates, f.cores = len(x.ranks), 2
+			f.sharers, f.cores = len(x.ranks), 2
 			require.Equal(t, (len(x.ranks)+1)/2, f.PerCore())
 			for i, core := range x.ranks {
 				f.job.control(i).core.Store(core)
@@ -148,14 +148,14 @@ func TestEven(t *testing.T) {
 			for try := 0; moved != x.moves && try < 1000; try++ { // the kernel may move the thread as well
 				require.NoError(t, sys.MoveTo(here))
 				f.spreadAt = time.Time{}
-				f.even()
+				f.balance()
 				moved = sys.Core() != here
 				require.Equal(t, sys.Core(), f.self.core.Load())
 			}
 			require.Equal(t, x.moves, moved)
 			f.spreadAt = time.Now().Add(time.Hour)
 			f.self.core.Store(0)
-			f.even()
+			f.balance()
 			require.Zero(t, f.self.core.Load(), "it has just looked")
 		})
 	}

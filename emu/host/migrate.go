@@ -16,22 +16,22 @@ import (
 // are, and moves to a core where none is. The processors that it may run on stay the same.
 
 const (
-	spreadAfter = spinTime / 3           // of waiting
-	spreadPause = 500 * time.Microsecond // for each rank of the job, between two looks, which take microseconds
-	evenPause   = time.Millisecond       // between two looks of even
+	migrateAfter = spinTime / 3           // of waiting
+	migratePause = 500 * time.Microsecond // for each rank of the job, between two looks, which take microseconds
+	balancePause = time.Millisecond       // between two looks of balance
 )
 
-// spread reports whether this rank has moved away from another that needs its core. Only
+// migrate reports whether this rank has moved away from another that needs its core. Only
 // the poller may call it.
-func (f *Fabric) spread() bool {
-	if now := time.Now(); now.Sub(f.spreadAt) >= spreadPause*time.Duration(f.job.ranks) {
+func (f *Fabric) migrate() bool {
+	if now := time.Now(); now.Sub(f.spreadAt) >= migratePause*time.Duration(f.job.ranks) {
 		f.spreadAt = now
 	} else {
 		return false
 	}
 	f.self.thread.Store(uint32(sys.Thread()))
 	core, shared := sys.Core(), false
-	free := f.self.berth().cpus
+	free := f.self.affinity().cpus
 	if free.remove(core); free.count() == 0 {
 		return false
 	}
@@ -50,12 +50,12 @@ func (f *Fabric) spread() bool {
 	return sys.MoveTo(free.first()) == nil
 }
 
-// even moves this rank to a core that has fewer ranks by two, where ranks share cores. Who
+// balance moves this rank to a core that has fewer ranks by two, where ranks share cores. Who
 // waits is busy, so the kernel leaves three ranks on one core and the fourth on the other; but
 // what all have a part in takes as long as three then. Only the last of the ranks of a core
 // goes. Only the poller may call it.
-func (f *Fabric) even() {
-	if now := time.Now(); now.Sub(f.spreadAt) >= evenPause {
+func (f *Fabric) balance() {
+	if now := time.Now(); now.Sub(f.spreadAt) >= balancePause {
 		f.spreadAt = now
 	} else {
 		return
@@ -69,7 +69,7 @@ func (f *Fabric) even() {
 			return
 		}
 	}
-	best, cores := core, f.self.berth().cpus
+	best, cores := core, f.self.affinity().cpus
 	for ; cores.count() > 0; cores.remove(cores.first()) {
 		if c := cores.first(); on[c] < on[best] {
 			best = c
