@@ -64,9 +64,13 @@ type Ordered[T word] struct {
 	o Order
 }
 
-func (w Ordered[T]) Load() T    { return w.w.access(load, w.o, 0, 0, 0) }
-func (w Ordered[T]) Store(v T)  { w.w.access(store, w.o, swap, v, 0) }
-func (w Ordered[T]) Swap(v T) T { return w.w.access(update, w.o, swap, v, 0) }
+func (w Ordered[T]) Load() T           { return w.w.access(load, w.o, 0, 0, 0) }
+func (w Ordered[T]) Store(v T)         { w.w.access(store, w.o, swap, v, 0) }
+func (w Ordered[T]) Swap(v T) T        { return w.w.access(update, w.o, swap, v, 0) }
+func (w Ordered[T]) Add(v T) T         { return w.w.access(update, w.o, add, v, 0) + v }
+func (w Ordered[T]) And(v T) T         { return w.w.access(update, w.o, and, v, 0) }
+func (w Ordered[T]) Or(v T) T          { return w.w.access(update, w.o, or, v, 0) }
+func (w Ordered[T]) Update(old, v T) T { return w.w.access(update, w.o, cas, v, old) }
 
 // Publish is mem.Publish.
 func Publish(p *uint64, v uint64) { P(p).Release(v) }
@@ -83,6 +87,24 @@ func Read[T any](p *T) *T {
 func Wrote[T any](p *T) {
 	if r := current; r != nil && !r.over {
 		r.plain(unsafe.Pointer(p), unsafe.Sizeof(*p), store)
+	}
+}
+
+// ReadBytes is Read of n bytes at p.
+func ReadBytes(p unsafe.Pointer, n uintptr) {
+	if r := current; r != nil && !r.over {
+		r.plain(p, n, load)
+	}
+}
+
+// Writes is to be called before a plain store of n bytes at p, which is looked at by
+// whatever comes next.
+func Writes(p unsafe.Pointer, n uintptr) {
+	if r := current; r != nil && !r.over {
+		r.settle()
+		if _, _, ok := r.all.mem.find(p); ok {
+			r.pending = append(r.pending, span{p, n})
+		}
 	}
 }
 

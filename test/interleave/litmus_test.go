@@ -133,6 +133,33 @@ func TestHalvesOfAWord(t *testing.T) {
 	}
 }
 
+// A store to one half tells nothing of when the other has become what it is.
+func TestAnAcquireOfAHalf(t *testing.T) {
+	type halves struct {
+		a, b uint32
+		data uint64
+	}
+	Holds(t, Weak, Program[*halves]{
+		World: func(m *Memory) *halves { h := new(halves); m.Share("", h); return h },
+		Ranks: []func(*halves) any{
+			func(h *halves) any {
+				P(&h.a).With(Relaxed).Store(1)
+				if P(&h.b).With(Relaxed).Load() == 1 {
+					Fence(Acquire)
+					Assert(*Read(&h.data) == 1, "the data are not there")
+				}
+				return P(&h.a).Load()
+			},
+			func(h *halves) any {
+				h.data = 1
+				Wrote(&h.data)
+				P(&h.b).Release(1)
+				return P(&h.a).Load()
+			},
+		},
+	})
+}
+
 // sleeper waits for a word by a futex, and waker wakes it.
 func sleeper(w *flagged) any {
 	for w.ready.load() == 0 {
@@ -229,7 +256,7 @@ func TestMistakes(t *testing.T) {
 	})
 	r := Finds(t, TSO, pass, func(a Access) Mistake {
 		if a.Word == ".x" && a.Kind == "store" {
-			return Late
+			return Delay
 		}
 		return No
 	})

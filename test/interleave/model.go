@@ -41,10 +41,10 @@ type entry struct {
 	mask, val       uint64
 }
 
-// old is what a word has been before a store.
+// old is what bits of a word have been before a store.
 type old struct {
-	word int32
-	val  uint64
+	word      int32
+	mask, val uint64
 }
 
 const none = -1
@@ -94,6 +94,7 @@ func (s *state) encode(b []byte) []byte {
 		b = binary.AppendUvarint(b, uint64(s.over[r][ordered]))
 		for _, o := range s.past[r] {
 			b = binary.AppendUvarint(b, uint64(o.word))
+			b = binary.AppendUvarint(b, o.mask)
 			b = binary.AppendUvarint(b, o.val)
 		}
 	}
@@ -134,7 +135,7 @@ const (
 // before it. A membarrier may yet come before it, see late.
 func (m *search) steps(s *state, do func(step) bool) bool {
 	for r := range s.at {
-		if s.at[r].op.kind == store && m.buffers(&s.at[r].op) && !m.mayDie[r] {
+		if s.at[r].op.kind == store && m.buffers(&s.at[r].op) && len(s.buffer[r]) < m.room && !m.mayDie[r] {
 			return m.operations(s, r, do)
 		}
 	}
@@ -190,6 +191,9 @@ func (m *search) operations(s *state, r int, do func(step) bool) bool {
 	case store:
 		switch {
 		case m.buffers(o):
+			if len(s.buffer[r]) >= m.room {
+				return true
+			}
 			c := s.clone()
 			c.fresh[r]++
 			e := entry{o.word, o.order.releases(), o.order == SeqCst, o.mask, o.val & o.mask}
@@ -206,7 +210,7 @@ func (m *search) operations(s *state, r int, do func(step) bool) bool {
 		}
 		c := s.clone()
 		was := c.mem[o.word]
-		c.from(r, o.word, c.moment(r, o.word), o.order)
+		c.from(r, o.word, o.mask, c.moment(r, o.word, o.mask, len(c.past[r])), o.order)
 		c.write(m, r, o.word, o.mask, o.result(was))
 		c.order(r, o.order)
 		return goOn(c, 0, was&o.mask>>o.shift)
@@ -373,18 +377,23 @@ func (s *state) write(m *search, r int, word int32, mask, val uint64) {
 	}
 	for q := range s.at {
 		if q != r && !s.ended(q) && m.ranks.mem.loaded[m.words[word]]&(1<<q) != 0 {
-			s.past[q] = append(s.past[q], old{word, was})
+			s.past[q] = append(s.past[q], old{word, mask, was & mask})
+			s.cut(q, max(0, len(s.past[q])-m.room))
 		}
 	}
-	s.forget(r, word, len(s.past[r]))
+	s.forget(r, word, mask, len(s.past[r]))
 }
 
-// forget drops what a word has been before a moment of a rank's past.
-func (s *state) forget(r int, word int32, before int) {
+// forget drops what bits of a word have been before a moment of a rank's past.
+func (s *state) forget(r int, word int32, mask uint64, before int) {
 	var kept []old
 	over := s.over[r]
 	for i, o := range s.past[r] {
-		if o.word != word || i >= before {
+		if o.word == word && i < before {
+			o.mask &^= mask
+			o.val &= o.mask
+		}
+		if o.mask != 0 {
 			kept = append(kept, o)
 			continue
 		}
@@ -417,19 +426,19 @@ func (s *state) hides(r int, word int32) bool {
 	return false
 }
 
-// moment returns since when in a rank's past a word is what it is.
-func (s *state) moment(r int, word int32) int {
-	for i := len(s.past[r]) - 1; i >= 0; i-- {
-		if s.past[r][i].word == word {
+// moment returns since when in a rank's past bits of a word are what they are at another moment.
+func (s *state) moment(r int, word int32, mask uint64, at int) int {
+	for i := at - 1; i >= 0; i-- {
+		if o := &s.past[r][i]; o.word == word && o.mask&mask != 0 {
 			return i + 1
 		}
 	}
 	return 0
 }
 
-// from notes that a rank has read a word at a moment of its past: what it does behind
-// an acquire comes behind that.
-func (s *state) from(r int, word int32, moment int, o Order) {
+// from notes that a rank has read bits of a word at a moment of its past: what it does
+// behind an acquire comes behind that.
+func (s *state) from(r int, word int32, mask uint64, moment int, o Order) {
 	if o == SeqCst {
 		moment = max(moment, s.over[r][ordered])
 	}
@@ -438,7 +447,7 @@ func (s *state) from(r int, word int32, moment int, o Order) {
 		return
 	}
 	s.over[r][fenced] = max(s.over[r][fenced], moment)
-	s.forget(r, word, moment)
+	s.forget(r, word, mask, moment)
 }
 
 // loads are the values that a load may get.
@@ -457,25 +466,28 @@ func (m *search) loads(s *state, r int, goOn func(*state, int, uint64) bool) boo
 	}
 	got := func(v uint64) uint64 { return (v&^mask | val) & o.mask >> o.shift }
 	if o.mask&^mask != 0 {
-		moment := 0
-		for i, p := range s.past[r] {
-			if p.word == o.word {
-				if o.order == SeqCst && i < s.over[r][ordered] {
-					moment = i + 1
-					continue
-				}
-				c := s.clone()
-				c.from(r, o.word, moment, o.order)
-				if !goOn(c, i+1, got(p.val)) {
-					return false
-				}
-				moment = i + 1
+		v := s.mem[o.word]
+		for i := len(s.past[r]) - 1; i >= 0; i-- {
+			p := &s.past[r][i]
+			if p.word != o.word {
+				continue
+			}
+			if v = v&^p.mask | p.val; p.mask&o.mask == 0 {
+				continue
+			}
+			if o.order == SeqCst && i < s.over[r][ordered] {
+				break
+			}
+			c := s.clone()
+			c.from(r, o.word, o.mask, c.moment(r, o.word, o.mask, i), o.order)
+			if !goOn(c, i+1, got(v)) {
+				return false
 			}
 		}
 	}
 	c := s.clone()
 	if o.mask&^mask != 0 {
-		c.from(r, o.word, c.moment(r, o.word), o.order)
+		c.from(r, o.word, o.mask, c.moment(r, o.word, o.mask, len(c.past[r])), o.order)
 	}
 	return goOn(c, 0, got(s.mem[o.word]))
 }

@@ -327,7 +327,7 @@ func (r *replay) do(o op) uint64 {
 			r.really(o)
 		}
 		return old
-	case Late:
+	case Delay:
 		r.late = &o
 		return 0
 	}

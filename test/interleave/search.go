@@ -19,6 +19,9 @@ type Program[W any] struct {
 	End func(results []any) error
 	// Mistake is made by whoever wants to see that it is found.
 	Mistake func(Access) Mistake
+	// Late is how many stores of a rank are not visible yet, at most, and before how many
+	// stores of others a load may have been performed; 0: 12.
+	Late int
 	// Most are the states that the search may take; 0: a million.
 	Most int
 }
@@ -42,7 +45,7 @@ const (
 	Drop           // it is not there: a fence, a call; a store without effect
 	Weaken         // it orders nothing
 	Split          // an update is a load and a store
-	Late           // a plain store comes behind the next that is not plain
+	Delay          // a plain store comes behind the next that is not plain
 )
 
 // Result is what a search has found.
@@ -63,6 +66,7 @@ type search struct {
 	words   []int32 // numbers of those that are shared
 	restart bool
 	most    int
+	room    int // for late stores
 	end     func([]any) error
 
 	seed    [2]maphash.Seed
@@ -93,6 +97,9 @@ func Explore[W any](model Model, p Program[W]) *Result {
 		m := &search{model: model, end: p.End, most: p.Most, mayDie: make([]bool, len(p.Ranks))}
 		if m.most == 0 {
 			m.most = 1e6
+		}
+		if m.room = p.Late; m.room == 0 {
+			m.room = 12
 		}
 		for _, r := range p.MayDie {
 			m.mayDie[r] = true
