@@ -2,7 +2,6 @@ package report
 
 import (
 	"context"
-	"debug/buildinfo"
 	"errors"
 	"fmt"
 	"math"
@@ -12,7 +11,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -42,9 +40,9 @@ func (c *Config) step(format string, args ...any) {
 func (c *Config) begin(ctx context.Context) *results {
 	r := &results{Form: choose(c, "full", "quick"), Rounds: c.rounds(),
 		When:   time.Now().UTC().Format("2006-01-02 15:04"),
-		Commit: commit(buildinfo.ReadFile(c.Exanet)), Machine: machine(ctx)}
+		Commit: commit(ctx, filepath.Dir(c.Exanet)), Machine: machine(ctx)}
 	if c.Baseline != "" {
-		r.Baseline = commit(buildinfo.ReadFile(filepath.Join(c.Baseline, "exanet")))
+		r.Baseline = commit(ctx, c.Baseline)
 	}
 	if c.Middle {
 		r.Form += ", medians of iterations"
@@ -119,7 +117,7 @@ const veryLong = 20 * time.Second
 
 func (r *results) slow(job string, w way) bool {
 	f := r.one(column{job, runTable, runSeconds}, w, 0)
-	return w.stack == alone && f != nil && f.median() >= veryLong.Seconds()
+	return w.stack == alone && f != nil && slices.Min(f.Repeats) >= veryLong.Seconds()
 }
 
 // The host of a virtual machine moves its processors, near to each other or not, within
@@ -130,7 +128,7 @@ func (r *results) slow(job string, w way) bool {
 const (
 	moved = 1.6
 	tries = 4
-	spare = 6 * time.Minute
+	spare = 5 * time.Minute
 	brief = time.Minute // in the quick form
 )
 
@@ -251,27 +249,19 @@ func tableName(title string) string {
 func lastLine(output string) string {
 	lines := strings.Split(strings.TrimSpace(output), "\n")
 	last := strings.TrimSpace(lines[len(lines)-1])
-	if len(last) > 160 {
-		last = last[:160] + "..."
+	if len(last) > 80 {
+		last = last[:80] + "..."
 	}
 	return last
 }
 
-// commit is that of which a program in Go was built.
-func commit(info *debug.BuildInfo, err error) string {
-	id, changed := "unknown", ""
+// commit is that of the checkout that a directory is in.
+func commit(ctx context.Context, dir string) string {
+	id, err := exec.CommandContext(ctx, "git", "-C", dir, "describe", "--always", "--dirty", "--abbrev=12").Output()
 	if err != nil {
-		return id
+		return "unknown"
 	}
-	for _, s := range info.Settings {
-		switch {
-		case s.Key == "vcs.revision":
-			id = s.Value[:min(len(s.Value), 12)]
-		case s.Key == "vcs.modified" && s.Value == "true":
-			changed = " with changes"
-		}
-	}
-	return id + changed
+	return strings.TrimSpace(string(id))
 }
 
 // machine describes this one, and what is compared with.

@@ -12,10 +12,11 @@ import (
 // all was measured.
 func (r *results) page(dir string, drawn map[string][]byte) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Measured on %s UTC with commit %s: %s.\n", r.When, r.Commit, r.Machine)
+	fmt.Fprintf(&b, "Measured on %s UTC with commit %s", r.When, r.Commit)
 	if r.Baseline != "" {
-		fmt.Fprintf(&b, "The baseline is the build of commit %s.\n", r.Baseline)
+		fmt.Fprintf(&b, ", and %s as the baseline", r.Baseline)
 	}
+	fmt.Fprintf(&b, ", on\n%s.\n", strings.Replace(r.Machine, ", ", ",\n", 1))
 	fmt.Fprintf(&b, "One run of `exanet bench report` (%s form, %d rounds, %s, load at its beginning %s).\n\n", r.Form,
 		r.Rounds, r.Took, r.Load)
 	r.writeTable(&b)
@@ -29,7 +30,7 @@ func (r *results) page(dir string, drawn map[string][]byte) string {
 	if r.Failures != nil {
 		b.WriteString("\nRuns without figures:\n\n")
 		for _, f := range r.Failures {
-			fmt.Fprintf(&b, "- %s, %s, round %d: %s\n", f.Job, f.Way, f.Round+1, f.Why)
+			fmt.Fprintf(&b, "- %s, %s, round %d:\n  %s\n", f.Job, f.Way, f.Round+1, f.Why)
 		}
 	}
 	return b.String()
@@ -39,13 +40,14 @@ const how = `
 ## How this was measured
 
 Each program runs under each MPI as it is and with the library preloaded, in turn, there and back. A figure is the
-median of its rounds, and a ratio is that of two medians, ours to the other's; means are geometric. A bound counts as
-kept, or not, only if the middle half of the rounds is on that side of it; what is on both sides is noise. Of the other
-MPIs, what takes more than 20 s is run once. A run of theirs that does not end in time counts as if it had ended then.
+median of its rounds, and a ratio that of two medians, ours to the other's; means are geometric. Applications and calls
+that enter Go are held against the better MPI. A bound is kept, or not, only if the middle half of the rounds is on that
+side of it; else the row is noise. Other MPIs' runs of more than 20 s are not repeated, and those that do not end in
+time count as if they had.
 
-The host of a virtual machine moves its processors, near to each other or apart, within seconds, and then a short
-message takes several times as long under every MPI. Runs of two ranks that have not found the processors in the same
-place, as the trip of a cache line tells, are made again.`
+The host of a virtual machine moves its processors, near to each other or apart, within seconds, and a short message
+takes several times as long under every MPI. Runs of two ranks that have not found the processors in the same place
+are made again.`
 
 func (r *results) writeTable(b *strings.Builder) {
 	against := "| what | bound | against MPICH | against Open MPI |"

@@ -54,7 +54,7 @@ var sections = []section{
 		return []*job{c.near("latency", "latency -c -t 200"+choose(c, "", " -s 8"))}
 	}},
 	{"bandwidth", "Bandwidth", func(c *Config) []*job {
-		return []*job{c.near("bw", "bw -c -t 300"+choose(c, "", " -s 8"))}
+		return []*job{c.near("bw", "bw -c -t 200"+choose(c, "", " -s 8"))}
 	}},
 	{"collectives", "Collectives of 2 ranks", func(c *Config) []*job {
 		return []*job{c.near("2 ranks", strings.Join(collectives, ",")+" -c -m 8:1048576 -t 30"+
@@ -71,13 +71,13 @@ var sections = []section{
 	}},
 	{"calls", "Calls that enter Go", func(c *Config) []*job {
 		return []*job{
-			c.near("short calls", "calls -m 8:8 -t 100"),
-			c.near("long calls", "calls -m 16384:1048576 -t 60 -s "+choose(c, "8", "64")),
+			c.near("short calls", "calls -m 8:8 -t "+choose(c, "100", "50")),
+			c.near("long calls", "calls -m 16384:1048576 -s "+choose(c, "8 -t 60", "64 -t 40")),
 		}
 	}},
 	{"applications", "Applications", applications},
 	{"idle", "A rank that waits", func(c *Config) []*job {
-		return []*job{c.osu("idle", 2, "idle -t "+choose(c, "2000", "400"))}
+		return []*job{c.osu("idle", 2, "idle -t "+choose(c, "1000", "400"))}
 	}},
 	{"overlap", "Communication under computation", func(c *Config) []*job {
 		return []*job{c.osu("overlap", 2, "overlap -c -t "+choose(c, "4000", "1000"))}
@@ -113,16 +113,18 @@ func (c *Config) near(name, args string) *job {
 var inputs embed.FS
 
 // applications are programs of others, but for one in Go and one of our tests: what they take
-// from start to end is compared. Each is a job of 2 ranks and one of 4.
+// from start to end is compared. Each is a job of 2 ranks and, in the full form, one of 4.
 func applications(c *Config) (jobs []*job) {
-	for _, grid := range []struct {
+	type grid struct {
 		ranks    int
 		p, q, cg string
-	}{{2, "1", "2", "48"}, {4, "2", "2", "48x24x48"}} {
+	}
+	two, four := grid{2, "1", "2", "48"}, grid{4, "2", "2", "48x24x48"}
+	for _, grid := range choose(c, []grid{two, four}, []grid{two}) {
 		add := func(name string, j job) {
 			j.name, j.ranks = fmt.Sprintf("%s, %d ranks", name, grid.ranks), grid.ranks
 			j.fill = strings.NewReplacer("{P}", grid.p, "{Q}", grid.q)
-			j.baseline, j.timed, j.limit = true, true, choose(c, time.Minute, 20*time.Second)
+			j.baseline, j.timed, j.limit = true, true, choose(c, 40*time.Second, 20*time.Second)
 			jobs = append(jobs, &j)
 		}
 		add("conjugate gradients (Go)", job{program: "cg", hosts: []preload.MPI{""}, args: []string{"-grid", grid.cg}})

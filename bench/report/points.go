@@ -136,7 +136,7 @@ func judge(list []point, b bound) cell {
 	}
 	c.text = fmt.Sprintf("%s (%s)", b.name(worst.value), worst.medians(b))
 	if len(list) > 1 {
-		c.text = fmt.Sprintf("worst %s at %s (%s)", b.name(worst.value), worst.at, worst.medians(b))
+		c.text = fmt.Sprintf("worst %s (%s: %s)", b.name(worst.value), worst.at, worst.medians(b))
 		if b.of == nil {
 			m := mean(list)
 			c.text = fmt.Sprintf("mean %s, ", b.name(m.value)) + c.text
@@ -149,7 +149,7 @@ func judge(list []point, b bound) cell {
 		}
 		for _, s := range []state{broken, noise} {
 			if named[s] != nil {
-				c.text += fmt.Sprintf("; %s: %s", strings.Trim(s.String(), "*"), some(named[s], 5))
+				c.text += fmt.Sprintf("; %s: %s", strings.Trim(s.String(), "*"), some(named[s], 3))
 			}
 		}
 	}

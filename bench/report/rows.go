@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/exanet-mpi/exanet/internal/plots"
 	"github.com/exanet-mpi/exanet/launch/preload"
@@ -94,7 +95,7 @@ func rows() []row {
 	}
 	for _, j := range applications(&Config{}) {
 		list = append(list, row{section: "applications", what: j.name,
-			text:    "at most 1.03 of the better MPI, 1.05 of the baseline",
+			text:    "at most 1.03, baseline 1.05",
 			columns: []column{{j.name, runTable, runSeconds}}, better: true, limit: at(1.03), baseline: 1.05})
 	}
 	return list
@@ -165,14 +166,20 @@ func (r *results) points(x row, b bound, w way, base func(c column, size int) *f
 
 // place names a point of a row.
 func (x row) place(c column, size int) string {
-	name := plots.SizeName(size)
-	switch {
-	case len(x.columns) == 1:
-		return name
-	case x.section == "crowd":
-		return fmt.Sprintf("%s of %s, %s", c.Table, c.Job, name)
+	name := c.Table[strings.LastIndex(c.Table, ", ")+1:] // without the benchmark
+	name = strings.TrimSpace(name)
+	if x.section == "crowd" {
+		name += " of " + c.Job
 	}
-	return c.Table + ", " + name
+	switch {
+	case size == 0 && x.section == "applications":
+		return ""
+	case len(x.columns) == 1:
+		return plots.SizeName(size)
+	case size == 0 || x.bound.of != nil:
+		return name
+	}
+	return name + ", " + plots.SizeName(size)
 }
 
 // why says why a job has no figures in a way.
@@ -200,6 +207,7 @@ func (r *results) againstBaseline(x row) cell {
 		}, at(limit), h)
 		for _, p := range list {
 			if p.theirs != nil {
+				p.at = strings.TrimSpace(p.at + " under " + h.String())
 				all = append(all, p)
 			}
 		}
