@@ -2,7 +2,6 @@ package mpi
 
 import (
 	"fmt"
-	"time"
 )
 
 // Buffered sends (thesis 3.10). What cannot leave at once is copied, and goes
@@ -80,9 +79,7 @@ func (c *Comm) DetachBuffer() (size int, err error) {
 		return 0, err
 	}
 	k := c.rank
-	if s := k.stats; s != nil {
-		defer s.record("DetachBuffer", 0, time.Now())
-	}
+	defer k.timed("DetachBuffer", 0)()
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	l := &k.leavings
@@ -121,9 +118,7 @@ func (c *Comm) bsend(op string, d parcel, dest, tag int) error {
 		return err
 	}
 	k := c.rank
-	if s := k.stats; s != nil {
-		defer s.record(op, d.size(), time.Now())
-	}
+	defer k.timed(op, d.size())()
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.buffer(c, op, d.memory, int32(dest), int32(tag))

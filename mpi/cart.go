@@ -3,7 +3,6 @@ package mpi
 import (
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/exanet-mpi/exanet/group"
 	"github.com/exanet-mpi/exanet/topo"
@@ -37,9 +36,7 @@ func (c *Comm) Cart(dims []int, periods []bool, reorder bool) (*Comm, error) {
 
 // first makes a communicator of the first n ranks, with a topology.
 func (c *Comm) first(op string, n int, topology any) (*Comm, error) {
-	if s := c.rank.stats; s != nil {
-		defer s.record(op, 0, time.Now())
-	}
+	defer c.rank.timed(op, 0)()
 	var members *group.Group
 	var err error
 	switch {

@@ -1,8 +1,6 @@
 package mpi
 
 import (
-	"time"
-
 	"github.com/exanet-mpi/exanet/group"
 	"github.com/exanet-mpi/exanet/mpi/internal/commid"
 )
@@ -76,9 +74,7 @@ func (c *Comm) Dup() (*Comm, error) {
 
 // duplicate makes a communicator by dup, and gives it what a duplicate has of c.
 func (c *Comm) duplicate(op string, dup func(op string, bad error) (*Comm, error)) (*Comm, error) {
-	if s := c.rank.stats; s != nil {
-		defer s.record(op, 0, time.Now())
-	}
+	defer c.rank.timed(op, 0)()
 	copied, bad := c.copyAttrs(op)
 	d, err := dup(op, bad)
 	if err != nil {

@@ -2,7 +2,6 @@ package mpi
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/exanet-mpi/exanet/group"
 	"github.com/exanet-mpi/exanet/mpi/internal/commid"
@@ -23,9 +22,7 @@ func (c *Comm) InterCreate(leader int, bridge *Comm, remote, tag int) (*Comm, er
 	if err := c.usableWithin(op); err != nil {
 		return nil, err
 	}
-	if s := c.rank.stats; s != nil {
-		defer s.record(op, 0, time.Now())
-	}
+	defer c.rank.timed(op, 0)()
 	if leader < 0 || leader >= c.size {
 		return nil, c.fail(op, leader, tag, noValue, ErrRank, "ranks of this communicator are 0 to "+itoa(c.size-1))
 	}
@@ -144,9 +141,7 @@ func (c *Comm) Merge(high bool) (*Comm, error) {
 	if err := c.usable(op); err != nil {
 		return nil, err
 	}
-	if s := c.rank.stats; s != nil {
-		defer s.record(op, 0, time.Now())
-	}
+	defer c.rank.timed(op, 0)()
 	if c.local == nil {
 		return nil, c.fail(op, noValue, noValue, noValue, fmt.Errorf("%w: it is no intercommunicator", ErrComm), "use Dup")
 	}

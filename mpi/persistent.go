@@ -1,8 +1,6 @@
 package mpi
 
 import (
-	"time"
-
 	"github.com/exanet-mpi/exanet/variants"
 )
 
@@ -111,9 +109,7 @@ func startAll(op string, reqs ...*Request) error {
 		}
 	}
 	k := reqs[0].c.rank
-	if s := k.stats; s != nil {
-		defer s.record(op, 0, time.Now())
-	}
+	defer k.timed(op, 0)()
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, q := range reqs {

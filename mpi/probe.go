@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/exanet-mpi/exanet/variants"
 )
@@ -81,9 +80,7 @@ func (c *Comm) await(ctx context.Context, op string, source, tag int, extract bo
 		return nil, nullStatus, nil
 	}
 	k := c.rank
-	if s := k.stats; s != nil {
-		defer s.record(op, 0, time.Now())
-	}
+	defer k.timed(op, 0)()
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	l := look{c: c, source: source, tag: tag, extract: extract}
@@ -119,9 +116,7 @@ func (c *Comm) glance(op string, source, tag int, extract bool) (m *variants.Mes
 		return nil, true, nullStatus, nil
 	}
 	k := c.rank
-	if s := k.stats; s != nil {
-		defer s.record(op, 0, time.Now())
-	}
+	defer k.timed(op, 0)()
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	l := look{c: c, source: source, tag: tag, extract: extract}

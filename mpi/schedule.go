@@ -2,7 +2,6 @@ package mpi
 
 import (
 	"slices"
-	"time"
 
 	"github.com/exanet-mpi/exanet/variants"
 )
@@ -123,9 +122,7 @@ func (c *Comm) isendrecvReplace(op string, d parcel, dest, sendTag, source, recv
 
 func (p *pair) post() *Request {
 	k := p.c.rank
-	if s := k.stats; s != nil {
-		defer s.record(p.op, p.out.size()+p.in.size(), time.Now())
-	}
+	defer k.timed(p.op, p.out.size()+p.in.size())()
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	q := k.request(p.c, p.op)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/exanet-mpi/exanet/group"
 	"github.com/exanet-mpi/exanet/mpi/internal/commid"
@@ -47,9 +46,7 @@ func (c *Comm) split(op string, color, key int) (*Comm, error) {
 	if err := c.usableWithin(op); err != nil {
 		return nil, err
 	}
-	if s := c.rank.stats; s != nil {
-		defer s.record(op, 0, time.Now())
-	}
+	defer c.rank.timed(op, 0)()
 	// Each rank might lead, so each proposes an ID.
 	k := c.rank
 	mine, err := c.propose(op)
@@ -127,9 +124,7 @@ func (c *Comm) create(op string, g *Group, tag int) (*Comm, error) {
 	if err := c.usableWithin(op); err != nil {
 		return nil, err
 	}
-	if s := c.rank.stats; s != nil {
-		defer s.record(op, 0, time.Now())
-	}
+	defer c.rank.timed(op, 0)()
 	if g == nil {
 		return nil, c.fail(op, noValue, noValue, noValue, fmt.Errorf("%w: nil", ErrGroup), "use what Comm.Group and the methods of Group return")
 	}

@@ -93,6 +93,18 @@ func (s *callStats) record(op string, bytes int, began time.Time) {
 	c.Bytes += uint64(bytes)
 }
 
+// timed begins to count a call, if calls are counted, and returns what ends it.
+func (k *rank) timed(op string, bytes int) (end func()) {
+	s := k.stats
+	if s == nil {
+		return nothing
+	}
+	began := time.Now()
+	return func() { s.record(op, bytes, began) }
+}
+
+func nothing() {}
+
 // writeStats writes the statistics file of a rank whose lock is held, or says why it
 // cannot: what the program has computed is not spoilt by that.
 func (k *rank) writeStats() {

@@ -2,7 +2,6 @@ package mpi
 
 import (
 	"context"
-	"time"
 )
 
 // Waiting for one request.
@@ -16,9 +15,7 @@ func (q *Request) Wait() (Status, error) {
 		return q.finish()
 	}
 	k := q.c.rank
-	if s := k.stats; s != nil {
-		defer s.record("Wait", 0, time.Now())
-	}
+	defer k.timed("Wait", 0)()
 	k.mu.Lock()
 	if !q.done() {
 		if k.Ended() {
@@ -47,9 +44,7 @@ func (q *Request) waitContext(ctx context.Context, op string) (Status, error) {
 		return q.Wait()
 	}
 	k := q.c.rank
-	if s := k.stats; s != nil {
-		defer s.record(op, 0, time.Now())
-	}
+	defer k.timed(op, 0)()
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if !q.done() && k.Ended() {
@@ -104,9 +99,7 @@ func (q *Request) Test() (done bool, st Status, err error) {
 		return true, emptyStatus, nil
 	}
 	k := q.c.rank
-	if s := k.stats; s != nil {
-		defer s.record("Test", 0, time.Now())
-	}
+	defer k.timed("Test", 0)()
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if !k.Test(q.done) {

@@ -1,8 +1,6 @@
 package mpi
 
 import (
-	"time"
-
 	"github.com/exanet-mpi/exanet/variants"
 )
 
@@ -113,9 +111,7 @@ func anyOf(op string, reqs []*Request, wait bool) (index int, done bool, st Stat
 	if k == nil {
 		return -1, true, emptyStatus, nil
 	}
-	if s := k.stats; s != nil {
-		defer s.record(op, 0, time.Now())
-	}
+	defer k.timed(op, 0)()
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	l := search{k: k, reqs: reqs}
@@ -144,9 +140,7 @@ func someOf(op string, out []Completion, reqs []*Request, wait bool) (_ []Comple
 	if k == nil {
 		return out, nil
 	}
-	if s := k.stats; s != nil {
-		defer s.record(op, 0, time.Now())
-	}
+	defer k.timed(op, 0)()
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	l := search{k: k, reqs: reqs}

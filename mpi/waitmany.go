@@ -1,7 +1,5 @@
 package mpi
 
-import "time"
-
 // Waiting for several requests. Idle ones are passed over: nil, inert, and
 // persistent ones that were not started. All must belong to one rank.
 
@@ -54,9 +52,7 @@ func TestAll(reqs ...*Request) (done bool, err error) {
 func TestAllStatus(out []Completion, reqs ...*Request) (_ []Completion, done bool, err error) {
 	l := all{k: anyRank(reqs), reqs: reqs}
 	if l.k != nil {
-		if s := l.k.stats; s != nil {
-			defer s.record("TestAll", 0, time.Now())
-		}
+		defer l.k.timed("TestAll", 0)()
 		l.k.mu.Lock()
 		l.at = l.k.lastPending
 		done = l.k.Test(l.done)
@@ -122,9 +118,7 @@ func waitAll(op string, reqs []*Request) (l all, err error) {
 			return l, q.strange(op)
 		}
 	}
-	if s := k.stats; s != nil {
-		defer s.record(op, 0, time.Now())
-	}
+	defer k.timed(op, 0)()
 	k.mu.Lock()
 	if !l.done() && !k.Ended() {
 		k.Until(l.done)
