@@ -25,6 +25,8 @@ package coll
 type Collective uint8
 
 // The operations.
+//
+//exanet:c COLL_
 const (
 	Barrier Collective = iota
 	Bcast

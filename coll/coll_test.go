@@ -56,7 +56,7 @@ func schedules() []*coll.Schedule {
 	return s
 }
 
-// messages are the algorithms of a collective that send messages; package board has
+// messages are the algorithms of a collective that send messages; package shm has
 // the others.
 func messages(op coll.Collective) []coll.Algorithm {
 	return slices.DeleteFunc(slices.Clone(coll.Algorithms(op)), func(a coll.Algorithm) bool { return a.Name == coll.Shared })

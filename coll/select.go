@@ -8,8 +8,7 @@ import (
 )
 
 // Selection says which algorithm serves a call: that of the table, unless
-// another is forced. All ranks of a job need the same. It is made for a host of which
-// nothing is known, see On.
+// another is forced. All ranks of a job need the same.
 type Selection struct {
 	forced [Collectives]*Algorithm
 	table  [Collectives][]choice
@@ -49,24 +48,12 @@ func NewSelection(override string) (*Selection, error) {
 		}
 		s.forced[c] = a
 	}
-	return s.On(0), nil
-}
-
-// On returns the selection with the built-in rows for such hosts.
-func (s *Selection) On(at Where) *Selection {
-	on := *s
 	for c := range Collectives {
-		on.table[c] = nil
-		for _, r := range s.table[c] {
-			if r.Line > 0 {
-				on.add(c, r.Rule)
-			}
-		}
-		for _, r := range Rules(c, at) {
-			on.add(c, r)
+		for _, r := range Rules(c) {
+			s.add(c, r)
 		}
 	}
-	return &on
+	return s, nil
 }
 
 // load takes over the rows of a table file.
@@ -202,49 +189,6 @@ func (s *Selection) SharedUpTo(op Collective, ranks int) int {
 		limit = upTo
 	}
 	return limit
-}
-
-// OneMessageFrom is the size from which on all calls of a collective are a single message
-// between two ranks, math.MaxInt if there is none.
-func (s *Selection) OneMessageFrom(op Collective) int {
-	switch op {
-	case Bcast, Reduce:
-		return s.from(op, 2, "binomial")
-	case Gather, Scatter, Exscan:
-		return s.from(op, 2, "linear")
-	}
-	return math.MaxInt
-}
-
-// DirectFrom is the size from which on all calls of a collective of so many ranks are in the
-// Direct form, math.MaxInt if there is none.
-func (s *Selection) DirectFrom(op Collective, ranks int) int { return s.from(op, ranks, Direct) }
-
-// from is the size from which on all calls have an algorithm.
-func (s *Selection) from(op Collective, ranks int, algorithm string) int {
-	if a := s.forced[op]; a != nil {
-		if a.Name == algorithm {
-			return 0
-		}
-		return math.MaxInt
-	}
-	covered, from := -1, math.MaxInt
-	for _, r := range s.table[op] {
-		upTo := r.Bytes
-		if upTo == 0 {
-			upTo = math.MaxInt
-		}
-		switch {
-		case r.Ranks != 0 && r.Ranks < ranks || upTo <= covered:
-			continue
-		case r.Algorithm != algorithm:
-			from = math.MaxInt
-		case from == math.MaxInt:
-			from = covered + 1
-		}
-		covered = upTo
-	}
-	return from
 }
 
 // row returns the algorithm of the first row that fits a call; those that need

@@ -80,36 +80,11 @@ func TestOverrides(t *testing.T) {
 
 func TestTheLastRuleFitsEveryCall(t *testing.T) {
 	for op := range coll.Collectives {
-		rules := coll.Rules(op, 0)
+		rules := coll.Rules(op)
 		last := rules[len(rules)-1]
 		require.Zero(t, last.Bytes, op)
 		require.Zero(t, last.Ranks, op)
 		require.NotEqual(t, "unknown", op.String())
 	}
 	require.Equal(t, "unknown", coll.Collectives.String())
-}
-
-// What serves calls may depend on the host, but not what a file or a word of the user says.
-func TestRowsForSomeHosts(t *testing.T) {
-	plain, err := coll.NewSelection("gather:linear")
-	require.NoError(t, err)
-	serves := func(at coll.Where, c coll.Call) (shared, direct bool) {
-		c.Recv, c.Elem = c.Send, 1
-		return plain.On(at).Shared(&c)
-	}
-	type form struct{ shared, direct bool }
-	of := func(shared, direct bool) form { return form{shared, direct} }
-	long := make([]byte, 256<<10)
-	pair := coll.Call{Op: coll.Allgather, Ranks: 2, Send: make([]byte, 16<<10), RecvBlocks: coll.Blocks{Unit: 1, N: 16 << 10}}
-	require.Equal(t, form{true, true}, of(serves(0, pair)))
-	require.Equal(t, form{true, false}, of(serves(coll.Dear, pair)))
-	sixteen := coll.Call{Op: coll.Alltoall, Ranks: 16, Send: make([]byte, 512<<10), SendBlocks: coll.Blocks{Unit: 1, N: 32 << 10}, RecvBlocks: coll.Blocks{Unit: 1, N: 32 << 10}}
-	require.Equal(t, form{true, true}, of(serves(coll.Yielding, sixteen)))
-	require.Equal(t, form{true, true}, of(serves(coll.Dear, sixteen)))
-	require.Equal(t, form{true, false}, of(serves(coll.Dear|coll.Yielding, sixteen)))
-	bcast := coll.Call{Op: coll.Bcast, Ranks: 2, Send: long}
-	require.Equal(t, form{}, of(serves(0, bcast)), "one message")
-	require.Equal(t, form{true, false}, of(serves(coll.Dear, bcast)))
-	require.Equal(t, form{}, of(serves(coll.Dear, coll.Call{Op: coll.Gather, Ranks: 2, Send: long})), "what is forced stays")
-	require.Equal(t, plain.String(), plain.On(coll.Dear).String())
 }

@@ -1,5 +1,7 @@
 package coll
 
+import "slices"
+
 // Algorithm is a way to perform a collective.
 type Algorithm struct {
 	Name  string
@@ -7,20 +9,20 @@ type Algorithm struct {
 	// reorders: it combines ranks in another order than theirs, so the
 	// operator has to commute.
 	reorders bool
-	// shared: it needs memory that all ranks share, see package board, which
+	// shared: it needs memory that all ranks share, see package coll/shm, which
 	// performs it.
 	shared bool
 }
 
 // The names of the algorithms that need memory which all ranks share: the data go through
-// it, or each rank reads what it wants where it is, see package board.
+// it, or each rank reads what it wants where it is, see package coll/shm.
 const (
 	Shared = "shared"
 	Direct = "direct"
 )
 
-// OnBoard reports whether it is one of those.
-func OnBoard(algorithm string) bool { return algorithm == Shared || algorithm == Direct }
+// InMemory reports whether it is one of those.
+func InMemory(algorithm string) bool { return algorithm == Shared || algorithm == Direct }
 
 // algorithms are those of each collective; the first serves every call.
 var algorithms = [Collectives][]Algorithm{
@@ -60,28 +62,19 @@ func init() {
 // Algorithms returns those of a collective. The first serves every call.
 func Algorithms(c Collective) []Algorithm { return algorithms[c] }
 
-// Where is what is known of the host of a job.
-type Where uint8
-
-const (
-	Dear     Where = 1 << iota // to read another process's memory takes much longer than to copy as much in the caches (sys.AttachCost)
-	Yielding                   // ranks share cores, and hand them over by yielding
-)
-
 // Rule is a row of the table: which algorithm serves calls of at most Bytes
 // bytes (see Call.Bytes) among at most Ranks ranks. 0 is no limit. Rows of
 // algorithms that need shared memory are for blocking calls where there is such.
 type Rule struct {
 	Bytes, Ranks int
 	Algorithm    string
-	Where        Where // only there; of a row that is built in
-	Line         int   // of the table file that it comes from; 0: it is built in
+	Line         int // of the table file that it comes from; 0: it is built in
 }
 
 // covers reports whether no call comes to a row behind this one.
 func (r *Rule) covers(later *Rule) bool {
 	within := func(n, limit int) bool { return limit == 0 || n != 0 && n <= limit }
-	return within(later.Bytes, r.Bytes) && within(later.Ranks, r.Ranks) && (!OnBoard(r.Algorithm) || OnBoard(later.Algorithm))
+	return within(later.Bytes, r.Bytes) && within(later.Ranks, r.Ranks) && (!InMemory(r.Algorithm) || InMemory(later.Algorithm))
 }
 
 // The switch points of Reduce and Allreduce are those of the thesis (chapter 4).
@@ -91,51 +84,46 @@ const (
 )
 
 // rules are tried from the first on; where none fits, or there are none, the
-// first algorithm of the collective does. The switch points beside the thesis's
-// are from measurements with 2, 4 and 16 ranks on 2 cores (docs/collectives.md).
+// first algorithm of the collective does. What shared memory has no room for is read
+// directly, if it can be (coll/shm).
 var rules = [Collectives][]Rule{
 	Barrier:            {{Algorithm: Shared}},
-	Bcast:              {{Bytes: 512 << 10, Ranks: 2, Algorithm: Shared, Where: Dear}, {Bytes: 12 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: "binomial"}, {Bytes: 64 << 10, Algorithm: Shared}, {Ranks: 16, Algorithm: Direct}, {Bytes: 256 << 10, Algorithm: Shared}},
-	Scatter:            {{Bytes: 128 << 10, Ranks: 2, Algorithm: Shared, Where: Dear}, {Bytes: 32 << 10, Ranks: 16, Algorithm: Shared, Where: Dear}, {Bytes: 12 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: "linear"}, {Bytes: 16 << 10, Algorithm: Shared}, {Ranks: 16, Algorithm: Direct}, {Bytes: 64 << 10, Algorithm: Shared}, {Ranks: 4, Algorithm: "linear"}},
-	Reduce:             {{Bytes: 256 << 10, Ranks: 2, Algorithm: Shared, Where: Dear}, {Bytes: 12 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: "binomial"}, {Algorithm: Shared}, {Bytes: thesisReduce, Algorithm: "binomial"}, {Algorithm: "rabenseifner"}},
-	Allreduce:          {{Bytes: 1 << 20, Ranks: 2, Algorithm: Shared, Where: Dear}, {Bytes: 32 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: "recursive_doubling"}, {Algorithm: Shared}, {Bytes: thesisAllreduce, Algorithm: "recursive_doubling"}, {Algorithm: "rabenseifner"}},
-	Gather:             {{Bytes: 128 << 10, Ranks: 2, Algorithm: Shared, Where: Dear}, {Bytes: 12 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: "linear"}, {Bytes: 64 << 10, Algorithm: Shared}, {Ranks: 64, Algorithm: "linear"}, {Algorithm: "binomial"}},
-	Allgather:          {{Bytes: 16 << 10, Ranks: 2, Algorithm: Shared, Where: Dear}, {Bytes: 8 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: Direct}, {Bytes: 256 << 10, Algorithm: Shared}, {Ranks: 16, Algorithm: Direct}, {Bytes: 32 << 10, Algorithm: "bruck"}, {Algorithm: "ring"}},
-	Allgatherv:         {{Bytes: 32 << 10, Ranks: 2, Algorithm: Shared, Where: Dear}, {Bytes: 16 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: Direct}, {Bytes: 512 << 10, Algorithm: Shared}, {Ranks: 16, Algorithm: Direct}, {Bytes: 128 << 10, Algorithm: "bruck"}, {Algorithm: "ring"}},
-	Alltoall:           {{Bytes: 4 << 10, Ranks: 8, Algorithm: Shared, Where: Dear}, {Ranks: 8, Algorithm: Direct, Where: Dear}, {Bytes: 16 << 10, Ranks: 16, Algorithm: Shared, Where: Dear}, {Bytes: 32 << 10, Ranks: 16, Algorithm: Shared, Where: Dear | Yielding}, {Bytes: 8 << 10, Algorithm: Shared}, {Ranks: 16, Algorithm: Direct}, {Bytes: 32 << 10, Algorithm: Shared}, {Bytes: 64, Algorithm: "bruck"}, {Ranks: 32, Algorithm: "linear"}, {Algorithm: "pairwise"}},
+	Bcast:              {{Bytes: 64 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: "binomial"}, {Ranks: 16, Algorithm: Direct}},
+	Scatter:            {{Bytes: 32 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: "linear"}, {Ranks: 16, Algorithm: Direct}, {Ranks: 4, Algorithm: "linear"}},
+	Reduce:             {{Bytes: 64 << 10, Algorithm: Shared}, {Bytes: thesisReduce, Algorithm: "binomial"}, {Ranks: 2, Algorithm: "binomial"}, {Algorithm: "rabenseifner"}},
+	Allreduce:          {{Bytes: 64 << 10, Algorithm: Shared}, {Bytes: thesisAllreduce, Algorithm: "recursive_doubling"}, {Ranks: 2, Algorithm: "recursive_doubling"}, {Algorithm: "rabenseifner"}},
+	Gather:             {{Bytes: 64 << 10, Algorithm: Shared}, {Ranks: 64, Algorithm: "linear"}},
+	Allgather:          {{Bytes: 64 << 10, Algorithm: Shared}, {Ranks: 16, Algorithm: Direct}, {Bytes: 32 << 10, Algorithm: "bruck"}, {Algorithm: "ring"}},
+	Allgatherv:         {{Bytes: 128 << 10, Algorithm: Shared}, {Ranks: 16, Algorithm: Direct}, {Bytes: 128 << 10, Algorithm: "bruck"}, {Algorithm: "ring"}},
+	Alltoall:           {{Bytes: 32 << 10, Algorithm: Shared}, {Ranks: 16, Algorithm: Direct}, {Bytes: 64, Algorithm: "bruck"}, {Ranks: 32, Algorithm: "linear"}, {Algorithm: "pairwise"}},
 	Gatherv:            {{Algorithm: Shared}},
 	Scatterv:           {{Algorithm: Shared}},
 	Alltoallv:          {{Algorithm: Shared}, {Ranks: 32, Algorithm: "linear"}, {Algorithm: "pairwise"}},
 	Alltoallw:          {{Algorithm: Shared}, {Ranks: 32, Algorithm: "linear"}, {Algorithm: "pairwise"}},
-	ReduceScatter:      {{Bytes: 1 << 20, Ranks: 2, Algorithm: Shared, Where: Dear}, {Bytes: 128 << 10, Algorithm: Shared}, {Bytes: 512 << 10, Algorithm: "halving"}, {Algorithm: "pairwise"}},
-	ReduceScatterBlock: {{Bytes: 1 << 20, Ranks: 2, Algorithm: Shared, Where: Dear}, {Bytes: 128 << 10, Algorithm: Shared}, {Bytes: 512 << 10, Algorithm: "halving"}, {Algorithm: "pairwise"}},
-	Scan:               {{Ranks: 2, Algorithm: Shared}, {Bytes: 128 << 10, Algorithm: Shared}, {Ranks: 4, Algorithm: "linear"}, {Algorithm: "doubling"}},
-	Exscan:             {{Bytes: 128 << 10, Ranks: 2, Algorithm: Shared, Where: Dear}, {Bytes: 12 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: "linear"}, {Bytes: 128 << 10, Algorithm: Shared}, {Ranks: 4, Algorithm: "linear"}, {Algorithm: "doubling"}},
+	ReduceScatter:      {{Bytes: 64 << 10, Algorithm: Shared}, {Bytes: 512 << 10, Algorithm: "halving"}, {Algorithm: "pairwise"}},
+	ReduceScatterBlock: {{Bytes: 64 << 10, Algorithm: Shared}, {Bytes: 512 << 10, Algorithm: "halving"}, {Algorithm: "pairwise"}},
+	Scan:               {{Bytes: 64 << 10, Algorithm: Shared}, {Ranks: 4, Algorithm: "linear"}, {Algorithm: "doubling"}},
+	Exscan:             {{Bytes: 64 << 10, Algorithm: Shared}, {Ranks: 4, Algorithm: "linear"}, {Algorithm: "doubling"}},
 }
 
-// Rules returns the rows of a collective that are built in, for such hosts. The last fits every call.
-func Rules(c Collective, at Where) (list []Rule) {
-	for _, r := range rules[c] {
-		if r.Where&^at == 0 {
-			list = append(list, r)
-		}
-	}
-	return append(list, Rule{Algorithm: algorithms[c][0].Name})
+// Rules returns the rows of a collective that are built in. The last fits every call.
+func Rules(c Collective) []Rule {
+	return append(slices.Clone(rules[c]), Rule{Algorithm: algorithms[c][0].Name})
 }
 
 // BuiltIn returns the algorithms that the built-in table has for calls of so many bytes
-// and ranks on such a host: where there is shared memory, and elsewhere.
-func BuiltIn(c Collective, at Where, bytes, ranks int) (board, other string) {
-	for _, r := range Rules(c, at) {
+// and ranks: where there is shared memory, and elsewhere.
+func BuiltIn(c Collective, bytes, ranks int) (shared, other string) {
+	for _, r := range Rules(c) {
 		if r.Bytes != 0 && bytes > r.Bytes || r.Ranks != 0 && ranks > r.Ranks {
 			continue
 		}
-		if board == "" {
-			board = r.Algorithm
+		if shared == "" {
+			shared = r.Algorithm
 		}
-		if !OnBoard(r.Algorithm) {
-			return board, r.Algorithm
+		if !InMemory(r.Algorithm) {
+			return shared, r.Algorithm
 		}
 	}
-	return board, other // not reached: the last row is for all calls
+	return shared, other // not reached: the last row is for all calls
 }

@@ -13,6 +13,8 @@ type Kind uint16
 // The basic kinds. Go's int, uint and uintptr count as 64-bit integers, C's types
 // as the kind of their size. KindByte is uninterpreted (MPI_BYTE, MPI_PACKED); the
 // long doubles of C are moved but not computed with.
+//
+//exanet:c KIND_
 const (
 	KindByte Kind = 1 + iota
 	KindBool

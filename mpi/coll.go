@@ -5,7 +5,6 @@ import (
 	"unsafe"
 
 	"github.com/exanet-mpi/exanet/coll"
-	"github.com/exanet-mpi/exanet/coll/board"
 	"github.com/exanet-mpi/exanet/internal/mem"
 )
 
@@ -73,14 +72,11 @@ func block(x *collective, err error) error {
 	if s := k.stats; s != nil {
 		defer s.record(x.name, x.bytes(), time.Now())
 	}
-	if x.onBoard() {
-		err = x.share()
-		k.mu.Lock()
-		k.putCollective(x)
-		k.mu.Unlock()
-		return err
-	}
-	return x.exchange()
+	err = x.complete()
+	k.mu.Lock()
+	k.putCollective(x)
+	k.mu.Unlock()
+	return err
 }
 
 // exchange performs a call by messages.
@@ -88,60 +84,34 @@ func (x *collective) exchange() error {
 	k := x.c.rank
 	x.prepare(int32(x.Op))
 	x.enter()
+	stop, err := x.announce()
+	if err != nil {
+		return err
+	}
 	k.mu.Lock()
-	x.apart()
-	err := x.err
-	if err == nil {
+	x.wholly(stop)
+	if err = x.err; err == nil {
 		x.leave()
 		x.lendPair(x.Bytes())
 	}
-	k.putCollective(x)
 	k.mu.Unlock()
+	if stop != nil {
+		x.shm.End()
+	}
 	return err
 }
 
-// wholly performs the schedule of a blocking call, with the lock held.
-func (x *collective) wholly() {
-	k := x.c.rank
-	for !x.perform(true) {
-		k.Until(func() bool { return x.batch.Open == 0 })
-	}
-	k.Leave()
-}
-
-// apart is wholly for a call by messages while others may be on the board: it ends as well if one of
-// those has found that its call is not this one.
-func (x *collective) apart() {
-	k, b := x.c.rank, x.c.board
-	if b == nil || b.IsCut() && !b.Broken() { // a rank has died
-		x.wholly()
-		return
-	}
-	for !b.Broken() && !x.perform(true) {
-		b.Depart()
-		k.Until(func() bool { return x.batch.Open == 0 || b.Broken() || b.Deserted() })
-	}
-	if b.Broken() {
-		x.drop(func(*pooled) bool { return true })
-		x.at = len(x.Steps)
-		x.wholly()
-		x.err = x.mismatched(&board.Mismatch{Rank: noValue, Mine: x.bytes(), Lost: true})
-	}
-	k.Leave()
-	b.Passed()
-}
-
-// last performs the Barrier that ends MPI. Ranks that still wait for this one, on the board or by messages, are told, and
-// come to it when their calls have failed.
+// last performs the Barrier that ends MPI. Ranks that still wait for this one in shared memory, or by messages,
+// are told, and come to it when their calls have failed.
 func (x *collective) last() error {
 	k := x.c.rank
 	x.prepare(int32(x.Op))
-	if b := x.c.board; b != nil && !b.IsCut() {
-		b.Last()
+	if a := x.c.area; a != nil && !a.IsCut() {
+		a.End()
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	x.wholly()
+	x.wholly(nil)
 	return x.err
 }
 
@@ -158,7 +128,7 @@ func beginAs(x *collective, err error, blocks bool) (*Request, error) {
 	if s := k.stats; s != nil {
 		defer s.record(x.name, x.bytes(), time.Now())
 	}
-	if blocks && x.onBoard() {
+	if blocks && x.c.area != nil {
 		return x.aside()
 	}
 	k.mu.Lock()
@@ -203,23 +173,14 @@ func (c *Comm) Barrier() error {
 	if s := k.stats; s != nil {
 		defer s.record("Barrier", 0, time.Now())
 	}
-	// All barriers of a communicator have one schedule.
+	// All barriers of a communicator have one description.
 	x := c.barriers
 	if x == nil {
 		x = &collective{c: c, name: "Barrier"}
 		x.Op, x.Rank, x.Ranks = coll.Barrier, c.Rank(), c.size
-		x.prepare(int32(coll.Barrier))
 		c.barriers = x
 	}
-	if x.onBoard() {
-		return x.share()
-	}
-	k.mu.Lock()
-	x.rewind()
-	x.apart()
-	err := x.err
-	k.mu.Unlock()
-	return err
+	return x.complete()
 }
 
 // Ibarrier begins a Barrier (MPI_Ibarrier).

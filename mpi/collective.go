@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/exanet-mpi/exanet/coll"
-	"github.com/exanet-mpi/exanet/coll/board"
+	"github.com/exanet-mpi/exanet/coll/shm"
 	"github.com/exanet-mpi/exanet/internal/mem"
 	"github.com/exanet-mpi/exanet/variants"
 )
@@ -32,7 +32,8 @@ type collective struct {
 	batch variants.Batch
 	err   error // the first
 
-	op board.Op // of a call on a board
+	shm  shm.Call  // of a call that the area is told of
+	stop shm.Words // what ends a call by messages before them
 
 	pieces []piece     // data with gaps
 	lists  [2][][]byte // blocks to receive, to send
@@ -234,9 +235,6 @@ func (s *collective) advance() bool {
 	}
 	if s.line != nil {
 		s.line.leave(s.c.rank)
-	}
-	if b := s.c.board; b != nil && s.line == &s.c.turns.blocking {
-		b.Passed()
 	}
 	s.c.turns.underWay--
 	return true

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/exanet-mpi/exanet/coll"
-	"github.com/exanet-mpi/exanet/coll/board"
+	"github.com/exanet-mpi/exanet/coll/shm"
 	"github.com/exanet-mpi/exanet/group"
 	"github.com/exanet-mpi/exanet/internal/mem"
 	"github.com/exanet-mpi/exanet/mpi/internal/commid"
@@ -58,8 +58,7 @@ type Comm struct {
 
 	algorithms *coll.Selection // of collectives
 
-	pids  []int32      // for the board's twin, see readable
-	board *board.Board // of blocking collectives, see shared.go; nil: they are messages
+	area *shm.Area // of blocking collectives, see shared.go; nil: they are messages
 
 	mu      sync.Mutex // of what follows
 	name    string
@@ -119,7 +118,7 @@ func newWorld(k *rank) *Comm {
 func (k *rank) predefine(name string, d commid.ID, members *group.Group, me int) *Comm {
 	c := &Comm{rank: k, id: d, members: members, size: members.Size(), name: name, algorithms: k.algorithms}
 	c.p2p, c.coll = k.open(d, members, me)
-	c.board = k.openBoard(d, members, me)
+	c.area = k.openArea(d, members, me)
 	return c
 }
 

@@ -25,7 +25,7 @@ func (t *team) found(d commid.ID, members *group.Group, me int) (*Comm, error) {
 func (c *Comm) derive(d commid.ID, members *group.Group, me int) *Comm {
 	n := &Comm{rank: c.rank, id: d, members: members, size: members.Size(), handler: c.Errhandler(), algorithms: c.algorithms}
 	n.p2p, n.coll = c.rank.open(d, members, me)
-	n.board = c.rank.openBoard(d, members, me)
+	n.area = c.rank.openArea(d, members, me)
 	return n
 }
 
@@ -37,7 +37,7 @@ func (c *Comm) abandon() {
 	}
 	c.spoiled = true
 	c.freed.Store(true)
-	c.closeBoard()
+	c.closeArea()
 	c.rank.shut(c)
 }
 
@@ -119,7 +119,7 @@ func (c *Comm) Free() error {
 	if c.freed.Swap(true) {
 		return c.usable("Free")
 	}
-	c.closeBoard()
+	c.closeArea()
 	c.rank.shut(c)
 	if c.local != nil {
 		return c.local.Free()

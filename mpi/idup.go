@@ -91,7 +91,7 @@ func (s *idup) open() error {
 	}
 	s.n.id = commid.FromWord(s.words[1])
 	s.n.p2p, s.n.coll = s.c.rank.contexts(s.n.id, s.n.members, s.c.Rank())
-	s.n.board = s.c.rank.openBoard(s.n.id, s.n.members, s.c.Rank())
+	s.n.area = s.c.rank.openArea(s.n.id, s.n.members, s.c.Rank())
 	return nil
 }
 
@@ -109,7 +109,7 @@ func (s *idup) outcome() (Status, error) {
 	case n.p2p != nil:
 		n.spoiled = err != nil
 		n.freed.Store(true)
-		n.closeBoard()
+		n.closeArea()
 		k.retire(n)
 	}
 	if s.refused != nil {

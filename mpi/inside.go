@@ -8,9 +8,9 @@ func init() {
 		WithJob:     withJob,
 		WithOutside: withOutside,
 		Wake:        (*Comm).wake,
+		SharedArea:  (*Comm).sharedArea,
 		WithPassed:  withPassed,
 		Profile:     profile,
-		Where:       (*Comm).where,
 		Over:        over,
 		Primary:     primary,
 	}

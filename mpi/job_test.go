@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/exanet-mpi/exanet/coll/board"
 	"github.com/exanet-mpi/exanet/emu/host"
 )
 
@@ -61,20 +60,4 @@ func TestWithJob(t *testing.T) {
 	require.NoError(t, err)
 	_, err = join(o)
 	assert.ErrorContains(t, err, "registers")
-}
-
-// The areas of a job have room for the stages of communicators of few ranks.
-func TestAreasHaveRoomForStages(t *testing.T) {
-	for _, n := range []int{2, 3, 8, 20, 64} {
-		job, err := host.NewJob(n)
-		require.NoError(t, err)
-		m, err := host.Join(job.File(), 0, "")
-		require.NoError(t, err)
-		for ranks := 2; ranks <= min(n, 8); ranks++ {
-			_, stages := board.Stages(m.Area(0, m.Areas()-1), n, ranks)
-			assert.NotEmpty(t, stages, "%d of %d", ranks, n)
-		}
-		m.Finalize()
-		require.NoError(t, job.Close())
-	}
 }

@@ -29,7 +29,7 @@ type rank struct {
 	fixed       *persistent
 	found       *Message
 	algorithms  *coll.Selection // of collectives, see Comm.algorithms
-	sharing     *collective     // calls that wait for something on one
+	sharing     *collective     // calls that wait in shared memory
 	idle        *collective     // for reuse
 	idles       int
 	lastPending int      // index at which TestAll has stopped
@@ -52,7 +52,7 @@ func newRank(f fabric, o *settings) (*rank, error) {
 		return nil, err
 	}
 	k := &rank{fab: f, proto: proto, limit: f.Limit(), level: o.level, recycling: o.recycling}
-	k.stats, k.algorithms = newCallStats(o.variant, o.passed), o.algorithms.On(where(f))
+	k.stats, k.algorithms = newCallStats(o.variant, o.passed), o.algorithms
 	k.idents = commid.NewSupply(f.Rank(), k.vacant)
 	k.leavings.rule = o.buffers
 	k.near.open(f, proto)

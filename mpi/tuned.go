@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/exanet-mpi/exanet/coll"
-	"github.com/exanet-mpi/exanet/internal/network"
 )
 
 // DupWithCollectives is Dup, but the collectives on the communicator, and on those made
@@ -31,7 +30,7 @@ func (c *Comm) DupWithCollectives(list string) (*Comm, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.algorithms = s.On(c.where())
+	d.algorithms = s
 	return d, nil
 }
 
@@ -46,22 +45,4 @@ func (t *team) dupWith(s *coll.Selection, bad error) (*Comm, error) {
 		bad = t.c.fail(t.op, noValue, noValue, noValue, fmt.Errorf("%w: the ranks name different algorithms", ErrArg), "give all the same")
 	}
 	return t.dup(bad)
-}
-
-// where is inside.Functions.Where.
-func (c *Comm) where() coll.Where {
-	if c == nil || c.rank == nil {
-		return 0
-	}
-	return where(c.rank.fab)
-}
-
-func where(f fabric) (at coll.Where) {
-	if r, ok := any(f).(network.RemoteMemory); ok && r.Dear() {
-		at |= coll.Dear
-	}
-	if s, ok := any(f).(network.SharedMemory); ok && s.Yielding() {
-		at |= coll.Yielding
-	}
-	return at
 }

@@ -5,37 +5,32 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/exanet-mpi/exanet/coll/board"
-	"github.com/exanet-mpi/exanet/emu/host"
 	"github.com/exanet-mpi/exanet/internal/network"
 )
 
 // crowd is a host of which only this is asked.
 type crowd struct {
 	network.SharedMemory
-	crowded, yielding, fenced bool
-	perCore                   int
+	yielding       bool
+	perCore, looks int
 }
 
-func (c crowd) Crowded() bool  { return c.crowded }
 func (c crowd) Yielding() bool { return c.yielding }
-func (c crowd) Fenced() bool   { return c.fenced }
 func (c crowd) PerCore() int   { return c.perCore }
+func (c crowd) Looks() int     { return c.looks }
 
-// Ranks with a core each look, others yield or nap; of very many, who have yielded nap.
-func TestHowTheTwinWaits(t *testing.T) {
+// Ranks with a core each look, others yield, and where only sleep hands a core over they do neither.
+func TestPatienceInSharedMemory(t *testing.T) {
 	for name, x := range map[string]struct {
-		fab  crowd
-		want board.View
+		host          crowd
+		spins, yields bool
 	}{
-		"a core each":            {crowd{fenced: true, perCore: 1}, board.View{Spins: boardSpins}},
-		"they take turns":        {crowd{crowded: true, yielding: true, fenced: true, perCore: host.Throng}, board.View{Yields: boardYields}},
-		"a throng":               {crowd{crowded: true, yielding: true, fenced: true, perCore: host.Throng + 1}, board.View{Yields: boardYields, Naps: boardNaps}},
-		"only sleeping helps":    {crowd{crowded: true, fenced: true, perCore: 2}, board.View{Naps: boardNaps}},
-		"and nobody would fence": {crowd{crowded: true, perCore: 2}, board.View{}},
+		"a core each":         {host: crowd{perCore: 1, looks: 200}, spins: true},
+		"they take turns":     {host: crowd{yielding: true, perCore: 2}, yields: true},
+		"only sleeping helps": {host: crowd{perCore: 2}},
 	} {
-		var v board.View
-		waits(x.fab, &v)
-		require.Equal(t, x.want, v, name)
+		spins, yields := patience(x.host)
+		require.Equal(t, x.spins, spins > 0, name)
+		require.Equal(t, x.yields, yields > 0, name)
 	}
 }

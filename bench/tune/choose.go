@@ -63,7 +63,7 @@ func (f *Figures) rows(op coll.Collective) (rows []Row, differ bool) {
 		rows = append(rows, Row{r, gain})
 	}
 	board := func(p pick) string { // the algorithm, if it is on a board
-		if a := f.Curves[p.best].Algorithm; coll.OnBoard(a) {
+		if a := f.Curves[p.best].Algorithm; coll.InMemory(a) {
 			return a
 		}
 		return ""
@@ -91,7 +91,7 @@ func (f *Figures) rows(op coll.Collective) (rows []Row, differ bool) {
 		picks = picks[run:]
 	}
 	for i := len(rows) - 2; i >= 0; i-- {
-		if a := rows[i].Algorithm; a == rows[i+1].Algorithm && !coll.OnBoard(a) {
+		if a := rows[i].Algorithm; a == rows[i+1].Algorithm && !coll.InMemory(a) {
 			rows = slices.Delete(rows, i, i+1)
 		}
 	}
@@ -109,7 +109,7 @@ func (f *Figures) picks(op coll.Collective) []pick {
 	for i, r := range f.Curves[0].Rows {
 		if i > 0 { // between two sizes it is the built-in table that knows best
 			p := &picks[i-1]
-			for _, rule := range coll.Rules(op, f.Host) {
+			for _, rule := range coll.Rules(op) {
 				if rule.Bytes > p.upTo && rule.Bytes < r.Size*unit {
 					p.upTo = rule.Bytes
 				}
@@ -151,7 +151,7 @@ func (f *Figures) beats(curve, other, from, to int) bool {
 // counts first, then what has been chosen for the size before.
 func (f *Figures) pick(op coll.Collective, bytes int, before []pick, from, to int) pick {
 	time := func(curve int) float64 { return f.time(curve, from, to) }
-	board, other := coll.BuiltIn(op, f.Host, bytes, f.Ranks)
+	board, other := coll.BuiltIn(op, bytes, f.Ranks)
 	fastest := func(builtIn string, may func(curve int) bool, last func(p pick) int) (curve int, gain float64) {
 		at := slices.IndexFunc(f.Curves, func(c Curve) bool { return c.Algorithm == builtIn })
 		best := at
@@ -172,10 +172,9 @@ func (f *Figures) pick(op coll.Collective, bytes int, before []pick, from, to in
 		return best, time(best) / time(at)
 	}
 	p := pick{upTo: bytes}
-	p.messages, p.otherGain = fastest(other, func(i int) bool { return !coll.OnBoard(f.Curves[i].Algorithm) },
-		func(p pick) int { return p.messages })
+	p.messages, p.otherGain = fastest(other, func(i int) bool { return !coll.InMemory(f.Curves[i].Algorithm) }, func(p pick) int { return p.messages })
 	p.best, p.gain = fastest(board, func(int) bool { return true }, func(p pick) int { return p.best })
-	if !coll.OnBoard(f.Curves[p.best].Algorithm) { // one row is for both kinds of calls
+	if !coll.InMemory(f.Curves[p.best].Algorithm) { // one row is for both kinds of calls
 		p.messages, p.otherGain = p.best, p.gain
 	}
 	return p

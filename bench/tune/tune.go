@@ -12,16 +12,14 @@ import (
 
 	"github.com/exanet-mpi/exanet/bench"
 	"github.com/exanet-mpi/exanet/coll"
-	"github.com/exanet-mpi/exanet/internal/inside"
 	"github.com/exanet-mpi/exanet/mpi"
 )
 
 // Figures are the times of a collective's algorithms among so many ranks.
 type Figures struct {
-	Collective string     `json:"collective"`
-	Ranks      int        `json:"ranks"`
-	Host       coll.Where `json:"host"`
-	Curves     []Curve    `json:"curves"`
+	Collective string  `json:"collective"`
+	Ranks      int     `json:"ranks"`
+	Curves     []Curve `json:"curves"`
 }
 
 // Curve is the time of an algorithm, in microseconds, for each size: that of the vector,
@@ -44,9 +42,6 @@ func Collectives() []string {
 	return names
 }
 
-// within is what package mpi does for this module alone.
-var within = inside.MPI.(*inside.Functions[mpi.Comm, mpi.Request, mpi.Message, mpi.Option])
-
 // Measure measures all algorithms of a collective in turn. All ranks call it; rank 0
 // gets the figures.
 func Measure(world *mpi.Comm, name string, s bench.Sweep) (*Figures, error) {
@@ -58,7 +53,7 @@ func Measure(world *mpi.Comm, name string, s bench.Sweep) (*Figures, error) {
 	if op == coll.Barrier {
 		s.Sizes = []int{0}
 	}
-	f := &Figures{Collective: name, Ranks: world.Size(), Host: within.Where(world)}
+	f := &Figures{Collective: name, Ranks: world.Size()}
 	var ways []*mpi.Comm
 	for _, a := range coll.Algorithms(op) {
 		way, err := world.DupWithCollectives(name + ":" + a.Name)

@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
-	"github.com/exanet-mpi/exanet/coll"
 	"github.com/exanet-mpi/exanet/internal/mem"
 	"github.com/exanet-mpi/exanet/internal/sys"
 	"github.com/exanet-mpi/exanet/mpi"
@@ -43,7 +42,7 @@ has printed, edited.`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if collectives {
-				return printCollectives(c.OutOrStdout(), os.Getenv("EXANET_COLL"), thisHost())
+				return printCollectives(c.OutOrStdout(), os.Getenv("EXANET_COLL"))
 			}
 			return printInfo(c.OutOrStdout(), os.DirFS("/"))
 		},
@@ -72,14 +71,6 @@ func printInfo(w io.Writer, root fs.FS) error {
 	}
 	row("protocols", strings.Join(mpi.Variants(), ", ")+" (default "+mpi.DefaultVariant+")")
 	return t.Flush()
-}
-
-// thisHost is what the table of algorithms asks about this host, and the host tells without a job.
-func thisHost() (at coll.Where) {
-	if sys.AttachCost() > sys.Dear {
-		at |= coll.Dear
-	}
-	return at
 }
 
 // yesOr says yes, or why not.

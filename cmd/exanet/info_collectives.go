@@ -9,20 +9,15 @@ import (
 )
 
 // printCollectives writes which algorithm serves which calls, with an override
-// as in EXANET_COLL, as a table file that can be edited and used in its turn. Rows for ranks
-// that share cores alone are comments.
-func printCollectives(w io.Writer, override string, host coll.Where) error {
+// as in EXANET_COLL, as a table file that can be edited and used in its turn.
+func printCollectives(w io.Writer, override string) error {
 	s, err := coll.NewSelection(override)
 	if err != nil {
 		return usageErrorf("EXANET_COLL: %w", err)
 	}
-	s, crowded := s.On(host), s.On(host|coll.Yielding)
 	var b strings.Builder
 	fmt.Fprintln(&b, "# The first row that fits a call counts: of at most so many bytes and ranks. The rows shared")
 	fmt.Fprintln(&b, "# and direct are for blocking calls where ranks share memory.")
-	if host&coll.Dear != 0 {
-		fmt.Fprintln(&b, "# On this host cross-memory attach takes long, against copies in the caches.")
-	}
 	if s.File() != "" {
 		fmt.Fprintf(&b, "# Rows with a line number come from %s.\n", s.File())
 	}
@@ -48,11 +43,6 @@ func printCollectives(w io.Writer, override string, host coll.Where) error {
 				line = fmt.Sprintf("%-58s# %s", line, strings.Join(notes, "; "))
 			}
 			fmt.Fprintln(&b, line)
-		}
-		for _, r := range crowded.Rules(op) {
-			if r.Where&coll.Yielding != 0 && s.Forced(op) == "" {
-				fmt.Fprintf(&b, "# %s, if ranks share cores\n", coll.Row{Op: op, Rule: r})
-			}
 		}
 	}
 	_, err = io.WriteString(w, b.String())

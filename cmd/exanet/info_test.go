@@ -2,14 +2,11 @@ package main
 
 import (
 	"math"
-	"strings"
 	"syscall"
 	"testing"
 	"testing/fstest"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/exanet-mpi/exanet/coll"
 )
 
 func TestInfo(t *testing.T) {
@@ -28,24 +25,13 @@ func TestInfoCollectives(t *testing.T) {
 	out, errs, code := exanet(t, "", "info", "--collectives")
 	require.Equal(t, 0, code, errs)
 	for _, line := range []string{
-		`# collective +bytes +ranks +algorithm`, `barrier +any +any +shared +# others: tree`,
-		`barrier +any +any +dissemination`,
-		`allreduce +32768 +any +shared`, `allreduce +2048 +any +recursive_doubling`,
-		`allreduce +any +any +rabenseifner`, `neighbor_alltoallw `,
+		`# collective +bytes +ranks +algorithm`, `barrier +any +any +shared +# others: tree`, `barrier +any +any +dissemination`,
+		`allreduce +65536 +any +shared`, `allreduce +2048 +any +recursive_doubling`, `allreduce +any +any +rabenseifner`, `neighbor_alltoallw `,
 	} {
 		require.Regexp(t, `(?m)^`+line, out)
 	}
-	for host, rows := range map[coll.Where][]string{
-		0: {`allreduce +32768 +any +shared +# others: ring, tree`,
-			`alltoall +8192 +any +shared\nalltoall +any +16 +direct`},
-		coll.Dear: {`# On this host .*`, `allreduce +1048576 +2 +shared +# others: ring, tree`,
-			`# alltoall +32768 +16 +shared, if ranks share cores`},
-	} {
-		var b strings.Builder
-		require.NoError(t, printCollectives(&b, "", host))
-		for _, row := range rows {
-			require.Regexp(t, `(?m)^`+row+`$`, b.String())
-		}
+	for _, rows := range []string{`allreduce +65536 +any +shared +# others: ring, tree`, `alltoall +32768 +any +shared\nalltoall +any +16 +direct`} {
+		require.Regexp(t, `(?m)^`+rows+`$`, out)
 	}
 	t.Setenv("EXANET_COLL", "allreduce:ring")
 	out, _, _ = exanet(t, "", "info", "--collectives")

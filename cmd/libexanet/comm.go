@@ -43,7 +43,7 @@ func register(h handle, c *mpi.Comm) {
 		communicators.all[h] = c
 	}
 	lendLanes(h, c)
-	shareBoard(h, c)
+	shareArea(h, c)
 	communicators.index.Store(indexOf(communicators.all))
 }
 

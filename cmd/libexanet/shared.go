@@ -5,73 +5,53 @@ package main
 import "C" // for what is exported
 
 import (
+	"slices"
 	"sync/atomic"
 	"unsafe"
 
-	"github.com/exanet-mpi/exanet/coll/board"
+	"github.com/exanet-mpi/exanet/coll/shm"
 	"github.com/exanet-mpi/exanet/datatype"
 	"github.com/exanet-mpi/exanet/mpi"
 )
 
 // The Go side of entry/shared.c: short blocking collectives that do not enter Go.
 
-// sharing is struct shared of entry/shared.h, in the memory of that part of the library;
-// nil until it has been told of, or if it is of another version.
-var sharing *shared
+// sharing is in the memory of that part of the library; nil until it has been told of, or if it
+// is of another version.
+var sharing *shm.Shared
 
-type shared struct {
-	boards [sharedBoards]board.View
-	types  [sharedTypes]sharedType
-	ops    [sharedOps]sharedOp
-	known  uint64 // of them
-}
-
-const (
-	sharedBoards = 64
-	sharedTypes  = 256
-	sharedOps    = 16
-)
-
-type sharedType struct {
-	h                     handle
-	size, kind, operators uint32
-}
-
-type sharedOp struct {
-	h        handle
-	operator uint32
-}
-
-// twinOps and twinKinds are those for which the twin has functions: enum board_operator
-// and enum board_kind.
+// cOps and cKinds are those for which C has functions.
 var (
-	twinOps   = map[string]uint32{mpi.Sum.String(): 0, mpi.Prod.String(): 1, mpi.Max.String(): 2, mpi.Min.String(): 3, mpi.Band.String(): 4, mpi.Bor.String(): 5, mpi.Bxor.String(): 6}
-	twinKinds = map[datatype.Kind]uint32{
-		datatype.KindInt8: 1, datatype.KindInt16: 2, datatype.KindInt32: 3, datatype.KindInt64: 4,
-		datatype.KindUint8: 5, datatype.KindUint16: 6, datatype.KindUint32: 7, datatype.KindUint64: 8,
-		datatype.KindFloat32: 9, datatype.KindFloat64: 10,
+	cOps = map[string]uint32{
+		mpi.Sum.String(): shm.Sum, mpi.Prod.String(): shm.Prod, mpi.Max.String(): shm.Max, mpi.Min.String(): shm.Min,
+		mpi.Band.String(): shm.Band, mpi.Bor.String(): shm.Bor, mpi.Bxor.String(): shm.Bxor,
+	}
+	cKinds = []datatype.Kind{
+		datatype.KindInt8, datatype.KindInt16, datatype.KindInt32, datatype.KindInt64,
+		datatype.KindUint8, datatype.KindUint16, datatype.KindUint32, datatype.KindUint64,
+		datatype.KindFloat32, datatype.KindFloat64,
 	}
 )
 
-// real kinds have no more functions than Sum and Prod.
-const realOps = 1<<0 | 1<<1
+// Real kinds have no more functions than Sum and Prod.
+const realOps = 1<<shm.Sum | 1<<shm.Prod
 
 // exanet_share takes the memory of struct shared, of the given size, and fills it in.
 //
 //export exanet_share
 func exanet_share(p unsafe.Pointer, size uint64) {
-	if size != uint64(unsafe.Sizeof(shared{})) {
+	if size != uint64(unsafe.Sizeof(shm.Shared{})) {
 		return
 	}
-	s := (*shared)(p)
+	s := (*shm.Shared)(p)
 	n := 0
 	for h, o := range basicOps {
-		if operator, ok := twinOps[o.op.String()]; ok && n < sharedOps {
-			s.ops[n] = sharedOp{h, operator}
+		if operator, ok := cOps[o.op.String()]; ok && n < shm.Ops {
+			s.Ops[n] = shm.Operator{Handle: uint64(h), Operator: uint64(operator)}
 			n++
 		}
 	}
-	s.known = uint64(n)
+	s.Known = uint64(n)
 	for _, b := range basicTypes.slots {
 		if b.to == nil {
 			continue
@@ -79,39 +59,37 @@ func exanet_share(p unsafe.Pointer, size uint64) {
 		if _, extent := b.to.Extent(); extent != b.to.Size() || extent == 0 {
 			continue
 		}
-		t := sharedType{h: b.h, size: uint32(b.to.Size()), kind: twinKinds[b.to.Kind()]}
-		for _, o := range s.ops[:n] {
-			if _, err := opOf(o.h, b.h); err == nil && t.kind > 0 && !hostOnly[b.h] {
-				t.operators |= 1 << o.operator
+		k := b.to.Kind()
+		t := shm.Type{Handle: uint64(b.h), Size: uint32(b.to.Size()), Kind: uint32(k)}
+		for _, o := range s.Ops[:n] {
+			if _, err := opOf(handle(o.Handle), b.h); err == nil && slices.Contains(cKinds, k) && !hostOnly[b.h] {
+				t.Operators |= 1 << o.Operator
 			}
 		}
-		if k := b.to.Kind(); k == datatype.KindFloat32 || k == datatype.KindFloat64 {
-			t.operators &= realOps
+		if k == datatype.KindFloat32 || k == datatype.KindFloat64 {
+			t.Operators &= realOps
 		}
-		at := spread(b.h) % sharedTypes
-		for s.types[at].size > 0 {
-			at = (at + 1) % sharedTypes
+		at := shm.Spread(t.Handle) % shm.Types
+		for s.Types[at].Size > 0 {
+			at = (at + 1) % shm.Types
 		}
-		s.types[at] = t
+		s.Types[at] = t
 	}
 	sharing = s
-	shareBoard(worldHandle, world())
+	shareArea(worldHandle, world())
 }
 
-// spread is where a handle is looked for.
-func spread(h handle) uint64 { return uint64(h) * 0x9e3779b97f4a7c15 >> 56 }
-
-// shareBoard lets the twin use the board of a communicator, if it has one and there is a
+// shareArea lets C use the area of a communicator, if it has one and there is a
 // place; nil takes it away.
-func shareBoard(h handle, c *mpi.Comm) {
+func shareArea(h handle, c *mpi.Comm) {
 	if sharing == nil {
 		return
 	}
-	v := &sharing.boards[spread(h)%sharedBoards]
+	v := &sharing.Areas[shm.Spread(uint64(h))%shm.Areas]
 	switch id := atomic.LoadUint64(&v.ID); {
 	case c == nil && id == uint64(h):
 		atomic.StoreUint64(&v.ID, 0)
-	case c != nil && id == 0 && c.Board(v):
+	case c != nil && id == 0 && within.SharedArea(c, v):
 		atomic.StoreUint64(&v.ID, uint64(h))
 	}
 }

@@ -232,10 +232,10 @@ func (m *Member) Crowded() bool {
 	return occupancy(m.job.head.worst.Load()) != dedicated
 }
 
-// Core is the core that this rank runs on, as a number from 1. It is 0 where it does not
-// matter: it does where a rank must sleep to let another run, see try.
+// Core is the core that this rank runs on, as a number from 1, of which it tells the others. It is 0 where ranks do
+// not share cores.
 func (m *Member) Core() uint32 {
-	if m.job.localBells != nil || occupancy(m.job.head.worst.Load()) != sleeping {
+	if m.job.localBells != nil || !m.Crowded() {
 		return 0
 	}
 	core := sys.Core()

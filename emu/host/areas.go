@@ -9,31 +9,23 @@ import (
 // has a few to give to the communicators that it leads. Like a ring, one that nobody
 // uses costs no memory.
 const (
-	areaFixed    = 40 << 10  // most of it for gauges of ranks against each other
-	areaRank     = 2 << 10   // and so much a rank
-	areaShared   = 256 << 10 // and so much of pieces a rank
+	areaFixed    = 8 << 10   // for words that belong to no rank
+	areaRank     = 1 << 10   // for words of a rank
+	areaShared   = 256 << 10 // for data of a rank
 	areaOfMany   = 128 << 10 // in jobs of more ranks than so many, for the sake of address space
 	many         = 64
-	areaStages   = 1 << 20 // beside the pieces of communicators of few ranks there is room for so much more a rank
-	areaBelts    = 3 << 20 // of two
-	few          = 8
-	areaLocal    = 16 << 10 // in jobs of one process
-	areasMost    = 16       // a rank
-	areasAltoget = 4096     // all ranks together, but at least one each
+	areasMost    = 16   // a rank
+	areasAltoget = 4096 // all ranks together, but at least one each
 )
-
-// areaPieces is how much an area has of pieces, and what else a communicator needs, in a job of n processes.
-func areaPieces(n int) int {
-	if n > many {
-		return n * areaOfMany
-	}
-	return max(n*areaShared, min(n, few)*(areaShared+areaStages), min(n, 2)*(areaShared+areaBelts))
-}
 
 // areaSizes returns the size of an area in a job of n ranks, and how many there
 // are for a rank.
-func areaSizes(n, pieces int) (size, each int) {
-	return (areaFixed + n*areaRank + pieces + pageSize - 1) &^ (pageSize - 1), max(1, min(areasMost, areasAltoget/n))
+func areaSizes(n int) (size, each int) {
+	data := areaShared
+	if n > many {
+		data = areaOfMany
+	}
+	return (areaFixed + n*(areaRank+data) + pageSize - 1) &^ (pageSize - 1), max(1, min(areasMost, areasAltoget/n))
 }
 
 // Areas is how many areas a rank has.
@@ -68,24 +60,6 @@ func (m *Member) Watch(w mem.Words) { m.watched, m.watching = w, true }
 
 // Unwatch is the end of Watch.
 func (m *Member) Unwatch() { m.watching = false }
-
-// watches is how often Look looks: for about 10 us, in which a rank copies a piece of
-// a long vector.
-const watches = 10 * glances
-
-// Look looks at words for a moment, where that does not keep the awaited ranks from
-// running, and reports whether they have come.
-func (m *Member) Look(w *mem.Words) bool {
-	if m.occupancy != dedicated || m.job.localBells != nil {
-		return w.There()
-	}
-	for range watches {
-		if w.There() {
-			return true
-		}
-	}
-	return false
-}
 
 // watchedHave reports whether the words of Watch have come.
 func (m *Member) watchedHave() bool { return m.watching && m.watched.There() }

@@ -178,7 +178,7 @@ func NewJob(n int) (*Job, error) {
 		return nil, &JobError{Ranks: n, Err: ErrRanks}
 	}
 	_, _, _, area0 := layout(n, sharedGeometry(n))
-	size, each := areaSizes(n, areaPieces(n))
+	size, each := areaSizes(n)
 	f, err := sys.SharedMemory("exanet-job", area0+n*each*size)
 	if err != nil {
 		return nil, &JobError{Ranks: n, Err: err}
@@ -212,7 +212,7 @@ func open(f *os.File, n int) (*Job, error) {
 	}
 	j.ranks, j.geo = n, sharedGeometry(n)
 	j.controlStep, j.ring0, j.ringStep, j.area0 = layout(n, j.geo)
-	j.areaSize, j.areas = areaSizes(n, areaPieces(n))
+	j.areaSize, j.areas = areaSizes(n)
 	j.control0 = unsafe.Pointer(&b[headerSize])
 	return j, nil
 }
@@ -226,7 +226,7 @@ func NewLocalJob(n int) *Job {
 	j.localHead = mem.Bytes(make([]uint64, headerSize/8))
 	j.localControl = mem.Bytes(make([]uint64, n*j.controlStep/8))
 	j.localRings = make([]atomic.Pointer[byte], n*n)
-	j.areaSize, j.areas = areaSizes(n, n*areaLocal)
+	j.areaSize, j.areas = areaSizes(n)
 	j.localAreas = make([]atomic.Pointer[[]uint64], n*j.areas)
 	j.localBells = make([]bells, n)
 	for i := range j.localBells {

@@ -14,7 +14,7 @@ import (
 	"os"
 	"sync/atomic"
 
-	"github.com/exanet-mpi/exanet/coll"
+	"github.com/exanet-mpi/exanet/coll/shm"
 	"github.com/exanet-mpi/exanet/internal/network"
 	"github.com/exanet-mpi/exanet/variants"
 )
@@ -36,6 +36,10 @@ type Functions[Comm, Request, Message, Option any] struct {
 	WithOutside func(busy *atomic.Int64, poll func()) Option
 	Wake        func(world *Comm)
 
+	// SharedArea tells code in C of a communicator's memory for collectives, and reports
+	// whether there is any.
+	SharedArea func(c *Comm, v *shm.View) bool
+
 	// WithPassed has the map, as it is at Finalize, in the statistics of EXANET_STATS.
 	WithPassed func(calls map[string]uint64) Option
 
@@ -43,10 +47,6 @@ type Functions[Comm, Request, Message, Option any] struct {
 	// know before mpi.Init, which refuses ranks that disagree. The error is that which Init
 	// would return for the options or the environment.
 	Profile func(opts ...Option) (string, error)
-
-	// Where is what the table of algorithms asks about the host; nothing is known without
-	// a communicator.
-	Where func(c *Comm) coll.Where
 
 	// Over makes n ranks over fabrics of the caller, who runs each of them by its Run: all
 	// at the same time, in whatever way the fabrics wait. It is for networks that schedule

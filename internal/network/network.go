@@ -7,8 +7,8 @@ package network
 import (
 	"time"
 
-	"github.com/exanet-mpi/exanet/internal/work"
 	"github.com/exanet-mpi/exanet/internal/mem"
+	"github.com/exanet-mpi/exanet/internal/work"
 	"github.com/exanet-mpi/exanet/mbox"
 	"github.com/exanet-mpi/exanet/packetizer"
 	"github.com/exanet-mpi/exanet/rdmaeng"
@@ -67,24 +67,24 @@ type SharedMemory interface {
 	Areas() int
 	Area(rank, i int) []byte
 
-	// Watch makes waits also end for words of an area, until Unwatch. Look looks at
-	// some for a while without the rank's lock. Settle is the fence that precedes the
-	// last look before a sleep, and Rouse wakes who sleeps. Fenced: whoever stores a
-	// word does so with a full fence.
+	// Watch makes waits also end for words of an area, until Unwatch. Settle is the
+	// fence that precedes the last look before a sleep, and Rouse wakes who sleeps. Fenced:
+	// whoever stores a word does so with a full fence.
 	Watch(w mem.Words)
 	Unwatch()
-	Look(w *mem.Words) bool
 	Settle()
 	Rouse(rank int)
 	Fenced() bool
 
 	// Crowded reports whether any ranks share cores, and Yielding whether those hand
 	// their core over by a yield. PerCore is how many ranks a core has, Core where this one
-	// runs if that matters, and Berths where the ranks' doorbells are.
+	// runs if that matters, and Berths where the ranks' doorbells are. Looks is how often a
+	// rank may look for something before it does anything else.
 	Crowded() bool
 	Yielding() bool
 	PerCore() int
 	Core() uint32
+	Looks() int
 	Berths() (first uint64, step uint32)
 }
 

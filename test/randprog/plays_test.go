@@ -6,7 +6,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/exanet-mpi/exanet/coll"
 	"github.com/exanet-mpi/exanet/emu/host"
 	"github.com/exanet-mpi/exanet/mpi"
 	"github.com/exanet-mpi/exanet/packetizer"
@@ -53,16 +52,16 @@ func playNamed(name string) *play {
 	return nil
 }
 
-// rules are those of the play on the device that the environment names, on such a host. Ranks
-// in one process are on none.
-func (p *play) rules(at coll.Where) Rules {
+// rules are those of the play on the device that the environment names, where cross-memory attach is
+// dear or not.
+func (p *play) rules(dear bool) Rules {
 	if !p.paired {
 		return Rules{}
 	}
 	r := Rules{Eager: host.DefaultLimit, Counted: p.counted}
 	if d := os.Getenv("EXANET_DEVICE"); d != "" && d != "host" {
 		r.Eager = packetizer.PayloadLimit
-	} else if at&coll.Dear != 0 {
+	} else if dear {
 		r.Eager = host.LimitIfDear
 	}
 	return r

@@ -15,13 +15,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/exanet-mpi/exanet/internal/inside"
+	"github.com/exanet-mpi/exanet/internal/sys"
 	"github.com/exanet-mpi/exanet/launch"
 	"github.com/exanet-mpi/exanet/mpi"
 )
-
-// within is what package mpi does for this module alone.
-var within = inside.MPI.(*inside.Functions[mpi.Comm, mpi.Request, mpi.Message, mpi.Option])
 
 // What this test binary does when a test runs it again. Each role runs the
 // next: a confined process, the launcher, the ranks.
@@ -87,9 +84,14 @@ func rankMain(args []string) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 2
 	}
+	cost := []float64{float64(sys.AttachCost())} // all ranks need the same
+	if err := mpi.Bcast(world, cost, 0); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 2
+	}
 	var list []*Program
 	for i := range uint64(programs) {
-		list = append(list, Generate(first+i, world.Size(), play.rules(within.Where(world))))
+		list = append(list, Generate(first+i, world.Size(), play.rules(cost[0] > sys.Dear)))
 	}
 	watch := NewWatch(limit, 1, func(text string) {
 		fmt.Fprintf(os.Stderr, "rank %d: %s\n", world.Rank(), text)

@@ -6,11 +6,218 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* coll */
+enum { COLL_BARRIER = 0 };
+enum { COLL_BCAST = 1 };
+enum { COLL_GATHER = 2 };
+enum { COLL_GATHERV = 3 };
+enum { COLL_SCATTER = 4 };
+enum { COLL_SCATTERV = 5 };
+enum { COLL_ALLGATHER = 6 };
+enum { COLL_ALLGATHERV = 7 };
+enum { COLL_ALLTOALL = 8 };
+enum { COLL_ALLTOALLV = 9 };
+enum { COLL_ALLTOALLW = 10 };
+enum { COLL_REDUCE = 11 };
+enum { COLL_ALLREDUCE = 12 };
+enum { COLL_REDUCE_SCATTER = 13 };
+enum { COLL_REDUCE_SCATTER_BLOCK = 14 };
+enum { COLL_SCAN = 15 };
+enum { COLL_EXSCAN = 16 };
+enum { COLL_NEIGHBOR_ALLGATHER = 17 };
+enum { COLL_NEIGHBOR_ALLGATHERV = 18 };
+enum { COLL_NEIGHBOR_ALLTOALL = 19 };
+enum { COLL_NEIGHBOR_ALLTOALLV = 20 };
+enum { COLL_NEIGHBOR_ALLTOALLW = 21 };
+enum { COLL_COLLECTIVES = 22 };
+
+/* coll/shm */
+enum { COLLECTIVE_DEPTH = 4 };
+enum { COLLECTIVE_IN_SLOT = 80 };
+enum { COLLECTIVE_KIND_BITS = 2 };
+enum { COLLECTIVE_RANK_BITS = 14 };
+enum { COLLECTIVE_FOR_ONE = 1 };
+enum { COLLECTIVE_FOR_ALL = 2 };
+enum { COLLECTIVE_FOR_CALL = 3 };
+enum { COLLECTIVE_ROOT_SHIFT = 8 };
+enum { COLLECTIVE_FORM_SHIFT = 24 };
+enum { COLLECTIVE_SIZE_SHIFT = 28 };
+static const uint64_t COLLECTIVE_MIXER = 0x9e3779b97f4a7c15u;
+enum { COLLECTIVE_KEEPS = 100 };
+enum { COLLECTIVE_STRAYS = 64 };
+
+/* coll/shm */
+enum { OPERATOR_SUM = 0 };
+enum { OPERATOR_PROD = 1 };
+enum { OPERATOR_MAX = 2 };
+enum { OPERATOR_MIN = 3 };
+enum { OPERATOR_BAND = 4 };
+enum { OPERATOR_BOR = 5 };
+enum { OPERATOR_BXOR = 6 };
+enum { OPERATOR_OPERATORS = 7 };
+
+/* coll/shm */
+enum { SHARED_AREAS = 64 };
+enum { SHARED_TYPES = 256 };
+enum { SHARED_OPS = 16 };
+
+/* datatype */
+enum { KIND_BYTE = 1 };
+enum { KIND_BOOL = 2 };
+enum { KIND_INT8 = 3 };
+enum { KIND_INT16 = 4 };
+enum { KIND_INT32 = 5 };
+enum { KIND_INT64 = 6 };
+enum { KIND_UINT8 = 7 };
+enum { KIND_UINT16 = 8 };
+enum { KIND_UINT32 = 9 };
+enum { KIND_UINT64 = 10 };
+enum { KIND_FLOAT32 = 11 };
+enum { KIND_FLOAT64 = 12 };
+enum { KIND_COMPLEX64 = 13 };
+enum { KIND_COMPLEX128 = 14 };
+enum { KIND_LONG_DOUBLE = 15 };
+enum { KIND_LONG_DOUBLE_COMPLEX = 16 };
+enum { KIND_BASIC_KINDS = 17 };
+
 /* emu/host */
 enum { BELL_FOREGROUND = 1 };
 enum { BELL_BACKGROUND = 2 };
 enum { BELL_ANNOUNCED = 4 };
 enum { BELL_MESSAGES = 3 };
+
+/* coll/shm.header */
+struct collective_header {
+	uint64_t users;
+	uint64_t sleepers;
+	uint64_t failed;
+	uint64_t ended;
+	unsigned char unused0[96];
+};
+_Static_assert(offsetof(struct collective_header, users) == 0, "users");
+_Static_assert(offsetof(struct collective_header, sleepers) == 8, "sleepers");
+_Static_assert(offsetof(struct collective_header, failed) == 16, "failed");
+_Static_assert(offsetof(struct collective_header, ended) == 24, "ended");
+_Static_assert(sizeof(struct collective_header) == 128, "size");
+
+/* coll/shm.line */
+struct collective_line {
+	uint64_t waiting;
+	uint64_t ended;
+	uint64_t who[2];
+	uint64_t which[2];
+	uint64_t call;
+	uint64_t posted;
+	uint64_t known;
+	uint64_t past;
+	uint64_t cut;
+	uint64_t world;
+	uint64_t core;
+	unsigned char unused0[24];
+};
+_Static_assert(offsetof(struct collective_line, waiting) == 0, "waiting");
+_Static_assert(offsetof(struct collective_line, ended) == 8, "ended");
+_Static_assert(offsetof(struct collective_line, who) == 16, "who");
+_Static_assert(offsetof(struct collective_line, which) == 32, "which");
+_Static_assert(offsetof(struct collective_line, call) == 48, "call");
+_Static_assert(offsetof(struct collective_line, posted) == 56, "posted");
+_Static_assert(offsetof(struct collective_line, known) == 64, "known");
+_Static_assert(offsetof(struct collective_line, past) == 72, "past");
+_Static_assert(offsetof(struct collective_line, cut) == 80, "cut");
+_Static_assert(offsetof(struct collective_line, world) == 88, "world");
+_Static_assert(offsetof(struct collective_line, core) == 96, "core");
+_Static_assert(sizeof(struct collective_line) == 128, "size");
+
+/* coll/shm.slot */
+struct collective_slot {
+	uint64_t round;
+	uint64_t what;
+	uint64_t past;
+	uint64_t addr;
+	uint64_t length;
+	uint64_t second;
+	uint8_t data[80];
+};
+_Static_assert(offsetof(struct collective_slot, round) == 0, "round");
+_Static_assert(offsetof(struct collective_slot, what) == 8, "what");
+_Static_assert(offsetof(struct collective_slot, past) == 16, "past");
+_Static_assert(offsetof(struct collective_slot, addr) == 24, "addr");
+_Static_assert(offsetof(struct collective_slot, length) == 32, "length");
+_Static_assert(offsetof(struct collective_slot, second) == 40, "second");
+_Static_assert(offsetof(struct collective_slot, data) == 48, "data");
+_Static_assert(sizeof(struct collective_slot) == 128, "size");
+
+/* coll/shm.View */
+struct collective_area {
+	uint64_t id;
+	uint64_t head;
+	uint64_t own;
+	uint64_t lines;
+	uint64_t slots;
+	uint64_t segments;
+	uint64_t bells;
+	uint32_t bell_step;
+	uint32_t segment;
+	uint32_t me;
+	uint32_t ranks;
+	uint32_t fenced;
+	uint32_t spins;
+	uint32_t yields;
+	unsigned char unused0[4];
+	uint64_t limit[22];
+};
+_Static_assert(offsetof(struct collective_area, id) == 0, "ID");
+_Static_assert(offsetof(struct collective_area, head) == 8, "head");
+_Static_assert(offsetof(struct collective_area, own) == 16, "own");
+_Static_assert(offsetof(struct collective_area, lines) == 24, "lines");
+_Static_assert(offsetof(struct collective_area, slots) == 32, "slots");
+_Static_assert(offsetof(struct collective_area, segments) == 40, "segments");
+_Static_assert(offsetof(struct collective_area, bells) == 48, "Bells");
+_Static_assert(offsetof(struct collective_area, bell_step) == 56, "BellStep");
+_Static_assert(offsetof(struct collective_area, segment) == 60, "segment");
+_Static_assert(offsetof(struct collective_area, me) == 64, "me");
+_Static_assert(offsetof(struct collective_area, ranks) == 68, "ranks");
+_Static_assert(offsetof(struct collective_area, fenced) == 72, "fenced");
+_Static_assert(offsetof(struct collective_area, spins) == 76, "spins");
+_Static_assert(offsetof(struct collective_area, yields) == 80, "yields");
+_Static_assert(offsetof(struct collective_area, limit) == 88, "Limit");
+_Static_assert(sizeof(struct collective_area) == 264, "size");
+
+/* coll/shm.Type */
+struct shared_type {
+	uint64_t handle;
+	uint32_t size;
+	uint32_t kind;
+	uint32_t operators;
+	unsigned char unused0[4];
+};
+_Static_assert(offsetof(struct shared_type, handle) == 0, "Handle");
+_Static_assert(offsetof(struct shared_type, size) == 8, "Size");
+_Static_assert(offsetof(struct shared_type, kind) == 12, "Kind");
+_Static_assert(offsetof(struct shared_type, operators) == 16, "Operators");
+_Static_assert(sizeof(struct shared_type) == 24, "size");
+
+/* coll/shm.Operator */
+struct shared_op {
+	uint64_t handle;
+	uint64_t operator;
+};
+_Static_assert(offsetof(struct shared_op, handle) == 0, "Handle");
+_Static_assert(offsetof(struct shared_op, operator) == 8, "Operator");
+_Static_assert(sizeof(struct shared_op) == 16, "size");
+
+/* coll/shm.Shared */
+struct shared {
+	struct collective_area areas[64];
+	struct shared_type types[256];
+	struct shared_op ops[16];
+	uint64_t known;
+};
+_Static_assert(offsetof(struct shared, areas) == 0, "Areas");
+_Static_assert(offsetof(struct shared, types) == 16896, "Types");
+_Static_assert(offsetof(struct shared, ops) == 23040, "Ops");
+_Static_assert(offsetof(struct shared, known) == 23296, "Known");
+_Static_assert(sizeof(struct shared) == 23304, "size");
 
 /* emu/host.doorbell */
 struct doorbell {

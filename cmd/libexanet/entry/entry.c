@@ -134,8 +134,8 @@ static void forked(void)
 	for (const struct exanet_slot *s = exanet_slots; s->name; s++)
 		*s->slot = (void *)refuse;
 	exanet_table = 0;
-	for (int i = 0; i < SHARED_BOARDS; i++)
-		exanet_shared.boards[i].id = 0;
+	for (int i = 0; i < SHARED_AREAS; i++)
+		exanet_shared.areas[i].id = 0;
 	exanet_met = 1;
 	exanet_adopt = (int64_t (*)(exanet_handle, void *, int32_t))refuse;
 	finalize = 0; /* the host's is called, if the child comes to its end in the same way */
@@ -307,8 +307,8 @@ int MPI_Finalize(void)
 	if (exanet_on && finalize) {
 		exanet_counting = 0;
 		exanet_table = 0;
-		for (int i = 0; i < SHARED_BOARDS; i++)
-			exanet_shared.boards[i].id = 0;
+		for (int i = 0; i < SHARED_AREAS; i++)
+			exanet_shared.areas[i].id = 0;
 		for (int i = 0; exanet_names[i]; i++)
 			if (exanet_passed[i])
 				counted(exanet_names[i], exanet_passed[i]);

@@ -1,267 +1,321 @@
 /*
- * Blocking collectives on boards (package coll/board), as far as their twin in C makes
- * them. What is out of the ordinary is left to Go: other types than predefined ones,
- * other operators, data in place, wrong arguments. A call that Go would refuse must not
- * come as far as the board: a part that has been posted is not taken back.
+ * Short blocking collectives in shared memory: those of one round, on predefined types and operators. Package
+ * coll/shm explains the memory and the order of things, and makes all other calls in the same memory. What is out of
+ * the ordinary is left to it: data in place, wrong arguments, calls that do not match, and whatever has to wait
+ * for long, with this rank's part published. A call that Go would refuse must not be published.
  */
-#include "pair.h"
 #include "shared.h"
+
+#include <limits.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 struct shared exanet_shared;
 
-static inline struct board *board_of(exanet_handle comm)
+#define AT(type, address) ((struct type *)(uintptr_t)(address))
+
+static inline uint64_t load(const uint64_t *word) { return __atomic_load_n(word, __ATOMIC_ACQUIRE); }
+static inline struct collective_header *header(const struct collective_area *a) { return AT(collective_header, a->head); }
+static inline struct collective_line *own(const struct collective_area *a) { return AT(collective_line, a->own); }
+static inline struct collective_line *line(const struct collective_area *a, uint32_t rank) { return AT(collective_line, a->lines) + rank; }
+static inline uint64_t first_round(uint64_t call) { return 2 * call + 1; }
+static inline uint32_t index_of(const struct collective_area *a, uint64_t call, uint32_t rank) { return call % COLLECTIVE_DEPTH * a->ranks + rank; }
+static inline struct collective_slot *slot(const struct collective_area *a, uint64_t call, uint32_t rank) { return AT(collective_slot, a->slots) + index_of(a, call, rank); }
+
+/* Where n bytes of a rank's data are. */
+static inline char *place(const struct collective_area *a, uint64_t call, uint32_t rank, size_t n)
 {
-	struct board *b = &exanet_shared.boards[exanet_spread((uint64_t)comm) % SHARED_BOARDS];
-	uint64_t id = __atomic_load_n(&b->id, __ATOMIC_ACQUIRE);
-	return id && id == (uint64_t)comm ? b : 0;
+	return n <= COLLECTIVE_IN_SLOT ? (char *)slot(a, call, rank)->data : (char *)(uintptr_t)a->segments + (size_t)index_of(a, call, rank) * a->segment;
 }
 
-/* More elements are left to Go. */
-enum { MOST = 1 << 24 };
-
-/* The bytes of count elements at buf; -1 if that is not known. */
-static inline int64_t bytes(const void *buf, int64_t count, exanet_handle type)
+/* Whether all ranks but one have published a round of a call. */
+static int published(const struct collective_area *a, uint64_t call, uint64_t round, uint32_t but)
 {
-	uint32_t size = exanet_type_of(type)->size;
-	return size && count > 0 && count <= MOST && (uintptr_t)buf >= 4096 && (uintptr_t)buf != ~(uintptr_t)0 ? count * size : -1;
+	for (uint32_t i = 0; i < a->ranks; i++)
+		if (i != but && load(&slot(a, call, i)->round) < round)
+			return 0;
+	return 1;
+}
+
+/* Whether what a rank sleeps for is there, now that this one has published. It has made no call by messages: who
+   sleeps for one in this very call has made another. */
+static int fulfilled(const struct collective_area *a, uint32_t rank, uint64_t waiting)
+{
+	uint64_t round = waiting >> (COLLECTIVE_KIND_BITS + COLLECTIVE_RANK_BITS), call = (round - 1) / 2;
+	uint32_t one = waiting >> COLLECTIVE_KIND_BITS & ((1 << COLLECTIVE_RANK_BITS) - 1);
+	switch (waiting & ((1 << COLLECTIVE_KIND_BITS) - 1)) {
+	case COLLECTIVE_FOR_ONE: return load(&slot(a, call, one)->round) >= round;
+	case COLLECTIVE_FOR_ALL: return published(a, call, round, rank);
+	default: return call == own(a)->call;
+	}
+}
+
+static inline struct doorbell *bell_of(const struct collective_area *a, uint64_t world) { return AT(doorbell, a->bells + world * a->bell_step); }
+
+/* Rings at a rank of the job. */
+static void ring(const struct collective_area *a, uint64_t world)
+{
+	struct doorbell *d = bell_of(a, world);
+	__atomic_and_fetch(&d->flags, ~BELL_FOREGROUND, __ATOMIC_SEQ_CST);
+	__atomic_add_fetch(&d->foreground, 1, __ATOMIC_SEQ_CST);
+	syscall(SYS_futex, &d->foreground, FUTEX_WAKE, INT_MAX, 0, 0, 0);
+}
+
+static __attribute__((noinline, cold)) void wake(const struct collective_area *a)
+{
+	__atomic_thread_fence(__ATOMIC_SEQ_CST); /* of two who publish the last words at once, one sees both */
+	for (uint32_t i = 0; i < a->ranks; i++) {
+		uint64_t *waiting = &line(a, i)->waiting, v = i == a->me ? 0 : load(waiting);
+		if (v && fulfilled(a, i, v) && __atomic_compare_exchange_n(waiting, &v, 0, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+			ring(a, line(a, i)->world);
+	}
+}
+
+/* A call under way. */
+struct call {
+	const struct collective_area *area;
+	uint64_t n, what;
+	uint32_t spins, yields; /* left before it goes on in Go */
+};
+
+/* Begins a call, unless it belongs into Go: so it is if the slot is not free. */
+static inline int begin(struct call *c, const struct collective_area *a, uint32_t op, uint32_t root, size_t n)
+{
+	struct collective_line *l = own(a);
+	*c = (struct call){a, l->call, op | (uint64_t)root << COLLECTIVE_ROOT_SHIFT | (uint64_t)n << COLLECTIVE_SIZE_SHIFT, a->spins, a->yields};
+	if (n >= a->limit[op] || l->cut || load(&header(a)->failed))
+		return 0;
+	if (c->n >= COLLECTIVE_DEPTH && l->known + COLLECTIVE_DEPTH <= c->n) {
+		uint64_t due = c->n - COLLECTIVE_DEPTH + 1;
+		if (!published(a, due, first_round(due), a->me))
+			return 0;
+		l->known = due;
+	}
+	return 1;
+}
+
+/* Publishes this rank's part: length bytes in its place. */
+static inline void publish(const struct call *c, size_t length)
+{
+	const struct collective_area *a = c->area;
+	struct collective_line *l = own(a);
+	struct collective_slot *s = slot(a, c->n, a->me);
+	s->what = c->what, s->past = l->past, s->addr = 0, s->length = length;
+	l->posted = 1;
+	if (a->fenced)
+		__atomic_store_n(&s->round, first_round(c->n), __ATOMIC_SEQ_CST);
+	else
+		__atomic_store_n(&s->round, first_round(c->n), __ATOMIC_RELEASE);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	if (load(&header(a)->sleepers))
+		wake(a);
+}
+
+static inline int end(const struct call *c)
+{
+	struct collective_line *l = own(c->area);
+	l->past = (l->past ^ (c->what & ((1u << COLLECTIVE_SIZE_SHIFT) - 1))) * COLLECTIVE_MIXER + 1;
+	l->posted = 0;
+	l->call = c->n + 1;
+	return 1;
+}
+
+/* Whether a rank that is waited for may need this core: others, or one. Nobody knows where a rank is that has not waited. */
+static int near(const struct collective_area *a, uint64_t call, uint32_t first, uint32_t last, uint32_t core)
+{
+	for (uint32_t i = first; i <= last; i++)
+		if (i != a->me && load(&slot(a, call, i)->round) < first_round(call)) {
+			uint64_t its = __atomic_load_n(&line(a, i)->core, __ATOMIC_RELAXED);
+			if (!its || its == core)
+				return 1;
+		}
+	return 0;
+}
+
+/* Waits for a rank's round as package shm does where ranks share cores: for others up to last are waited for next. */
+static __attribute__((noinline)) int take_turns(struct call *c, uint32_t rank, uint32_t last)
+{
+	static unsigned waits;
+	const struct collective_area *a = c->area;
+	const uint64_t *word = &slot(a, c->n, rank)->round, round = first_round(c->n), core = sched_getcpu() + 1;
+	if (++waits % COLLECTIVE_STRAYS == 0)
+		return 0;
+	if (own(a)->core != core) {
+		__atomic_store_n(&own(a)->core, core, __ATOMIC_RELAXED);
+		__atomic_store_n(&bell_of(a, own(a)->world)->core, core, __ATOMIC_RELAXED);
+	}
+	for (int kept = 1; c->yields; kept++) {
+		if (kept >= COLLECTIVE_KEEPS || near(a, c->n, rank, last, core))
+			sched_yield(), c->yields--, kept = 0;
+		if (load(word) >= round)
+			return 1;
+	}
+	return 0;
+}
+
+/* Waits for a rank's part, if it is of the same call. */
+static inline int seen(struct call *c, uint32_t rank, uint32_t last)
+{
+	const struct collective_slot *s = slot(c->area, c->n, rank);
+	uint64_t round = first_round(c->n);
+	while (load(&s->round) < round)
+		if (c->spins)
+			c->spins--;
+		else if (!take_turns(c, rank, last))
+			return 0;
+	return s->what == c->what && s->past == own(c->area)->past;
+}
+
+static inline int all_seen(struct call *c)
+{
+	for (uint32_t i = 0; i < c->area->ranks; i++)
+		if (i != c->area->me && !seen(c, i, c->area->ranks - 1))
+			return 0;
+	own(c->area)->known = c->n;
+	return 1;
+}
+
+typedef void (*combiner)(const void *in, void *inout, size_t n);
+
+/* Combines what the ranks have published, from the last to the first, as package shm does. */
+static void combine(const struct call *c, const void *send, void *recv, size_t n, combiner f)
+{
+	const struct collective_area *a = c->area;
+	for (uint32_t i = a->ranks; i-- > 0;) {
+		const void *in = i == a->me ? send : place(a, c->n, i, n);
+		if (i == a->ranks - 1)
+			memcpy(recv, in, n);
+		else
+			f(in, recv, n);
+	}
+}
+
+static inline const struct collective_area *area_of(exanet_handle comm)
+{
+	const struct collective_area *a = &exanet_shared.areas[exanet_spread((uint64_t)comm) % SHARED_AREAS];
+	uint64_t id = load(&a->id);
+	return id && id == (uint64_t)comm ? a : 0;
+}
+
+/* The bytes of count elements at buf; 0 if that is not known, or too much. */
+static inline size_t bytes(const void *buf, int64_t count, exanet_handle type)
+{
+	enum { MOST = 1 << 24 };
+	return count > 0 && count <= MOST && (uintptr_t)buf >= 4096 && (uintptr_t)buf != ~(uintptr_t)0 ? count * (size_t)exanet_type_of(type)->size : 0;
 }
 
 /* Whether two buffers have nothing in common, of which hosts may refuse some. */
-static inline int apart(const void *a, uint64_t an, const void *b, uint64_t bn)
-{
-	return (uintptr_t)a + an <= (uintptr_t)b || (uintptr_t)b + bn <= (uintptr_t)a;
-}
+static inline int apart(const void *a, const void *b, size_t n) { return (uintptr_t)a + n <= (uintptr_t)b || (uintptr_t)b + n <= (uintptr_t)a; }
 
-static inline int within(const struct board *b, int root) { return root >= 0 && (uint32_t)root < b->ranks; }
+static inline int within(const struct collective_area *a, int root) { return root >= 0 && (uint32_t)root < a->ranks; }
 
 int exanet_shared_Barrier(exanet_handle comm)
 {
-	struct board *b = board_of(comm);
-	return b && board_perform(b, BOARD_BARRIER, 0, 0, 0, 0, 1, 0);
+	const struct collective_area *a = area_of(comm);
+	struct call c;
+	if (!a || !begin(&c, a, COLL_BARRIER, 0, 0))
+		return 0;
+	publish(&c, 0);
+	return all_seen(&c) && end(&c);
 }
 
 int exanet_shared_Bcast(void *buf, int64_t count, exanet_handle type, int root, exanet_handle comm)
 {
-	struct board *b = board_of(comm);
-	int64_t n;
-	if (!b || !within(b, root) || (n = bytes(buf, count, type)) <= 0)
+	const struct collective_area *a = area_of(comm);
+	struct call c;
+	size_t n = bytes(buf, count, type);
+	if (!a || !n || !within(a, root) || !begin(&c, a, COLL_BCAST, root, n))
 		return 0;
-	if ((uint64_t)n >= b->direct[BOARD_BCAST])
-		return board_direct(b, BOARD_BCAST, root, 0, buf, n, 0);
-	return (uint64_t)n < b->pair[BOARD_BCAST] ? board_perform(b, BOARD_BCAST, root, 0, buf, n, 1, 0) : exanet_pair_bcast(b, root, buf, n, comm);
-}
-
-/* A call with send data and receive data, which are looked at where they count: of one
-   block, or of one for each rank. */
-static int move(enum board_op op, const void *out, int64_t outcount, exanet_handle outtype, void *in, int64_t incount, exanet_handle intype, int root, exanet_handle comm, int sends, int receives, int outs, int ins)
-{
-	struct board *b = board_of(comm);
-	if (!b || !within(b, root))
-		return 0;
-	sends |= b->me == (uint32_t)root, receives |= b->me == (uint32_t)root;
-	int64_t n = sends ? bytes(out, outcount, outtype) : bytes(in, incount, intype);
-	if (n <= 0 || (sends && receives && (bytes(in, incount, intype) != n || !apart(out, outs ? n * b->ranks : n, in, ins ? n * b->ranks : n))))
-		return 0;
-	if ((uint64_t)n >= b->direct[op])
-		return board_direct(b, op, root, out, in, n, 0);
-	if ((uint64_t)n < b->pair[op])
-		return board_perform(b, op, root, out, in, n, 1, 0);
-	if (n >= 1 << 20)
-		return 0; /* there the root moves its own part while the other copies */
-	switch (op) {
-	case BOARD_GATHER: return exanet_pair_gather(b, root, out, in, n, comm);
-	case BOARD_SCATTER: return exanet_pair_scatter(b, root, out, in, n, comm);
-	default: return 0;
+	if (a->me == (uint32_t)root) {
+		memcpy(place(a, c.n, root, n), buf, n);
+		publish(&c, n);
+		return end(&c);
 	}
-}
-
-int exanet_shared_Gather(const void *out, int64_t outcount, exanet_handle outtype, void *in, int64_t incount, exanet_handle intype, int root, exanet_handle comm)
-{
-	return move(BOARD_GATHER, out, outcount, outtype, in, incount, intype, root, comm, 1, 0, 0, 1);
-}
-
-int exanet_shared_Scatter(const void *out, int64_t outcount, exanet_handle outtype, void *in, int64_t incount, exanet_handle intype, int root, exanet_handle comm)
-{
-	return move(BOARD_SCATTER, out, outcount, outtype, in, incount, intype, root, comm, 0, 1, 1, 0);
-}
-
-int exanet_shared_Allgather(const void *out, int64_t outcount, exanet_handle outtype, void *in, int64_t incount, exanet_handle intype, exanet_handle comm)
-{
-	return move(BOARD_ALLGATHER, out, outcount, outtype, in, incount, intype, 0, comm, 1, 1, 0, 1);
-}
-
-int exanet_shared_Alltoall(const void *out, int64_t outcount, exanet_handle outtype, void *in, int64_t incount, exanet_handle intype, exanet_handle comm)
-{
-	return move(BOARD_ALLTOALL, out, outcount, outtype, in, incount, intype, 0, comm, 1, 1, 1, 1);
-}
-
-/* The function of an operator for a type, 0 if there is none here. */
-static board_fold fold_of(exanet_handle operator, const struct shared_type *t)
-{
-	const struct shared_op *o = exanet_shared.ops, *end = o + exanet_shared.known;
-	while (o < end && o->op != operator)
-		o++;
-	return o < end && t->operators >> o->operator & 1 ? board_fold_of(o->operator, t->kind) : 0;
-}
-
-static int reduce(enum board_op op, const void *out, void *in, int64_t count, exanet_handle type, exanet_handle operator, int root, exanet_handle comm, int receives)
-{
-	struct board *b = board_of(comm);
-	const struct shared_type *t = exanet_type_of(type);
-	board_fold fold;
-	int64_t n;
-	if (!b || !within(b, root) || (n = bytes(out, count, type)) <= 0)
+	publish(&c, 0);
+	if (!seen(&c, root, root))
 		return 0;
-	if ((receives || b->me == (uint32_t)root) && (bytes(in, count, type) < 0 || !apart(out, n, in, n)))
+	memcpy(buf, place(a, c.n, root, n), n);
+	return end(&c);
+}
+
+static combiner combiner_of(exanet_handle operator, const struct shared_type *t);
+
+static int reduce(uint32_t op, const void *out, void *in, int64_t count, exanet_handle type, exanet_handle operator, int root, exanet_handle comm)
+{
+	const struct collective_area *a = area_of(comm);
+	struct call c;
+	combiner f;
+	size_t n = bytes(out, count, type);
+	if (!a || !n || !within(a, root))
 		return 0;
-	if (!(fold = fold_of(operator, t)))
+	int all = op == COLL_ALLREDUCE, takes = all || a->me == (uint32_t)root;
+	if (takes && (!bytes(in, count, type) || !apart(out, in, n)))
 		return 0;
-	if ((uint64_t)n < b->pair[op])
-		return board_perform(b, op, root, out, in, n, t->size, fold);
-	switch (op) {
-	case BOARD_REDUCE: return exanet_pair_reduce(b, root, out, in, n, fold, comm);
-	case BOARD_EXSCAN: return exanet_pair_exscan(b, out, in, n, comm);
-	default: return 0;
+	if (!(f = combiner_of(operator, exanet_type_of(type))) || !begin(&c, a, op, root, n))
+		return 0;
+	if (all || !takes)
+		memcpy(place(a, c.n, a->me, n), out, n);
+	publish(&c, all || !takes ? n : 0);
+	if (takes) {
+		if (!all_seen(&c))
+			return 0;
+		combine(&c, out, in, n, f);
 	}
+	return end(&c);
 }
 
 int exanet_shared_Reduce(const void *out, void *in, int64_t count, exanet_handle type, exanet_handle op, int root, exanet_handle comm)
 {
-	return reduce(BOARD_REDUCE, out, in, count, type, op, root, comm, 0);
+	return reduce(COLL_REDUCE, out, in, count, type, op, root, comm);
 }
 
 int exanet_shared_Allreduce(const void *out, void *in, int64_t count, exanet_handle type, exanet_handle op, exanet_handle comm)
 {
-	return reduce(BOARD_ALLREDUCE, out, in, count, type, op, 0, comm, 1);
+	return reduce(COLL_ALLREDUCE, out, in, count, type, op, 0, comm);
 }
 
-int exanet_shared_Scan(const void *out, void *in, int64_t count, exanet_handle type, exanet_handle op, exanet_handle comm)
-{
-	return reduce(BOARD_SCAN, out, in, count, type, op, 0, comm, 1);
-}
-
-int exanet_shared_Exscan(const void *out, void *in, int64_t count, exanet_handle type, exanet_handle op, exanet_handle comm)
-{
-	return reduce(BOARD_EXSCAN, out, in, count, type, op, 0, comm, 1);
-}
-
-static int reduce_scatter(struct board *b, enum board_op op, const void *out, void *in, int64_t n, int64_t lo, int64_t hi, const struct shared_type *t, exanet_handle operator)
-{
-	board_fold fold = fold_of(operator, t);
-	return fold && apart(out, n, in, hi - lo) && board_reduce_scatter(b, op, out, in, n, lo, hi, t->size, fold);
-}
-
-int exanet_shared_Reduce_scatter(const void *out, void *in, const int *counts, exanet_handle type, exanet_handle op, exanet_handle comm)
-{
-	struct board *b = board_of(comm);
-	const struct shared_type *t = exanet_type_of(type);
-	int64_t all = 0, before = 0;
-	if (!b || !counts)
-		return 0;
-	for (uint32_t i = 0; i < b->ranks; i++) {
-		if (counts[i] < 0)
-			return 0;
-		before += i < b->me ? counts[i] : 0;
-		all += counts[i];
+/* The operators, as package mpi has them: loops that the compiler turns into vector
+   instructions. The two buffers are never the same. */
+#pragma GCC optimize("O3")
+#define COMBINER(name, type, expression)                                \
+	static void name##_##type(const void *in, void *inout, size_t n) \
+	{                                                               \
+		const type *restrict x = in;                            \
+		type *restrict y = inout;                               \
+		for (size_t i = 0; i < n / sizeof(type); i++) {         \
+			type a = x[i], b = y[i];                        \
+			y[i] = expression;                              \
+		}                                                       \
 	}
-	int64_t n = bytes(out, all, type), mine = counts[b->me];
-	if (n <= 0 || (mine > 0 && bytes(in, mine, type) < 0))
-		return 0;
-	return reduce_scatter(b, BOARD_REDUCE_SCATTER, out, in, n, before * t->size, (before + mine) * t->size, t, op);
-}
+#define REAL(type) COMBINER(sum, type, a + b) COMBINER(prod, type, a *b)
+#define ORDERED(type) COMBINER(max, type, a > b ? a : b) COMBINER(min, type, a < b ? a : b)
+#define BITS(type) COMBINER(band, type, a &b) COMBINER(bor, type, a | b) COMBINER(bxor, type, a ^ b)
+#define INTEGERS(ordered, wraps) {sum_##wraps, prod_##wraps, max_##ordered, min_##ordered, band_##wraps, bor_##wraps, bxor_##wraps}
 
-int exanet_shared_Reduce_scatter_block(const void *out, void *in, int64_t count, exanet_handle type, exanet_handle op, exanet_handle comm)
+REAL(int8_t) ORDERED(int8_t) BITS(int8_t) REAL(uint8_t) ORDERED(uint8_t) BITS(uint8_t)
+REAL(int16_t) ORDERED(int16_t) BITS(int16_t) REAL(uint16_t) ORDERED(uint16_t) BITS(uint16_t)
+ORDERED(int32_t) REAL(uint32_t) ORDERED(uint32_t) BITS(uint32_t)
+ORDERED(int64_t) REAL(uint64_t) ORDERED(uint64_t) BITS(uint64_t)
+REAL(float) REAL(double)
+
+/* Signed numbers wrap around, as those of Go. Maxima of floating-point numbers are left to Go, since of NaN and of
+   zeros with signs. */
+static const combiner combiners[KIND_BASIC_KINDS][OPERATOR_OPERATORS] = {
+	[KIND_INT8] = INTEGERS(int8_t, int8_t), [KIND_UINT8] = INTEGERS(uint8_t, uint8_t),
+	[KIND_INT16] = INTEGERS(int16_t, int16_t), [KIND_UINT16] = INTEGERS(uint16_t, uint16_t),
+	[KIND_INT32] = INTEGERS(int32_t, uint32_t), [KIND_UINT32] = INTEGERS(uint32_t, uint32_t),
+	[KIND_INT64] = INTEGERS(int64_t, uint64_t), [KIND_UINT64] = INTEGERS(uint64_t, uint64_t),
+	[KIND_FLOAT32] = {sum_float, prod_float}, [KIND_FLOAT64] = {sum_double, prod_double},
+};
+
+/* The function of an operator for a type, 0 if there is none here. */
+static combiner combiner_of(exanet_handle operator, const struct shared_type *t)
 {
-	struct board *b = board_of(comm);
-	int64_t n = bytes(in, count, type);
-	if (!b || n <= 0 || bytes(out, count * b->ranks, type) < 0)
-		return 0;
-	return reduce_scatter(b, BOARD_REDUCE_SCATTER_BLOCK, out, in, n * b->ranks, n * b->me, n * b->me + n, exanet_type_of(type), op);
-}
-
-/* The blocks of a buffer and, in span, where the first of them begins and the last ends;
-   0 unless they are known, and as they should be. */
-static int blocks(const struct board *b, struct board_blocks *x, const void *buf, const int *counts, const int *displs, exanet_handle type, uintptr_t span[2])
-{
-	uint32_t size = exanet_type_of(type)->size;
-	*x = (struct board_blocks){(char *)buf, counts, displs, size};
-	span[0] = ~(uintptr_t)0, span[1] = 0;
-	if (!counts || !displs || !size || (uintptr_t)buf == 1 || (uintptr_t)buf == ~(uintptr_t)0)
-		return 0;
-	for (uint32_t i = 0; i < b->ranks; i++) {
-		if (counts[i] < 0 || counts[i] > MOST)
-			return 0;
-		if (counts[i] > 0) {
-			uintptr_t at = (uintptr_t)buf + displs[i] * (intptr_t)size, end = at + counts[i] * size;
-			span[0] = at < span[0] ? at : span[0];
-			span[1] = end > span[1] ? end : span[1];
-		}
-	}
-	return span[1] == 0 || (uintptr_t)buf >= 4096;
-}
-
-/* The same for a block alone, whose bytes it returns; -1 as blocks 0. */
-static int64_t block(const void *buf, int64_t count, exanet_handle type, uintptr_t span[2])
-{
-	uint32_t size = exanet_type_of(type)->size;
-	span[0] = (uintptr_t)buf, span[1] = span[0] + count * size;
-	return count == 0 && size && (uintptr_t)buf != 1 && (uintptr_t)buf != ~(uintptr_t)0 ? 0 : bytes(buf, count, type);
-}
-
-static inline int disjoint(const uintptr_t a[2], const uintptr_t b[2]) { return a[1] <= b[0] || b[1] <= a[0]; }
-
-int exanet_shared_Allgatherv(const void *out, int64_t outcount, exanet_handle outtype, void *in, const int *counts, const int *displs, exanet_handle intype, exanet_handle comm)
-{
-	struct board *b = board_of(comm);
-	struct board_blocks recv;
-	uintptr_t from[2], to[2];
-	int64_t n;
-	if (!b || (n = block(out, outcount, outtype, from)) < 0 || !blocks(b, &recv, in, counts, displs, intype, to))
-		return 0;
-	if ((int64_t)(counts[b->me] * recv.elem) != n || !disjoint(from, to))
-		return 0;
-	uint64_t all = 0;
-	for (uint32_t i = 0; i < b->ranks; i++)
-		all += board_size(&recv, i);
-	return all < b->direct[BOARD_ALLGATHERV] ? board_allgatherv(b, out, recv) : board_direct(b, BOARD_ALLGATHERV, 0, out, 0, 0, &recv);
-}
-
-int exanet_shared_Gatherv(const void *out, int64_t outcount, exanet_handle outtype, void *in, const int *counts, const int *displs, exanet_handle intype, int root, exanet_handle comm)
-{
-	struct board *b = board_of(comm);
-	struct board_blocks recv = {0};
-	uintptr_t from[2], to[2];
-	int64_t n;
-	if (!b || !within(b, root) || (n = block(out, outcount, outtype, from)) < 0)
-		return 0;
-	if (b->me == (uint32_t)root && (!blocks(b, &recv, in, counts, displs, intype, to) || (int64_t)(counts[root] * recv.elem) != n || !disjoint(from, to)))
-		return 0;
-	if (b->ranks == 2 && (b->me == (uint32_t)root ? board_size(&recv, 1 - root) : (size_t)n) > b->most)
-		return exanet_pair_gatherv(b, root, out, n, recv, comm);
-	return board_gatherv(b, root, out, n, recv);
-}
-
-int exanet_shared_Scatterv(const void *out, const int *counts, const int *displs, exanet_handle outtype, void *in, int64_t incount, exanet_handle intype, int root, exanet_handle comm)
-{
-	struct board *b = board_of(comm);
-	struct board_blocks send = {0};
-	uintptr_t from[2], to[2];
-	int64_t n;
-	if (!b || !within(b, root) || (n = block(in, incount, intype, to)) < 0)
-		return 0;
-	if (b->me == (uint32_t)root && (!blocks(b, &send, out, counts, displs, outtype, from) || (int64_t)(counts[root] * send.elem) != n || !disjoint(from, to)))
-		return 0;
-	if (b->ranks == 2 && (b->me == (uint32_t)root ? board_size(&send, 1 - root) : (size_t)n) > b->most)
-		return exanet_pair_scatterv(b, root, send, in, n, comm);
-	return board_scatterv(b, root, send, in, n);
-}
-
-int exanet_shared_Alltoallv(const void *out, const int *outcounts, const int *outdispls, exanet_handle outtype, void *in, const int *incounts, const int *indispls, exanet_handle intype, exanet_handle comm)
-{
-	struct board *b = board_of(comm);
-	struct board_blocks send, recv;
-	uintptr_t from[2], to[2];
-	if (!b || !blocks(b, &send, out, outcounts, outdispls, outtype, from) || !blocks(b, &recv, in, incounts, indispls, intype, to) || !disjoint(from, to))
-		return 0;
-	return outcounts[b->me] * send.elem == incounts[b->me] * recv.elem && board_alltoallv(b, send, recv);
+	const struct shared_op *o = exanet_shared.ops, *last = o + exanet_shared.known;
+	while (o < last && o->handle != (uint64_t)operator)
+		o++;
+	return o < last && t->operators >> o->operator & 1 ? combiners[t->kind][o->operator] : 0;
 }

@@ -399,13 +399,11 @@ var lanes = map[string]string{
 // lane is what the function is called there, empty if it is not there.
 func (e *entry) lane() string { return lanes[e.name] }
 
-// isShared reports whether the function is tried on a board first (entry/shared.c).
+// isShared reports whether the function is tried in shared memory first (shared.c).
 func (e *entry) isShared() bool {
 	switch e.name {
-	case "Barrier", "Bcast", "Gather", "Scatter", "Allgather", "Alltoall", "Reduce", "Allreduce", "Scan", "Exscan", "Reduce_scatter_block":
+	case "Barrier", "Bcast", "Reduce", "Allreduce":
 		return e.made == ""
-	case "Reduce_scatter", "Allgatherv", "Gatherv", "Scatterv", "Alltoallv": // with arrays of int
-		return e.made == "" && e.large == 0
 	}
 	return false
 }
