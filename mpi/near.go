@@ -2,7 +2,6 @@ package mpi
 
 import (
 	"github.com/exanet-mpi/exanet/emu/host"
-	"github.com/exanet-mpi/exanet/packetizer"
 	"github.com/exanet-mpi/exanet/variants"
 )
 
@@ -15,18 +14,13 @@ import (
 // protocol that knows when this does not overtake anything (package ticket).
 type near struct {
 	fab   *host.Fabric // nil: there is no such thing
-	proto taker
+	proto variants.Taker
 	looks int
-}
-
-type taker interface {
-	Take(ctx *variants.Context, src, tag int32, buf []byte, h *packetizer.Header, payload []byte) bool
-	TakesNext(ctx *variants.Context, src, tag int32) bool
 }
 
 func (n *near) open(f fabric, proto protocol) {
 	fab, ok := any(f).(*host.Fabric)
-	if n.proto, _ = any(proto).(taker); ok && n.proto != nil {
+	if n.proto, _ = any(proto).(variants.Taker); ok && n.proto != nil {
 		n.fab, n.looks = fab, fab.Looks()
 	}
 }

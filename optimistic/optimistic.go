@@ -37,8 +37,9 @@ var ErrAssumption = errors.New("the protocol optimistic does not allow this: use
 // Protocol is the state of one rank.
 type Protocol struct {
 	*variants.Core
-	number uint32
-	comms  variants.Comms[comm]
+	number  uint32
+	comms   variants.Comms[comm]
+	counted int // tags of a remote
 }
 
 // comm is the state of a communicator.
@@ -53,17 +54,18 @@ type comm struct {
 
 // remote is the state towards one other rank of a communicator.
 type remote struct {
-	rank   int32
-	peer   *variants.Peer
-	posted variants.Queue  // long sends that wait for an RTR
-	synced variants.Queue  // eager synchronous sends that wait for an Ack
-	rtrs   []rtr           // advertised receives that no send has matched
-	lanes  map[int32]*lane // by tag
-	rest   lane            // of all other tags: not counted
-	sent   uint32          // messages that end eager receives: eager ones, and verdicts
-	got    uint32          // of the peer's
-	news   bool            // something has happened since the last Doubt
-	asked  bool            // the peer waits for something that was not here when it asked (ask.go)
+	rank    int32
+	peer    *variants.Peer
+	posted  variants.Queue  // long sends that wait for an RTR
+	synced  variants.Queue  // eager synchronous sends that wait for an Ack
+	rtrs    []rtr           // advertised receives that no send has matched
+	lanes   map[int32]*lane // by tag
+	counted int             // of those at most
+	rest    lane            // of all other tags: not counted
+	sent    uint32          // messages that end eager receives: eager ones, and verdicts
+	got     uint32          // of the peer's
+	news    bool            // something has happened since the last Doubt
+	asked   bool            // the peer waits for something that was not here when it asked (ask.go)
 	// loose: positions no longer tell which send belongs to which receive,
 	// since a receive of any tag was posted or a request cancelled.
 	loose bool
@@ -88,8 +90,12 @@ type rtr struct {
 }
 
 // New makes the protocol of rank me of the job.
-func New(me int, dev variants.Device) *Protocol {
-	return &Protocol{Core: variants.NewCore(me, dev), comms: variants.NewComms[comm]()}
+func New(me int, dev variants.Device) *Protocol { return NewCounting(me, dev, lanesCounted) }
+
+// NewCounting is New with another number of tags of a remote that are counted, for those
+// who want to see what becomes of the others.
+func NewCounting(me int, dev variants.Device, tags int) *Protocol {
+	return &Protocol{Core: variants.NewCore(me, dev), comms: variants.NewComms[comm](), counted: tags}
 }
 
 // Open implements variants.Protocol.
@@ -113,7 +119,7 @@ func (p *Protocol) remote(c *comm, rank int32) *remote {
 	}
 	r := c.peers[rank]
 	if r == nil {
-		r = &remote{rank: rank, peer: p.Out.Peer(c.World(rank)), lanes: make(map[int32]*lane)}
+		r = &remote{rank: rank, peer: p.Out.Peer(c.World(rank)), lanes: make(map[int32]*lane), counted: p.counted}
 		c.peers[rank] = r
 	}
 	c.last = r
@@ -130,7 +136,7 @@ func (r *remote) lane(tag int32) *lane {
 	}
 	l := r.lanes[tag]
 	if l == nil {
-		if len(r.lanes) == lanesCounted {
+		if len(r.lanes) == r.counted {
 			return &r.rest
 		}
 		l = &lane{tag: tag, counts: true}

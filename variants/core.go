@@ -40,6 +40,10 @@ func NewCore(me int, dev Device) *Core {
 // Limit is the size in bytes up to which messages are eager.
 func (c *Core) Limit() int { return c.limit }
 
+// LimitCredit sets the credit of each pair of ranks to another number of bytes than
+// CreditWindow, the same at both, for those who want to see how it runs out.
+func (c *Core) LimitCredit(bytes int64) { c.Out.window = bytes }
+
 // Work is where the rank's work is counted.
 func (c *Core) Work() *work.Count { return &c.Done }
 

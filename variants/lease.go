@@ -1,5 +1,7 @@
 package variants
 
+import "github.com/exanet-mpi/exanet/packetizer"
+
 // A fast path moves eager messages without the protocol: code outside of Go does,
 // for which to enter Go costs more than a short message. The protocol leases it
 // channels on which nothing is under way: a channel is a (communicator, peer, tag) in
@@ -63,4 +65,15 @@ type Account struct {
 	Consumed  int64  // bytes of its eager messages consumed since we last said so
 	Shut      uint32 // 1: nothing may be sent now: the peer has died, or messages wait
 	World     int32  // the peer's rank in the job
+}
+
+// Taker is a protocol that lets a receive take a message past its queues: package
+// ticket.
+type Taker interface {
+	// Take gives a message that has just come to a receive that would be posted now, if
+	// that is what would become of it. Else it reports false and does nothing.
+	Take(ctx *Context, src, tag int32, buf []byte, h *packetizer.Header, payload []byte) bool
+	// TakesNext reports whether a receive that would be posted now gets the next message
+	// of its channel.
+	TakesNext(ctx *Context, src, tag int32) bool
 }

@@ -52,6 +52,7 @@ type Outbox struct {
 	count   *Counters
 	peers   map[int32]*Peer
 	account func(world int32) *Account // makes one
+	window  int64                      // of each peer, in bytes
 	waiting []*Peer                    // those with a backlog
 	header  packetizer.Header          // of the message being sent, if it has none that lasts: one on the stack would be allocated for the port
 	body    body                       // and what it carries
@@ -66,7 +67,7 @@ const spareHeld = 128
 // and counts what it sends in count.
 func NewOutbox(me int32, port packetizer.Port, count *Counters) *Outbox {
 	r, _ := port.(reader)
-	return &Outbox{me: me, port: port, reader: r, count: count, peers: make(map[int32]*Peer), account: newAccount}
+	return &Outbox{me: me, port: port, reader: r, count: count, peers: make(map[int32]*Peer), account: newAccount, window: CreditWindow}
 }
 
 func newAccount(world int32) *Account { return &Account{World: world} }
@@ -197,14 +198,14 @@ func (o *Outbox) EagerPacked(p *Peer, k Kind, h *packetizer.Header, payload []by
 // OutOfCredit reports whether the peer's credit, not the device, refuses an
 // eager message of n bytes.
 func (o *Outbox) OutOfCredit(p *Peer, n int) bool {
-	return p.Unmatched+int64(cost(n)) > CreditWindow
+	return p.Unmatched+int64(cost(n)) > o.window
 }
 
 // Consumed notes that an eager message of n bytes from p has been matched, and
 // tells p from time to time.
 func (o *Outbox) Consumed(p *Peer, n int) {
 	p.Consumed += int64(cost(n))
-	if p.Consumed >= CreditWindow/4 {
+	if p.Consumed >= o.window/4 {
 		o.Control(p, Envelope{Kind: Credit}, uint64(p.Consumed))
 		p.Consumed = 0
 	}

@@ -46,3 +46,20 @@ func TestHeadersReachThePort(t *testing.T) {
 	}
 	require.Equal(t, 1, reads.read)
 }
+
+// An account that moves takes its counts along, and those of peers to come are made where the others are.
+func TestAccountsMove(t *testing.T) {
+	j := host.NewLocalJob(2)
+	m, err := j.JoinLocal(0)
+	require.NoError(t, err)
+	o := NewOutbox(0, host.NewFabric(m, 0), new(Counters))
+	o.Peer(1).Unmatched, o.Peer(1).Consumed, o.Peer(1).Shut = 5, 6, 1
+	places := map[int32]*Account{}
+	o.MoveAccounts(func(world int32) *Account {
+		places[world] = &Account{World: world}
+		return places[world]
+	})
+	require.Equal(t, Account{Unmatched: 5, Consumed: 6, Shut: 1, World: 1}, *places[1])
+	require.Same(t, places[1], o.Peer(1).Account)
+	require.Same(t, o.Peer(0).Account, places[0])
+}

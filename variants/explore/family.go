@@ -68,7 +68,7 @@ func (f *Family) index(w *world.World) int { return w.Chosen(0) + (len(f.Last[0]
 // happen in one of the family's programs.
 func (f *Family) settled(w *world.World, acts []world.Action) bool {
 	for _, a := range acts {
-		if a.Kind != world.Step || a.N == 0 {
+		if !a.Executes() || a.N == 0 {
 			return false
 		}
 	}
@@ -83,7 +83,7 @@ func (f *Family) allowed(w *world.World, acts []world.Action) []world.Action {
 	keep := acts[:0]
 	for _, a := range acts {
 		k := f.index(w)
-		if a.Kind == world.Step && a.N > 0 {
+		if a.Executes() && a.N > 0 {
 			n := int(a.N)
 			if a.From == 1 {
 				n *= len(f.Last[0]) + 1
@@ -103,7 +103,7 @@ func (f *Family) chosen(path []world.Action) (world.Program, []world.Action) {
 	p := append(world.Program(nil), f.Prefix...)
 	acts := append([]world.Action(nil), path...)
 	for i, a := range acts {
-		if a.Kind == world.Step && a.N > 0 {
+		if a.Executes() && a.N > 0 {
 			p[a.From] = with(p[a.From], f.Last[a.From], int(a.N))
 			acts[i].N = 0
 		}

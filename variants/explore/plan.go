@@ -14,16 +14,17 @@ type Part struct {
 	Pieces   int // in which writes land
 	Capacity int // of the mailboxes; 0: no limit
 	Exact    bool
-	Doubts   bool // who waits may ask at any moment (package optimistic)
-	Mortal   int  // ranks of which one dies
-	Broken   bool // programs that break the assumption of package optimistic
+	Doubts   bool  // who waits may ask at any moment (package optimistic)
+	Window   int64 // bytes of credit; 0: as ever
+	Mortal   int   // ranks of which one dies
+	Broken   bool  // programs that break the assumption of package optimistic
 	Programs iter.Seq[Family]
 }
 
 func (p Part) configure(cfg world.Config) world.Config {
 	cfg.Ranks, cfg.Pieces, cfg.Capacity = p.Ranks, p.Pieces, p.Capacity
 	cfg.Mortal, cfg.Broken = p.Mortal, p.Broken
-	cfg.Doubts = p.Doubts
+	cfg.Doubts, cfg.Window = p.Doubts, p.Window
 	return cfg
 }
 
@@ -43,9 +44,16 @@ func Plan(p world.Protocol, short, deep bool) []Part {
 	if cfg.SizesMatch {
 		many *= 50 // few of the programs of two ranks are allowed
 	}
+	some := 10 * times // of which there are many orders: fewer where each operation can go on in several ways
+	if p.Leased {
+		some = 2 * times
+	}
 	parts := []Part{
 		{Name: "all of 2, reduced", Ranks: 2, Pieces: 2, Programs: reduced.Programs(cfg, 2)},
 		{Name: "all of 2, reduced, mailboxes of 1", Ranks: 2, Pieces: 1, Capacity: 1, Programs: reduced.Programs(cfg, 2)},
+		{Name: "all of 2, reduced, credit for one message", Ranks: 2, Pieces: 1, Window: 40, Programs: reduced.Programs(cfg, 2)},
+		{Name: "all of 2, communicators freed and reopened", Ranks: 2, Pieces: 1,
+			Programs: Reused.Without(cfg).Programs(cfg, 2)},
 		{Name: "all of 2, reduced, states by history", Ranks: 2, Pieces: 1, Exact: true, Programs: reduced.Programs(cfg, 2)},
 		{Name: "all of 1, full", Ranks: 2, Pieces: 2, Programs: full.Programs(cfg, 1)},
 		{Name: "sample of 3, full, writes in 2 pieces", Ranks: 2, Pieces: 2, Programs: sample(full, 3, 200*many, 1)},
@@ -54,12 +62,16 @@ func Plan(p world.Protocol, short, deep bool) []Part {
 		{Name: "sample of 3, 3 ranks", Ranks: 3, Pieces: 1, Programs: sample(mixed, 3, 20*times, 4)},
 	}
 	parts = append(parts,
-		Part{Name: "sample of 3, reduced", Ranks: 2, Pieces: 1, Programs: sample(reduced, 3, 500*times, 10)},
+		Part{Name: "sample of 3, reduced", Ranks: 2, Pieces: 1, Programs: sample(reduced, 3, 50*some, 10)},
+		Part{Name: "sample of 3, reduced, credit for two, mailboxes of 2", Ranks: 2, Pieces: 1, Window: 80, Capacity: 2, Programs: sample(reduced, 3, 5*some, 11)},
 		Part{Name: "all of 2, two communicators", Ranks: 2, Pieces: 1, Programs: two.Programs(cfg, 2)},
-		Part{Name: "all of 3, communicators freed and reopened", Ranks: 2, Pieces: 1, Programs: Reused.Without(cfg).Programs(cfg, 3)},
 		Part{Name: "all of 1, full, either rank dies", Ranks: 2, Pieces: 2, Mortal: 2, Programs: full.Programs(cfg, 1)},
 		Part{Name: "all of 2, reduced, either rank dies", Ranks: 2, Pieces: 1, Mortal: 2, Programs: reduced.Programs(cfg, 2)},
-		Part{Name: "sample of 2, 3 ranks, one dies", Ranks: 3, Pieces: 1, Mortal: 1, Programs: sample(mixed, 2, 200*times, 7)})
+		Part{Name: "sample of 2, 3 ranks, one dies", Ranks: 3, Pieces: 1, Mortal: 1, Programs: sample(mixed, 2, 20*some, 7)})
+	if !p.Leased {
+		parts = append(parts, Part{Name: "all of 3, communicators freed and reopened", Ranks: 2, Pieces: 1,
+			Programs: Reused.Without(cfg).Programs(cfg, 3)})
+	}
 	if cfg.SizesMatch {
 		all := cfg
 		all.SizesMatch = false
@@ -67,17 +79,32 @@ func Plan(p world.Protocol, short, deep bool) []Part {
 			Part{Name: "all of 2, reduced, who waits asks", Ranks: 2, Pieces: 1, Doubts: true, Programs: reduced.Programs(cfg, 2)},
 			Part{Name: "sample of 2, full, who waits asks", Ranks: 2, Pieces: 1, Doubts: true, Programs: sample(full, 2, 10*many, 8)},
 			Part{Name: "sample of 3, one short and one long", Ranks: 2, Pieces: 1, Doubts: true, Broken: true, Programs: Singles(Sized.Sample(3, times, 9))},
+			Part{Name: "all of 2, one short and one long, cancelling", Ranks: 2, Pieces: 1, Doubts: true, Broken: true, Programs: SizedAndCancelled.Programs(all, 2)},
 			Part{Name: "all of 2, one short and one long, 2 pieces", Ranks: 2, Pieces: 2, Doubts: true, Broken: true, Programs: Sized.Programs(all, 2)})
 	}
+	if p.Tickets {
+		parts = append(parts, Part{Name: "sample of 5, cancelled", Ranks: 2, Pieces: 1, Programs: sample(Cancelled, 5, 50*times, 12)})
+	}
 	if p.Forgetful { // otherwise it is as the protocol that keeps its lanes
-		parts = append(parts[4:8:8], Part{Name: "sample of 4, tags", Ranks: 2, Pieces: 1, Programs: sample(Tags, 4, 5*times, 5)},
-			Part{Name: "all of 2, tags, mailboxes of 1", Ranks: 2, Pieces: 1, Capacity: 1, Programs: Tags.Programs(cfg, 2)})
+		if parts = parts[6:10:10]; !p.Tickets {
+			parts = nil
+		}
+		parts = append(parts, Part{Name: "sample of 4, tags", Ranks: 2, Pieces: 1, Programs: sample(Tags, 4, 5*times, 5)},
+			Part{Name: "all of 2, tags, mailboxes of 1", Ranks: 2, Pieces: 1, Capacity: 1, Programs: Tags.Programs(cfg, 2)},
+			Part{Name: "all of 2, tags, either rank dies", Ranks: 2, Pieces: 1, Mortal: 2, Programs: Tags.Programs(cfg, 2)},
+			Part{Name: "sample of 2, 3 ranks, one dies", Ranks: 3, Pieces: 1, Mortal: 1, Programs: sample(mixed, 2, 20*times, 7)})
 		if !short {
 			parts = append(parts, Part{Name: "all of 3, tags", Ranks: 2, Pieces: 1, Programs: Tags.Programs(cfg, 3)})
 		}
 		short, deep = true, false
 	}
-	if !short {
+	switch {
+	case short:
+	case p.Leased: // of what the same protocol without leases does altogether
+		parts = append(parts,
+			Part{Name: "sample of 2, full", Ranks: 2, Pieces: 1, Programs: sample(full, 2, 20_000, 14)},
+			Part{Name: "sample of 3, reduced", Ranks: 2, Pieces: 1, Programs: sample(reduced, 3, 1_000, 15)})
+	default:
 		parts = append(parts,
 			Part{Name: "all of 2, full", Ranks: 2, Pieces: 1, Programs: full.Programs(cfg, 2)},
 			Part{Name: "all of 3, reduced", Ranks: 2, Pieces: 1, Programs: reduced.Programs(cfg, 3)})

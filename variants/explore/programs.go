@@ -107,6 +107,26 @@ var Sized = Alphabet{
 	},
 }
 
+// SizedAndCancelled is Sized with cancelling.
+var SizedAndCancelled = Alphabet{
+	Name:  "sized, cancelling",
+	About: "one rank sends, the other receives: short, long and synchronous, cancelling",
+	Ranks: [][]world.Op{
+		{send(1, 1, Eager), send(1, 1, Long), ssend(1, 1, Eager), cancel},
+		{recv(0, 1, Small), recv(0, 1, Large), cancel},
+	},
+}
+
+// Cancelled is for protocols that number what they send: several are cancelled.
+var Cancelled = Alphabet{
+	Name:  "cancelled",
+	About: "one rank sends, the other receives, and both cancel much",
+	Ranks: [][]world.Op{
+		{send(1, 1, Long), cancel, cancel},
+		{recv(0, 1, Large), cancel, cancel},
+	},
+}
+
 // Tags is for protocols that keep something for each tag.
 var Tags = Alphabet{
 	Name:  "tags",

@@ -68,13 +68,14 @@ func (s *Player) move(verb, where string, nth int, half bool) error {
 		return fmt.Errorf("no rank %q (there are %s)", where, strings.Join(s.Chart.Names, ", "))
 	}
 	kinds := map[string]world.ActionKind{"deliver": world.Deliver, "write": world.Land, "notify": world.Notice,
-		"done": world.Finish, "flush": world.Flush, "doubt": world.Doubt, "die": world.Die, "tell": world.Tell}
+		"done": world.Finish, "flush": world.Flush, "doubt": world.Doubt, "die": world.Die, "tell": world.Tell,
+		"poll": world.Poll, "enter": world.Enter}
 	kind, ok := kinds[verb]
 	if !ok {
 		return fmt.Errorf("unknown verb %q", verb)
 	}
-	if pair := kind == world.Deliver || kind == world.Land || kind == world.Tell; pair != (to >= 0) {
-		return fmt.Errorf("%s takes a pair as S->R for deliver, write and tell, and a rank otherwise", verb)
+	if pair := kind == world.Deliver || kind == world.Land || kind == world.Tell || kind == world.Poll; pair != (to >= 0) {
+		return fmt.Errorf("%s takes a pair as S->R for deliver, poll, write and tell, and a rank otherwise", verb)
 	}
 	could := func() (acts []world.Action) {
 		for _, a := range s.w.Enabled(nil) {
@@ -113,7 +114,15 @@ func (s *Player) operation(rank int, words []string) error {
 		return fmt.Errorf("%s is still in %s", s.Chart.Names[rank], s.names[q])
 	}
 	verb := words[0]
+	how := world.Step
 	switch verb {
+	case "fast", "direct":
+		if len(words) < 2 {
+			return fmt.Errorf("%s is followed by a send or a receive", verb)
+		}
+		how = map[string]world.ActionKind{"fast": world.Fast, "direct": world.Direct}[verb]
+		words = words[1:]
+		verb = words[0]
 	case "cancel":
 		return s.onRequest(rank, verb, world.Cancel, words[1:])
 	case "mrecv":
@@ -132,7 +141,11 @@ func (s *Player) operation(rank int, words []string) error {
 	if s.pending != "" && s.byName[s.pending] != nil {
 		return fmt.Errorf("there is a request %s already", s.pending)
 	}
-	if q := s.w.Post(rank, o); q != nil && o.Block {
+	q, ok := s.w.PostBy(how, rank, o)
+	if !ok {
+		return fmt.Errorf("that cannot be done in this way now")
+	}
+	if q != nil && o.Block {
 		s.blocked[rank] = q
 	}
 	return nil

@@ -6,7 +6,7 @@
 // A file has the form of github.com/cockroachdb/datadriven: a directive, lines
 // of input, a line of four dashes, and the output. There are three directives:
 //
-//	ranks S R variant=ticket     begins a world; also limit=, capacity=, pieces=
+//	ranks S R variant=ticket     begins a world; also limit=, capacity=, pieces=, window=
 //	play                         plays the lines below it
 //	check                        tests a world in which nothing is left to happen
 //
@@ -23,6 +23,10 @@
 //	write S->R       the data of the oldest write lands; half: a first half of it
 //	notify R         R looks at the notification of the oldest write that has landed
 //	done S           S learns that the oldest of its writes is done
+//	S fast isend ...  an operation on the fast path, if the protocol has leased the channel
+//	R direct recv ... one that looks at the mailbox first
+//	poll S->R        R's fast path takes the oldest message from S
+//	enter R          R enters the protocol, which posts what is pending on the fast path
 //	flush S          S tries again to send what a full mailbox has refused
 //	run              everything that is in flight happens
 //	close            what package variants/world does when nothing is left to happen
@@ -58,6 +62,7 @@ type Player struct {
 	about   []string // the comment at the head of the file
 	wrong   bool
 	pending string // name of the request that is being posted
+	how     string // and in which way, if not by the protocol alone
 }
 
 // Exec executes a directive and returns its output.
@@ -102,7 +107,7 @@ func (s *Player) begin(args []string) error {
 	*s = Player{names: map[*world.Request]string{}, byName: map[string]*world.Request{},
 		blocked: map[int]*world.Request{}, arrows: map[int]int{}, landed: map[int]int{}}
 	p := world.Protocols[0]
-	var limit, capacity, pieces, mortal, doubts, broken int
+	var limit, capacity, pieces, mortal, doubts, broken, window int
 	for _, a := range args {
 		k, v, has := strings.Cut(a, "=")
 		var err error
@@ -121,6 +126,8 @@ func (s *Player) begin(args []string) error {
 			mortal, err = strconv.Atoi(v)
 		case k == "doubts":
 			doubts, err = strconv.Atoi(v)
+		case k == "window":
+			window, err = strconv.Atoi(v)
 		case k == "broken":
 			broken, err = strconv.Atoi(v)
 		default:
@@ -142,6 +149,7 @@ func (s *Player) begin(args []string) error {
 	cfg := p.Config(len(s.Chart.Names))
 	cfg.Limit, cfg.Capacity, cfg.Pieces = limit, capacity, pieces
 	cfg.Mortal, cfg.Doubts, cfg.Broken = min(max(mortal, 0), cfg.Ranks), doubts != 0, broken != 0
+	cfg.Window = int64(max(window, 0))
 	s.w = world.New(cfg, nil)
 	s.w.Log = s.note
 	return nil
@@ -191,6 +199,11 @@ func (s *Player) note(e world.Event) {
 		switch a := e.Action; {
 		case e.Closing:
 			return
+		case a.Kind == world.Fast || a.Kind == world.Direct:
+			s.how = map[world.ActionKind]string{world.Fast: ", on the fast path", world.Direct: ", looks at the mailbox first"}[a.Kind]
+			return
+		case a.Kind == world.Enter:
+			row.Rank, row.Text = int(a.From), "enters the protocol"
 		case a.Kind == world.Die:
 			row.Rank, row.Text = int(a.From), "dies"
 		case a.Kind == world.Tell:
@@ -201,7 +214,8 @@ func (s *Player) note(e world.Event) {
 			return
 		}
 	case world.Posted:
-		row.Text = s.call(e.Request)
+		row.Text = s.call(e.Request) + s.how
+		s.how = ""
 	case world.Asked:
 		row.Text = "cancel " + s.names[e.Request]
 	case world.Taken:

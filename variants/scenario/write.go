@@ -31,6 +31,9 @@ func Write(about, protocol string, cfg world.Config, program world.Program, acts
 	if cfg.Broken {
 		b.WriteString(" broken=1")
 	}
+	if cfg.Window > 0 {
+		fmt.Fprintf(&b, " window=%d", cfg.Window)
+	}
 	if cfg.Pieces > 1 {
 		fmt.Fprintf(&b, " pieces=%d", cfg.Pieces)
 	}
@@ -52,6 +55,15 @@ func Write(about, protocol string, cfg world.Config, program world.Program, acts
 func action(w *world.World, a world.Action, program world.Program, next []int) string {
 	from, to := letters[a.From], letters[a.To]
 	switch a.Kind {
+	case world.Fast, world.Direct:
+		o := program[a.From][next[a.From]]
+		next[a.From]++
+		how := map[world.ActionKind]string{world.Fast: " fast ", world.Direct: " direct "}
+		return from + how[a.Kind] + operation(o)
+	case world.Poll:
+		return fmt.Sprintf("poll %s->%s", from, to)
+	case world.Enter:
+		return "enter " + from
 	case world.Step:
 		o := program[a.From][next[a.From]]
 		if o.Kind != world.Probe || !o.Block {

@@ -62,7 +62,7 @@ func (p *Protocol) forget(c *comm, used *inLane) {
 	var words [lanesAsked]uint64
 	var peer *variants.Peer
 	n := 0
-	for range min(lanesSeen, len(c.lanes)) {
+	for seen := 0; seen < min(lanesSeen, len(c.lanes)) && n < lanesAsked; seen++ {
 		if c.hand >= len(c.lanes) {
 			c.hand = 0
 		}
@@ -84,9 +84,7 @@ func (p *Protocol) forget(c *comm, used *inLane) {
 			words[n] = uint64(uint32(l.tag)) | uint64(l.Next)<<32
 			n++
 		}
-		if c.hand++; n == lanesAsked {
-			break
-		}
+		c.hand++
 	}
 	if n > 0 {
 		p.Out.Control(peer, c.envelope(variants.Forget, 0, 0), words[:n]...)

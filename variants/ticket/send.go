@@ -130,19 +130,14 @@ func (l *outLane) drop() {
 	}
 }
 
-// take returns the stored advertisement with a ticket and discards those
-// before it: eager sends have taken their receives (thesis fig. 3.28).
+// take returns the stored advertisement with the ticket of a send. Those before it are gone:
+// the send with that number has taken each, or it has been cancelled.
 func (p *Protocol) take(l *outLane, ticket uint32) (a rtr, ok bool) {
-	i := 0
-	for i < len(l.rtrs) && before(l.rtrs[i].ticket, ticket) {
-		i++
+	p.Done.Searched++
+	if len(l.rtrs) == 0 || l.rtrs[0].ticket != ticket {
+		return a, false
 	}
-	p.Done.Searched += uint64(i) + 1
-	p.Count.StaleRTRs += uint64(i)
-	if i < len(l.rtrs) && l.rtrs[i].ticket == ticket {
-		a, ok = l.rtrs[i], true
-		i++
-	}
-	l.rtrs = l.rtrs[:copy(l.rtrs, l.rtrs[i:])]
-	return a, ok
+	a = l.rtrs[0]
+	l.rtrs = l.rtrs[:copy(l.rtrs, l.rtrs[1:])]
+	return a, true
 }

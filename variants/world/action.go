@@ -20,15 +20,23 @@ const (
 	Doubt                     // rank From has waited for long and asks (package optimistic)
 	Die                       // rank From dies
 	Tell                      // rank To is told that rank From has died
+	Fast                      // rank From executes the next operation of its program on the fast path
+	Direct                    // the same, a receive that looks at the mailbox first
+	Poll                      // the fast path of rank To takes the oldest message from From
+	Enter                     // rank From enters the protocol, which posts what is pending on the fast path
 )
 
 // Action is one step of the world.
 type Action struct {
 	Kind     ActionKind
 	From, To uint8
-	N        uint8 // among the writes that From has started, or To if an agent does it; of a Step, see Choose
+	N        uint8 // among the writes that From has started, or To if an agent does it; of what Executes, see Choose
 	Agent    bool
 }
+
+// Executes reports whether an action is one of those by which a rank executes the next
+// operation of its program.
+func (a Action) Executes() bool { return a.Kind == Step || a.Kind == Fast || a.Kind == Direct }
 
 // Enabled appends the actions that can be chosen now.
 func (w *World) Enabled(acts []Action) []Action {
@@ -38,6 +46,7 @@ func (w *World) Enabled(acts []Action) []Action {
 		}
 		if r.ready() {
 			acts = append(acts, Action{Kind: Step, From: uint8(r.id)})
+			acts = r.alternatives(acts, r.program[r.pc], 0)
 		}
 		if r.pc == len(r.program) && r.chosen == 0 {
 			for i, o := range r.choices {
@@ -45,6 +54,7 @@ func (w *World) Enabled(acts []Action) []Action {
 					continue
 				}
 				acts = append(acts, Action{Kind: Step, From: uint8(r.id), N: uint8(i + 1)})
+				acts = r.alternatives(acts, o, i+1)
 			}
 		}
 	}
@@ -57,6 +67,9 @@ func (w *World) inFlight(acts []Action) []Action {
 	for i := range w.queues {
 		if len(w.queues[i].msgs) > 0 && !w.ranks[i%n].dead {
 			acts = append(acts, Action{Kind: Deliver, From: uint8(i / n), To: uint8(i % n)})
+			if f := w.ranks[i%n].fast; f != nil && f.polls(i/n) {
+				acts = append(acts, Action{Kind: Poll, From: uint8(i / n), To: uint8(i % n)})
+			}
 		}
 	}
 	for _, r := range w.ranks {
@@ -85,12 +98,15 @@ func (w *World) inFlight(acts []Action) []Action {
 		if r.dead {
 			continue
 		}
+		if r.fast != nil && len(r.fast.pending) > 0 {
+			acts = append(acts, Action{Kind: Enter, From: uint8(r.id)})
+		}
 		if r.doubts() {
 			acts = append(acts, Action{Kind: Doubt, From: uint8(r.id)})
 		}
 		if w.cfg.Capacity > 0 && r.proto.Needs()&variants.NeedsProgress != 0 {
 			for to := range n {
-				if w.queue(r.id, to).refused && w.room(r.id, to) {
+				if w.queue(r.id, to).refused && w.room(r.id, to) || r.dev.full == to+1 && r.dev.agentRoom(to) {
 					acts = append(acts, Action{Kind: Flush, From: uint8(r.id)})
 					break
 				}
@@ -153,7 +169,7 @@ func (w *World) write(a Action) *write {
 // actor is the rank that an action gives an input to.
 func (w *World) actor(a Action) *rank {
 	switch a.Kind {
-	case Deliver, Notice, Tell:
+	case Deliver, Notice, Tell, Poll:
 		return w.ranks[a.To]
 	}
 	return w.ranks[a.From]
@@ -164,10 +180,11 @@ func (w *World) actor(a Action) *rank {
 // notifications that a protocol finds if it looks for them.
 func (w *World) input(a Action) uint64 {
 	v := uint64(a.Kind+1) | uint64(a.From)<<8 | uint64(a.N)<<16 | bit(a.Agent)<<24
-	if a.Kind == Deliver {
+	if a.Kind == Deliver || a.Kind == Direct {
+		to := w.actor(a).id
 		for _, r := range w.ranks {
 			for i, x := range r.writes {
-				if x.to == int(a.To) && x.all && !x.noticed {
+				if x.to == to && x.all && !x.noticed {
 					v += mix(uint64(r.id)<<8 | uint64(i) | 1<<32)
 				}
 			}
@@ -176,7 +193,7 @@ func (w *World) input(a Action) uint64 {
 	if w.cfg.Capacity > 0 {
 		r := w.actor(a)
 		for to := range w.cfg.Ranks {
-			v = mix(v ^ uint64(w.cfg.Capacity-len(w.queue(r.id, to).msgs))<<32)
+			v = mix(v ^ uint64(w.cfg.Capacity-len(w.queue(r.id, to).msgs))<<32 ^ uint64(r.dev.asked(to))<<40)
 		}
 	}
 	return v
@@ -238,23 +255,30 @@ func (w *World) Do(a Action) {
 	r.history = mix(r.history ^ in)
 	r.give(in)
 	r.moment++
-	switch a.Kind {
-	case Step:
+	if a.Executes() {
 		if a.N > 0 {
 			r.chosen = int(a.N)
 			r.program = append(slices.Clip(r.program), r.choices[a.N-1])
 		}
 		r.give(r.program[r.pc].hash())
+	}
+	if a.Kind == Fast || a.Kind == Poll {
+		r.alone(a)
+		return
+	}
+	r.enter()
+	switch a.Kind {
+	case Enter:
+	case Direct:
+		o := r.program[r.pc]
+		r.pc++
+		if q := r.direct(o); o.Block {
+			r.blocked = q
+		}
+	case Step:
 		r.step()
 	case Deliver:
-		q := w.queue(int(a.From), int(a.To))
-		m := q.msgs[0]
-		q.msgs = q.msgs[1:]
-		q.delivered++
-		if w.Log != nil {
-			w.logMessage(Delivered, int(a.From), int(a.To), &m)
-		}
-		r.give(m.hash())
+		m := r.next(int(a.From))
 		r.proto.Deliver(m.header, m.payload[:m.n])
 	case Notice:
 		v := w.write(a)
@@ -272,6 +296,7 @@ func (w *World) Do(a Action) {
 		for to := range w.cfg.Ranks {
 			w.queue(r.id, to).refused = false
 		}
+		r.dev.full = 0
 		r.progress()
 	case Doubt:
 		r.doubted = r.moment
@@ -281,6 +306,21 @@ func (w *World) Do(a Action) {
 		return
 	case Tell:
 		w.tell(r, int(a.From))
+	}
+	r.settle()
+	r.leave()
+}
+
+// alone does what needs no call of the protocol.
+func (r *rank) alone(a Action) {
+	if a.Kind == Fast {
+		o := r.program[r.pc]
+		r.pc++
+		if q := r.fast.execute(o); o.Block {
+			r.blocked = q
+		}
+	} else {
+		r.fast.poll(int(a.From))
 	}
 	r.settle()
 }
@@ -420,21 +460,43 @@ func (r *rank) takeNewest() {
 // Post executes an operation now, whatever the program of the rank says. Wait
 // is not one of them.
 func (w *World) Post(rank int, o Op) *Request {
+	q, _ := w.PostBy(Step, rank, o)
+	return q
+}
+
+// PostBy is Post in one of the ways in which an operation can be executed: Step, Fast or Direct.
+// It reports false if this one cannot be chosen now.
+func (w *World) PostBy(how ActionKind, rank int, o Op) (q *Request, ok bool) {
 	r := w.ranks[rank]
+	if how != Step {
+		if !slices.Contains(r.alternatives(nil, o, 0), Action{Kind: how, From: uint8(rank)}) {
+			return nil, false
+		}
+		if w.Log != nil {
+			w.log(Event{Kind: Began, Action: Action{Kind: how, From: uint8(rank)}})
+		}
+	}
 	r.moment++
-	var q *Request
-	switch o.Kind {
-	case Send, Recv:
+	if how == Fast {
+		q = r.fast.execute(o)
+		r.settle()
+		return q, true
+	}
+	r.enter()
+	switch {
+	case how == Direct:
+		q = r.direct(o)
+	case o.Kind == Send || o.Kind == Recv:
 		q = r.post(o)
-	case Probe:
+	case o.Kind == Probe:
 		r.probe(o)
-	case Cancel:
+	case o.Kind == Cancel:
 		r.cancel(r.reqs[o.Req])
-	case Extract:
+	case o.Kind == Extract:
 		q = r.extract(o)
-	case Take:
+	case o.Kind == Take:
 		r.take(r.reqs[o.Req])
-	case Free, Open:
+	case o.Kind == Free || o.Kind == Open:
 		if w.Log != nil {
 			w.log(Event{Kind: Renewed, Rank: rank, Op: o})
 		}
@@ -445,7 +507,8 @@ func (w *World) Post(rank int, o Op) *Request {
 		}
 	}
 	r.settle()
-	return q
+	r.leave()
+	return q, true
 }
 
 func (r *rank) probe(o Op) bool {

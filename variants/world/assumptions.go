@@ -71,6 +71,9 @@ func (w *World) mismatched(q *Request) bool {
 	if !errors.Is(q.err, optimistic.ErrAssumption) {
 		return false
 	}
+	if w.cancels() {
+		return true
+	}
 	for _, l := range w.ranks[q.Rank].reqs {
 		if l.Op.Kind != q.Op.Kind || l.Op.Comm != q.Op.Comm || l.Op.Peer != q.Op.Peer || l.Op.Tag != q.Op.Tag {
 			continue
@@ -82,8 +85,25 @@ func (w *World) mismatched(q *Request) bool {
 	return false
 }
 
+// cancels reports whether the program has cancelled something. Then positions no longer tell
+// which send belongs to which receive: whether a pair fits depends on what has been taken back.
+func (w *World) cancels() bool {
+	for _, r := range w.ranks {
+		for _, q := range r.reqs {
+			if q.CancelledAt != 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // broken checks the end of a program that breaks the assumption.
 func (w *World) broken() {
+	if w.cancels() {
+		w.brokenAndCancelled()
+		return
+	}
 	for _, r := range w.ranks {
 		for _, q := range r.reqs {
 			o := w.counterpart(q)
@@ -94,6 +114,26 @@ func (w *World) broken() {
 			case w.eager(q.Op) == w.eager(o.Op):
 			case q.err == nil && (q.Op.Kind == Recv || q.Op.Sync || !w.eager(q.Op)):
 				w.fail(r.id, "%s completes as if nothing were wrong, but %s does not fit", w.Name(q), w.Name(o))
+			}
+		}
+	}
+}
+
+// brokenAndCancelled checks the end if something has been cancelled as well: it completes, and
+// no send and receive that match wait for ever.
+func (w *World) brokenAndCancelled() {
+	for _, r := range w.ranks {
+		for _, q := range r.reqs {
+			if q.r.Done {
+				continue
+			}
+			if q.CancelledAt != 0 {
+				w.fail(r.id, "%s was to be cancelled, and never completes", w.Name(q))
+			}
+			for _, o := range w.ranks[q.Op.Peer].reqs {
+				if q.Op.Kind == Recv && o.Op.Kind == Send && o.Op.Peer == r.id && !o.r.Done && q.takes(o) {
+					w.fail(r.id, "%s and %s match, and both wait for ever", w.Name(q), w.Name(o))
+				}
 			}
 		}
 	}

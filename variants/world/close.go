@@ -64,6 +64,29 @@ func (w *World) Close() {
 	if w.failure == nil {
 		w.Settled()
 	}
+	if w.failure == nil {
+		w.counted()
+	}
+	for _, r := range w.living() {
+		r.refused()
+	}
+}
+
+// refused checks that the protocol refuses what it does not have.
+func (r *rank) refused() {
+	if !r.w.cfg.NoAnySource {
+		return
+	}
+	ctx, any := r.ctx[0], variants.AnySource
+	_, _, noProbe := r.proto.Probe(ctx, any, variants.AnyTag)
+	_, _, noExtract := r.proto.Extract(ctx, any, variants.AnyTag)
+	q := r.request(Op{Kind: Recv, Peer: int(any), Tag: variants.AnyTag, Size: 1})
+	r.proto.PostRecv(&q.r)
+	m := r.request(Op{Kind: Recv, Size: 1})
+	r.proto.PostMatched(&m.r, nil)
+	if noProbe == nil || noExtract == nil || q.r.Err == nil || m.r.Err == nil {
+		r.w.fail(r.id, "the protocol does not refuse a probe or a receive from any source")
+	}
 }
 
 // together reports whether all ranks have the same generations of the

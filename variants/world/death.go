@@ -88,7 +88,9 @@ func (w *World) die(r *rank) {
 
 func (w *World) tell(r *rank, dead int) {
 	r.told = true
-	r.proto.PeerFailed(dead)
+	for range 2 { // as mpi does, which says after each death who all have died
+		r.proto.PeerFailed(dead)
+	}
 }
 
 // interrupted reports whether nothing of a write lands or is noticed any more.

@@ -13,6 +13,7 @@ type device struct {
 	rank  *rank
 	slots []slot
 	free  []int
+	full  int // rank+1 whose agent's mailbox has refused a message since there was room
 }
 
 // slot is an exposed buffer. The generation is part of the notify address, so
@@ -153,8 +154,12 @@ func (d *device) Offer(buf []byte) (int, rdmaeng.Window) { return d.Expose(buf) 
 func (d *device) OfferView(v datatype.View) (int, rdmaeng.Window) { return d.ExposeView(v) }
 
 // Fetch implements rdmaeng.Reader. The agent's write is this rank's, with
-// another rank's memory as its source. Its mailbox is never full.
+// another rank's memory as its source. Its mailbox holds what it has not done yet.
 func (d *device) Fetch(from int, src, dst rdmaeng.Window, size int, n rdmaeng.Notification) bool {
+	if !d.agentRoom(from) {
+		d.full = from + 1
+		return false
+	}
 	t := &rdmaeng.Transfer{To: d.rank.id, Dst: dst, Notify: n}
 	v := d.start(t, from)
 	v.agent, v.finished, v.source = true, true, src
@@ -167,6 +172,20 @@ func (d *device) Fetch(from int, src, dst rdmaeng.Window, size int, n rdmaeng.No
 	}
 	d.began(v, size)
 	return true
+}
+
+// asked is how many of this rank's writes the agent of a rank has not done yet.
+func (d *device) asked(from int) (n int) {
+	for _, v := range d.rank.writes {
+		if v.agent && v.from == from && !v.all {
+			n++
+		}
+	}
+	return n
+}
+
+func (d *device) agentRoom(from int) bool {
+	return d.w.cfg.Capacity == 0 || d.asked(from) < d.w.cfg.Capacity
 }
 
 // at returns the slot of a notify address, nil if it does not stand any more.

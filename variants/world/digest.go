@@ -102,8 +102,11 @@ func (r *rank) digest() uint64 {
 		d.requests[reflect.ValueOf(&q.r).Pointer()] = q
 	}
 	d.add(uint64(r.chosen)<<32 | uint64(r.pc))
-	d.add(bit(r.tried == r.moment) | bit(r.doubted == r.moment)<<1 | bit(r.dead)<<2 | bit(r.told)<<3)
+	d.add(bit(r.tried == r.moment) | bit(r.doubted == r.moment)<<1 | bit(r.dead)<<2 | bit(r.told)<<3 | uint64(r.dev.full)<<4)
 	d.value(reflect.ValueOf(r.proto))
+	if r.fast != nil {
+		d.add(r.fast.digest())
+	}
 	for _, q := range r.reqs {
 		d.request(q)
 	}
@@ -184,6 +187,8 @@ var (
 	countersType = reflect.TypeFor[variants.Counters]()
 	deviceType   = reflect.TypeFor[*device]()
 	contextType  = reflect.TypeFor[*variants.Context]()
+	fastPathType = reflect.TypeFor[*fastPath]()
+	leaseType    = reflect.TypeFor[variants.Lease]()
 )
 
 func (d *digester) value(v reflect.Value) {
@@ -200,10 +205,14 @@ func (d *digester) value(v reflect.Value) {
 		d.pointer(v)
 	case reflect.Interface:
 		d.add(bit(v.IsNil()))
-		if !v.IsNil() && v.Elem().Type() != deviceType {
+		if t := v.Elem(); !v.IsNil() && t.Type() != deviceType && t.Type() != fastPathType {
 			d.value(v.Elem())
 		}
 	case reflect.Struct:
+		if v.Type() == leaseType && v.FieldByName("Granted").Bool() {
+			d.add(1) // the fast path has the number
+			return
+		}
 		d.fields(v)
 	case reflect.Slice, reflect.Array:
 		d.add(uint64(v.Len()))

@@ -179,17 +179,24 @@ func (w *World) passedOver(r *rank, q *Request, later []*Request) {
 // is what happened.
 func (w *World) leftover(r *rank) {
 	received := uint64(0)
-	open := false
+	open := 0
 	for _, q := range r.reqs {
-		if q.Op.Kind == Recv && q.r.Done && !q.status.Cancelled {
+		if q.Op.Kind == Recv && q.r.Done && !q.status.Cancelled && !q.fast {
 			received++
 		}
-		open = open || !q.r.Done
+		if !q.r.Done && q.held == nil {
+			open++
+		}
 	}
 	if n := r.proto.Counters().Receives; n != received {
 		w.fail(r.id, "%d receives are counted, %d have completed", n, received)
 	}
-	if !open {
+	lines := 0
+	r.proto.Waiting(func(string) { lines++ })
+	if lines < open {
+		w.fail(r.id, "%d requests are incomplete, but the protocol says of %d what they wait for", open, lines)
+	}
+	if open == 0 {
 		if n := r.proto.Needs(); n != 0 {
 			w.fail(r.id, "every request has completed, but the protocol still needs something (%b)", n)
 		}

@@ -27,13 +27,19 @@ type Protocol struct {
 	// Forgetful says that it forgets what it need not know at once, and is worth
 	// a look only where there are several tags.
 	Forgetful bool
+
+	// Leased says that it has a fast path, see Config, and is explored together with the
+	// same protocol without.
+	Leased bool
 }
 
 // Protocols are the protocols there are, the default first.
 var Protocols = []Protocol{
 	{Name: "ticket", Tickets: true,
 		Make: func(me int, dev Device) variants.Protocol { return ticket.New(me, dev) }},
-	{Name: "ticket-forgetful", Tickets: true, Forgetful: true, // as ticket is when a program uses many tags
+	{Name: "ticket-leased", Tickets: true, Leased: true, // as in a preloaded program
+		Make: func(me int, dev Device) variants.Protocol { return ticket.New(me, dev) }},
+	{Name: "ticket-forgetful", Tickets: true, Forgetful: true, Leased: true, // as ticket is when a program uses many tags
 		Make: func(me int, dev Device) variants.Protocol { return ticket.NewKeeping(me, dev, 0) }},
 	{Name: "envless",
 		Make: func(me int, dev Device) variants.Protocol { return envless.New(me, dev, false) }},
@@ -41,6 +47,8 @@ var Protocols = []Protocol{
 		Make: func(me int, dev Device) variants.Protocol { return rtr.New(me, dev) }},
 	{Name: "optimistic", NoProbe: true, NoAnySource: true, SizesMatch: true,
 		Make: func(me int, dev Device) variants.Protocol { return optimistic.New(me, dev) }},
+	{Name: "optimistic-forgetful", NoProbe: true, NoAnySource: true, SizesMatch: true, Forgetful: true,
+		Make: func(me int, dev Device) variants.Protocol { return optimistic.NewCounting(me, dev, 1) }},
 	{Name: "readbased",
 		Make: func(me int, dev Device) variants.Protocol { return readbased.New(me, dev) }},
 }
@@ -48,7 +56,7 @@ var Protocols = []Protocol{
 // Config returns a world of the protocol with so many ranks.
 func (p Protocol) Config(ranks int) Config {
 	return Config{Ranks: ranks, Make: p.Make, NoProbe: p.NoProbe, NoAnySource: p.NoAnySource,
-		SizesMatch: p.SizesMatch}
+		SizesMatch: p.SizesMatch, Leased: p.Leased, Unleased: p.Forgetful}
 }
 
 // ProtocolNamed returns the protocol with a name.

@@ -31,6 +31,7 @@ type Request struct {
 	err    error
 	gen    uint32            // of the communicator
 	held   *variants.Message // extracted, to be received by Take
+	fast   bool              // a receive that the protocol does not know of
 	send   int               // of a send: its number among those of its rank
 	got    *Request
 }
@@ -118,26 +119,37 @@ func (r *rank) idle(comm int) bool {
 	return true
 }
 
-// post posts a send or receive.
-func (r *rank) post(o Op) *Request {
+// newSend makes a send and its message.
+func (r *rank) newSend(o Op) *Request {
 	q := r.request(o)
-	if o.Kind == Recv {
-		r.posted(q)
-		r.proto.PostRecv(&q.r)
-		return q
-	}
 	q.send = r.sends
 	r.sends++
 	q.r.Buf = make([]byte, o.Size)
 	for i := range q.r.Buf {
 		q.r.Buf[i] = q.pattern(i)
 	}
+	return q
+}
+
+// post posts a send or receive.
+func (r *rank) post(o Op) *Request {
+	if o.Kind == Recv {
+		q := r.request(o)
+		r.posted(q)
+		r.used(q)
+		r.proto.PostRecv(&q.r)
+		return q
+	}
+	q := r.newSend(o)
+	r.used(q)
 	r.posted(q)
 	if o.Sync {
 		q.r.Mode = variants.Synchronous
 	} else if r.proto.TrySend(r.ctx[o.Comm], q.r.Peer, q.r.Tag, q.r.Buf) {
 		q.r.Done = true
 		return q
+	} else if o.Size > r.w.cfg.Limit && r.proto.Crowded(r.ctx[o.Comm], q.r.Peer, q.r.Tag, o.Size) {
+		r.w.fail(r.id, "%s may go soon, says the protocol, but it is too long for the device", r.w.Name(q))
 	}
 	r.proto.PostSend(&q.r)
 	return q
@@ -166,6 +178,9 @@ func (r *rank) settle() {
 		switch {
 		case q.r.Done && q.DoneAt == 0:
 			q.DoneAt = r.moment
+			if !q.fast {
+				r.used(q)
+			}
 			r.complete(q)
 		case q.DoneAt != 0:
 			r.unchanged(q)

@@ -76,6 +76,13 @@ type Config struct {
 	Broken bool
 	// Doubts lets a rank that waits ask its peers at any moment.
 	Doubts bool
+	// Leased gives each rank a fast path, see fastpath.go. The protocol is a
+	// variants.Lessor and a variants.Taker.
+	Leased bool
+	// Unleased says that no channels are leased before they have been used.
+	Unleased bool
+	// Window is the credit of each pair in bytes; 0: variants.CreditWindow.
+	Window int64
 	// Mortal is the number of ranks, the last ones, of which one dies.
 	Mortal int
 }
@@ -106,6 +113,7 @@ type rank struct {
 	ctx     [comms]*variants.Context
 	proto   variants.Protocol
 	dev     *device
+	fast    *fastPath // nil: there is none
 	program []Op
 	pc      int
 	choices []Op     // of which one may follow the program
@@ -189,6 +197,16 @@ func New(cfg Config, program Program) *World {
 			r.program = program[i]
 		}
 		w.ranks = append(w.ranks, r)
+	}
+	for _, r := range w.ranks {
+		if cfg.Window > 0 {
+			r.proto.(interface{ LimitCredit(bytes int64) }).LimitCredit(cfg.Window)
+		}
+		if cfg.Leased {
+			r.fast = newFastPath(r)
+			r.proto.(variants.Lessor).LeaseTo(r.fast)
+			r.leave()
+		}
 	}
 	return w
 }
