@@ -147,7 +147,8 @@ func TestNobodyWaitsAndNobodyIsWronglyAccused(t *testing.T) {
 			require.Equal(t, variants.Status{Source: 0, Tag: s.Tag, Size: len(s.Buf)}, r.Status, what())
 		}
 	}
-	t.Logf("%d programs keep to the assumption, %d break it, %d of them are told; %d requests cancelled", kept, broken, accused, cancelled)
+	t.Logf("%d programs keep to the assumption, %d break it, %d of them are told; %d requests cancelled", kept, broken,
+		accused, cancelled)
 	require.Greater(t, kept, programs/10)
 	require.Greater(t, broken, programs/10)
 	require.Greater(t, accused, broken/2)

@@ -29,7 +29,8 @@ type queued struct {
 func (d *Device) runPackets() {
 	senders := make([]sender, len(d.packetizers))
 	for i, p := range d.packetizers {
-		senders[i] = sender{page: p, pdid: d.cfg.PDIDs[i], send: p.Reg(mmio.RegSend), queue: make([]queued, 0, mmio.Windows)}
+		senders[i] = sender{page: p, pdid: d.cfg.PDIDs[i], send: p.Reg(mmio.RegSend),
+			queue: make([]queued, 0, mmio.Windows)}
 	}
 	tails := make([]uint64, len(d.mailboxes))
 	var p pace

@@ -75,7 +75,8 @@ func New(cfg Config) (*Device, error) {
 		cfg.Depth = 256
 	}
 	if len(cfg.PDIDs) < 1 || len(cfg.PDIDs) > 256 || cfg.Depth < 1 {
-		return nil, fmt.Errorf("software device: %d interfaces, mailboxes of %d messages: want 1 to 256 interfaces and at least one message",
+		return nil, fmt.Errorf("software device: %d interfaces, mailboxes of %d messages: want 1 to 256 interfaces "+
+			"and at least one message",
 			len(cfg.PDIDs), cfg.Depth)
 	}
 	d := &Device{cfg: cfg, lay: layoutOf(len(cfg.PDIDs), cfg.Depth)}
@@ -102,7 +103,8 @@ func (d *Device) mapFile() error {
 	if err := d.file.Truncate(d.lay.size); err != nil {
 		return err
 	}
-	if _, err := unix.FcntlInt(d.file.Fd(), unix.F_ADD_SEALS, unix.F_SEAL_SHRINK|unix.F_SEAL_GROW|unix.F_SEAL_SEAL); err != nil {
+	if _, err := unix.FcntlInt(d.file.Fd(), unix.F_ADD_SEALS,
+		unix.F_SEAL_SHRINK|unix.F_SEAL_GROW|unix.F_SEAL_SEAL); err != nil {
 		return fmt.Errorf("seal: %w", err)
 	}
 	var err error

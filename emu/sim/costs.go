@@ -50,8 +50,10 @@ const (
 
 	// Ploumidis and others, The ExaNeSt Prototype (FORTH-ICS TR-488): 0.47 us of a message over one
 	// hop are those of the network interface and its library.
-	paper = "0.47 us with enqueue, packetizer, mailbox and hop_inside, arXiv 2307.09371; how it is shared among them is assumed"
-	rates = "82 % of the link, arXiv 2307.09371; the thesis (2.5) writes GB/s, but means Gb/s: so does that paper, and no figure of chapter 4 exceeds it"
+	paper = "0.47 us with enqueue, packetizer, mailbox and hop_inside, arXiv 2307.09371; how it is shared among them " +
+		"is assumed"
+	rates = "82 % of the link, arXiv 2307.09371; the thesis (2.5) writes GB/s, but means Gb/s: so does that paper, " +
+		"and no figure of chapter 4 exceeds it"
 	// Texas Instruments SPRADO9: bcopy of 8 MB on a Cortex-A53 at 1.25 GHz.
 	lmbench = "1000 MB/s, LMBench on a Cortex-A53 (TI SPRADO9)"
 )
@@ -82,7 +84,8 @@ func (c *Costs) Table() []Constant {
 		{"object", ns, "initialising a request object and putting it into a queue, out of it again", fitted, &c.Object},
 		{"search", ns, "looking at one element of a queue", zero, &c.Search},
 		{"ticket", ns, "advancing the counter of a (communicator, peer, tag)", zero, &c.Ticket},
-		{"allocate", ns, "allocating a request object without the memory pool of thesis 3.9, freeing it", fitted, &c.Allocate},
+		{"allocate", ns, "allocating a request object without the memory pool of thesis 3.9, freeing it", fitted,
+			&c.Allocate},
 		{"copy", "ns/B", "copying or combining a byte in memory", lmbench, &c.Copy},
 		{"enqueue", ns, "writing a message to the packetizer", paper, &c.Enqueue},
 		{"dequeue", ns, "reading a message from the mailbox and dispatching it", fitted, &c.Dequeue},
@@ -90,13 +93,16 @@ func (c *Costs) Table() []Constant {
 		{"start", ns, "writing the descriptor of an RDMA write", zeroStart, &c.Start},
 		{"test", ns, "testing an RDMA write for completion", zero, &c.Test},
 		{"notice", ns, "seeing a notification that has been written", zero, &c.Notice},
-		{"wake", ns, "returning from a wait; more than 0 for a build that waits on semaphores (thesis 3.2.5)", "busy waiting: zero", &c.Wake},
+		{"wake", ns, "returning from a wait; more than 0 for a build that waits on semaphores (thesis 3.2.5)",
+			"busy waiting: zero", &c.Wake},
 		{"noise", "share", "by which a cost of the processor varies, evenly to both sides", zero, &c.Noise},
 		{"packetizer", ns, "a packetizer is occupied by a message", paper, &c.Packetizer},
 		{"mailbox", ns, "a mailbox is occupied by a message", paper, &c.Mailbox},
 		{"mailbox_depth", "messages", "that a mailbox holds, those on their way included", assumed, &c.MailboxDepth},
-		{"write_start", ns, "the RDMA engine is occupied by a write before its first byte leaves", fitted, &c.WriteStart},
-		{"write_latency", ns, "from then until the first byte leaves, beside the next write's start", zero, &c.WriteLatency},
+		{"write_start", ns, "the RDMA engine is occupied by a write before its first byte leaves", fitted,
+			&c.WriteStart},
+		{"write_latency", ns, "from then until the first byte leaves, beside the next write's start", zero,
+			&c.WriteLatency},
 		{"write_rate", "Gb/s", "of the RDMA engine; 0: that of the link", zero, &c.WriteRate},
 		{"notify", ns, "from a write's last byte to its notification", zero, &c.Notify},
 		{"agent", ns, "the R5 beside the sender is occupied by a CTS of the read-based baseline", zero, &c.Agent},
@@ -146,10 +152,13 @@ func (c *Costs) model() model {
 	}
 	t := fromNanoseconds
 	return model{
-		call: t(c.Call), lock: t(c.Lock), object: t(c.Object), search: t(c.Search), ticket: t(c.Ticket), allocate: t(c.Allocate),
-		enqueue: t(c.Enqueue), dequeue: t(c.Dequeue), expose: t(c.Expose), start: t(c.Start), test: t(c.Test), notice: t(c.Notice), wake: t(c.Wake),
+		call: t(c.Call), lock: t(c.Lock), object: t(c.Object), search: t(c.Search), ticket: t(c.Ticket),
+		allocate: t(c.Allocate),
+		enqueue:  t(c.Enqueue), dequeue: t(c.Dequeue), expose: t(c.Expose), start: t(c.Start), test: t(c.Test),
+		notice: t(c.Notice), wake: t(c.Wake),
 		copyByte:   c.Copy * float64(nanosecond),
-		packetizer: t(c.Packetizer), mailbox: t(c.Mailbox), writeStart: t(c.WriteStart), writeLatency: t(c.WriteLatency), notify: t(c.Notify), agent: t(c.Agent),
+		packetizer: t(c.Packetizer), mailbox: t(c.Mailbox), writeStart: t(c.WriteStart),
+		writeLatency: t(c.WriteLatency), notify: t(c.Notify), agent: t(c.Agent),
 		depth: int32(max(1, c.MailboxDepth)), writeByte: perByte(c.WriteRate),
 		inside: wire{perByte(c.RateInside), t(c.HopInside)}, outside: wire{perByte(c.RateOutside), t(c.HopOutside)},
 	}

@@ -75,7 +75,8 @@ func (e *Endpoint) Start(t *rdmaeng.Transfer) {
 	e.charge()
 	src := t.Source()
 	e.spend(e.s.model.start + Time(e.s.model.copyByte*float64(gaps(src, t.Size()))))
-	t.Slot = e.s.newWrite(write{from: int32(e.rank), to: int32(t.To), src: src, dst: t.Dst.Notify, size: t.Size(), notify: t.Notify})
+	t.Slot = e.s.newWrite(write{from: int32(e.rank), to: int32(t.To), src: src, dst: t.Dst.Notify, size: t.Size(),
+		notify: t.Notify})
 	t.Shared, t.Unhurried = true, true // the engine goes on by itself
 	e.s.agenda.push(e.clock, begin, t.Slot, 0)
 }
@@ -129,7 +130,8 @@ func (e *Endpoint) Notified() (int, rdmaeng.Notification, bool) {
 		}
 		e.spend(e.s.model.notice + Time(e.s.model.copyByte*float64(gaps(b.view, min(n.data.Size(), b.view.Size())))))
 		e.s.totals.Notices++
-		e.s.note(Event{At: e.clock, Kind: Noticed, From: n.from, To: int32(e.rank), Notify: n.data, Bytes: n.data.Size(), ID: uint32(n.id)})
+		e.s.note(Event{At: e.clock, Kind: Noticed, From: n.from, To: int32(e.rank), Notify: n.data,
+			Bytes: n.data.Size(), ID: uint32(n.id)})
 		return int(uint32(n.slot)), n.data, true
 	}
 	return 0, rdmaeng.Notification{}, false
@@ -156,7 +158,8 @@ func (e *Endpoint) Fetch(from int, src, dst rdmaeng.Window, size int, n rdmaeng.
 		return false
 	}
 	x.asked++
-	w := s.newWrite(write{from: int32(from), to: int32(e.rank), offered: src.Notify, agent: true, dst: dst.Notify, size: size, notify: n})
+	w := s.newWrite(write{from: int32(from), to: int32(e.rank), offered: src.Notify, agent: true, dst: dst.Notify,
+		size: size, notify: n})
 	i := s.newMessage()
 	m := &s.messages[i]
 	m.header, m.n, m.from, m.to, m.fetch = packetizer.Header{}, 0, int32(e.rank), int32(from), w

@@ -44,7 +44,8 @@ func (m *Machine) Ordered(ranks, perNode int) (Placement, error) {
 		return nil, fmt.Errorf("an FPGA has %d cores: it takes 1 to %d ranks, not %d", Cores, Cores, perNode)
 	}
 	if ranks < 1 || ranks > m.Torus.Nodes()*perNode {
-		return nil, fmt.Errorf("%d ranks do not fit: a torus of %v has %d FPGAs, with %d ranks each", ranks, m.Torus, m.Torus.Nodes(), perNode)
+		return nil, fmt.Errorf("%d ranks do not fit: a torus of %v has %d FPGAs, with %d ranks each", ranks, m.Torus,
+			m.Torus.Nodes(), perNode)
 	}
 	p := make(Placement, ranks)
 	for i := range p {

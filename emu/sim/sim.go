@@ -82,7 +82,8 @@ type Config struct {
 
 // New makes a simulation of the ranks of a placement.
 func New(cfg Config) *Sim {
-	s := &Sim{machine: cfg.Machine, model: cfg.Machine.Costs.model(), place: cfg.Placement, tracing: cfg.Trace, limit: fromDuration(cfg.Limit), freeMsg: none, freeWr: none}
+	s := &Sim{machine: cfg.Machine, model: cfg.Machine.Costs.model(), place: cfg.Placement, tracing: cfg.Trace,
+		limit: fromDuration(cfg.Limit), freeMsg: none, freeWr: none}
 	if s.limit == 0 {
 		s.limit = fromDuration(time.Hour)
 	}

@@ -78,8 +78,10 @@ func TestEventsComeInOrder(t *testing.T) {
 
 func TestRoutes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		x := Torus{rapid.IntRange(1, 6).Draw(t, "x"), rapid.IntRange(1, 5).Draw(t, "y"), rapid.IntRange(1, 4).Draw(t, "z")}
-		from, to := int32(rapid.IntRange(0, x.Nodes()-1).Draw(t, "from")), int32(rapid.IntRange(0, x.Nodes()-1).Draw(t, "to"))
+		x := Torus{rapid.IntRange(1, 6).Draw(t, "x"), rapid.IntRange(1, 5).Draw(t, "y"),
+			rapid.IntRange(1, 4).Draw(t, "z")}
+		from, to := int32(rapid.IntRange(0, x.Nodes()-1).Draw(t, "from")),
+			int32(rapid.IntRange(0, x.Nodes()-1).Draw(t, "to"))
 		links := x.route(from, to, nil)
 		at := from
 		outside := 0
@@ -155,7 +157,8 @@ func TestParseTorus(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, Torus{8, 4, 2}, x)
 	require.Equal(t, "8x4x2", x.String())
-	for _, bad := range []string{"", "4", "4x4", "4x4x4x4", "0x4x4", "-1x4x4", "4x4x", "axbxc", "100000x100000x100000", "4 x4x4"} {
+	for _, bad := range []string{"", "4", "4x4", "4x4x4x4", "0x4x4", "-1x4x4", "4x4x", "axbxc", "100000x100000x100000",
+		"4 x4x4"} {
 		_, err := ParseTorus(bad)
 		require.Error(t, err, "%q", bad)
 	}
@@ -244,7 +247,8 @@ func TestNoLinkIsOverCapacity(t *testing.T) {
 		require.Equal(t, bytes, x.Written)
 		require.Equal(t, x.Writes, x.Notices)
 		for _, l := range s.Links() {
-			require.InDelta(t, float64(l.Bytes)*8/l.Rate, l.Busy.Nanoseconds(), float64(l.Messages+l.Bytes/1000+10)*0.001)
+			require.InDelta(t, float64(l.Bytes)*8/l.Rate, l.Busy.Nanoseconds(),
+				float64(l.Messages+l.Bytes/1000+10)*0.001)
 			require.LessOrEqual(t, l.Busy, s.Now())
 		}
 	})

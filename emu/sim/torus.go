@@ -34,7 +34,8 @@ func ParseTorus(s string) (Torus, error) {
 	}
 	t := Torus{n[0], n[1], n[2]}
 	if !ok || n[0] > mostNodes || n[1] > mostNodes || n[2] > mostNodes || t.X*t.Y > mostNodes || t.Nodes() > mostNodes {
-		return Torus{}, fmt.Errorf("%q is no torus: give three numbers of QFDBs, as 4x4x2, at most %d FPGAs together", s, mostNodes)
+		return Torus{}, fmt.Errorf("%q is no torus: give three numbers of QFDBs, as 4x4x2, at most %d FPGAs together",
+			s, mostNodes)
 	}
 	return t, nil
 }

@@ -51,7 +51,8 @@ func Claim(b Block, kind uint32, pdid uint32) (*Page, error) {
 			"check the path, the offset and the version of the device")
 	}
 	if stride < PageSize || stride%PageSize != 0 {
-		return fail(-1, ErrMisaligned, fmt.Errorf("STRIDE is %#x", stride), "update the device: interfaces are whole pages")
+		return fail(-1, ErrMisaligned, fmt.Errorf("STRIDE is %#x", stride),
+			"update the device: interfaces are whole pages")
 	}
 
 	pid := uint64(os.Getpid())
@@ -91,9 +92,11 @@ func Claim(b Block, kind uint32, pdid uint32) (*Page, error) {
 		_ = r.Close()
 	}
 	if !seen {
-		return fail(-1, ErrProtection, fmt.Errorf("none of %d pages has it", count), "use a protection ID that the device was set up with")
+		return fail(-1, ErrProtection, fmt.Errorf("none of %d pages has it", count),
+			"use a protection ID that the device was set up with")
 	}
-	return fail(-1, ErrExhausted, fmt.Errorf("%d pages in the block", count), "start fewer processes, or a device with more pages")
+	return fail(-1, ErrExhausted, fmt.Errorf("%d pages in the block", count),
+		"start fewer processes, or a device with more pages")
 }
 
 func page(path string, r Region) *Page {

@@ -113,7 +113,8 @@ func ReadPhysical(path string, addr int64) (uint64, error) {
 
 // openError says what a failed open or mmap means.
 func openError(op, path string, err error) error {
-	e := &Error{Op: op, Path: path, Page: -1, Err: ErrNoDevice, Cause: err, Do: "check that the driver is loaded and the path is right"}
+	e := &Error{Op: op, Path: path, Page: -1, Err: ErrNoDevice, Cause: err,
+		Do: "check that the driver is loaded and the path is right"}
 	if errors.Is(err, fs.ErrPermission) {
 		e.Do = "give this user read and write access"
 	}

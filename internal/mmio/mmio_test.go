@@ -53,8 +53,16 @@ func TestErrors(t *testing.T) {
 		{"no node", ErrNoDevice, func() error { _, err := Open(none); return err }},
 		{"no physical memory", ErrNoDevice, func() error { _, err := ReadPhysical(none, 0); return err }},
 		{"physical address", ErrMisaligned, func() error { _, err := ReadPhysical(f.Name(), 4); return err }},
-		{"physical beyond the end", ErrNoDevice, func() error { _, err := ReadPhysical(f.Name(), 2*PageSize); return err }},
-		{"not a device", ErrNoDevice, func() error { _, err := Claim(Block{Path: f.Name()}, KindMailbox, 0); return err }},
+		{"physical beyond the end", ErrNoDevice, func() error {
+			_,
+				err := ReadPhysical(f.Name(), 2*PageSize)
+			return err
+		}},
+		{"not a device", ErrNoDevice, func() error {
+			_,
+				err := Claim(Block{Path: f.Name()}, KindMailbox, 0)
+			return err
+		}},
 	}
 	for _, a := range attempts {
 		err := a.do()
@@ -105,7 +113,8 @@ func TestClaimWithDriver(t *testing.T) {
 
 func TestAddresses(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		node, pdid, index := rapid.Uint16().Draw(t, "node"), rapid.Uint32().Draw(t, "pdid"), rapid.Uint16().Draw(t, "index")
+		node, pdid, index := rapid.Uint16().Draw(t, "node"), rapid.Uint32().Draw(t, "pdid"),
+			rapid.Uint16().Draw(t, "index")
 		n, p, i := SplitMailboxAddress(MailboxAddress(node, pdid, index))
 		require.Equal(t, []any{node, pdid, index}, []any{n, p, i})
 

@@ -22,7 +22,8 @@ func TestCPUGroup(t *testing.T) {
 		{own: "0::/\n", want: ""},
 		{own: "0::/\n", want: "unified /", file: "/sys/fs/cgroup/cpu.max"}, // in a container
 		{own: "0::/user.slice/session-3.scope\n", want: "", file: "/sys/fs/cgroup/elsewhere/cpu.max"},
-		{own: "0::/user.slice/session-3.scope\n", want: "unified /user.slice", file: "/sys/fs/cgroup/user.slice/cpu.max"},
+		{own: "0::/user.slice/session-3.scope\n", want: "unified /user.slice",
+			file: "/sys/fs/cgroup/user.slice/cpu.max"},
 		{own: "9:name=systemd:/a\n2:cpuacct,cpu:/\n0::/\n", want: ""},
 		{own: "9:name=systemd:/a\n2:cpuacct,cpu:/job/7\n0::/\n", want: "job/7"},
 		{own: "3:cpuset:/x\n0::/\n", want: ""},

@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Life tells other processes of the end of one. It lies in memory that they share, and is a robust futex that is never unlocked: when
-// its thread has ended, whatever of, the kernel says so in the word and wakes one that sleeps on it. That takes no file
-// descriptor, and no number that means the same to both.
+// Life tells other processes of the end of one. It lies in memory that they share, and is a robust futex that is never
+// unlocked: when its thread has ended, whatever of, the kernel says so in the word and wakes one that sleeps on it.
+// That takes no file descriptor, and no number that means the same to both.
 type Life struct {
 	word atomic.Uint32
 	_    uint32
@@ -29,8 +29,8 @@ const (
 	lifeOver    = 1 << 30 // FUTEX_OWNER_DIED
 )
 
-// Live begins the life of this process, in a thread that also does something else, and then sleeps. The memory must stay
-// where it is. Where the kernel has no set_robust_list, as under qemu, nothing will be known of its end.
+// Live begins the life of this process, in a thread that also does something else, and then sleeps. The memory must
+// stay where it is. Where the kernel has no set_robust_list, as under qemu, nothing will be known of its end.
 func (l *Life) Live(meanwhile func()) {
 	begun := make(chan bool)
 	go func() {
@@ -38,7 +38,8 @@ func (l *Life) Live(meanwhile func()) {
 		l.list.first, l.entry.next = uintptr(unsafe.Pointer(&l.entry)), uintptr(unsafe.Pointer(&l.list))
 		l.list.offset = int(unsafe.Offsetof(l.word)) - int(unsafe.Offsetof(l.entry))
 		w := uint32(lifeWatched)
-		if _, _, errno := syscall.RawSyscall(unix.SYS_SET_ROBUST_LIST, l.entry.next, unsafe.Sizeof(l.list), 0); errno == 0 {
+		if _, _, errno := syscall.RawSyscall(unix.SYS_SET_ROBUST_LIST, l.entry.next, unsafe.Sizeof(l.list),
+			0); errno == 0 {
 			w |= uint32(Thread())
 		}
 		l.word.Store(w)

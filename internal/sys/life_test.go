@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Whoever waits for the end of a life hears of it, though the kernel wakes one only. (Ends of processes are tested in emu/host.)
+// Whoever waits for the end of a life hears of it, though the kernel wakes one only. (Ends of processes are tested in
+// emu/host.)
 func TestOutlive(t *testing.T) {
 	l := new(Life)
 	const waiters = 3

@@ -137,7 +137,8 @@ func SharedMemory(label string, size int) (*os.File, error) {
 	// A file that is longer than it may be would end the process by SIGXFSZ.
 	var most unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_FSIZE, &most); err == nil && uint64(size) > most.Cur {
-		return nil, fmt.Errorf("size %d bytes of shared memory: files may have %d at most (ulimit -f): %w", size, most.Cur, unix.EFBIG)
+		return nil, fmt.Errorf("size %d bytes of shared memory: files may have %d at most (ulimit -f): %w", size,
+			most.Cur, unix.EFBIG)
 	}
 	fd, err := unix.MemfdCreate(label, unix.MFD_CLOEXEC)
 	if err != nil {
@@ -168,9 +169,9 @@ func Map(f *os.File) ([]byte, error) {
 func Unmap(b []byte) error { return unix.Munmap(b) }
 
 // Populate gives shared memory its pages, which must begin with one, and this process its view
-// of them, all at once: to touch them one by one takes longer. It asks as for reading, which makes pages of a memory file, and views that
-// can be written, as well, and of those that are there already sixteen at a time. Where the kernel does not know
-// this (before Linux 5.14), or has no memory left, they come when they are touched.
+// of them, all at once: to touch them one by one takes longer. It asks as for reading, which makes pages of a memory
+// file, and views that can be written, as well, and of those that are there already sixteen at a time. Where the kernel
+// does not know this (before Linux 5.14), or has no memory left, they come when they are touched.
 func Populate(b []byte) { _ = unix.Madvise(b, unix.MADV_POPULATE_READ) }
 
 // Iovec is a piece of memory of some process.
@@ -209,19 +210,22 @@ func vmCopy(call uintptr, pid int, addr uint64, local []byte) (int, error) {
 // without an error. Neither list is empty. The caller keeps the local memory
 // alive, and in its place.
 func VMWritev(pid int, local, remote []Iovec) (int, error) {
-	return vmCopyv(unix.SYS_PROCESS_VM_WRITEV, pid, unsafe.Pointer(&local[0]), len(local), unsafe.Pointer(&remote[0]), len(remote))
+	return vmCopyv(unix.SYS_PROCESS_VM_WRITEV, pid, unsafe.Pointer(&local[0]), len(local), unsafe.Pointer(&remote[0]),
+		len(remote))
 }
 
 // VMReadv is VMWritev the other way round.
 func VMReadv(pid int, local, remote []Iovec) (int, error) {
-	return vmCopyv(unix.SYS_PROCESS_VM_READV, pid, unsafe.Pointer(&local[0]), len(local), unsafe.Pointer(&remote[0]), len(remote))
+	return vmCopyv(unix.SYS_PROCESS_VM_READV, pid, unsafe.Pointer(&local[0]), len(local), unsafe.Pointer(&remote[0]),
+		len(remote))
 }
 
 func vmCopyv(call uintptr, pid int, local unsafe.Pointer, locals int, remote unsafe.Pointer, remotes int) (int, error) {
 	for {
 		// RawSyscall: a copy is not a wait. Callers bound its size, so it
 		// holds up a collection for some hundred microseconds at most.
-		n, _, e := syscall.RawSyscall6(call, uintptr(pid), uintptr(local), uintptr(locals), uintptr(remote), uintptr(remotes), 0)
+		n, _, e := syscall.RawSyscall6(call, uintptr(pid), uintptr(local), uintptr(locals), uintptr(remote),
+			uintptr(remotes), 0)
 		if e == 0 {
 			return int(n), nil
 		}

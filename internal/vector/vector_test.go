@@ -20,7 +20,8 @@ func TestSums(t *testing.T) {
 	})
 }
 
-func check[T float32 | float64 | uint32 | uint64, B uint32 | uint64](t *rapid.T, name string, sum func(in, inout []T), of func(bits B) T) {
+func check[T float32 | float64 | uint32 | uint64, B uint32 | uint64](t *rapid.T, name string, sum func(in, inout []T),
+	of func(bits B) T) {
 	n, shift := rapid.IntRange(0, 100).Draw(t, name), rapid.IntRange(0, 3).Draw(t, "shift")
 	vector := func(label string) []T {
 		v := make([]T, n+shift+1)
