@@ -29,7 +29,7 @@ test-random: # -v shows how often each event of the protocols occurred
 	$(GO) test -timeout 20m -v ./test/randprog
 
 # Every interleaving of what ranks do in shared memory (docs/exploring.md).
-INTERLEAVED = ./emu/host
+INTERLEAVED = ./emu/host ./coll/shm
 test-interleave:
 	$(GO) run ./test/interleave/rewrite -o bin/_interleave $(INTERLEAVED) ./internal/mem
 	$(GO) test -timeout 10m -overlay bin/_interleave/overlay.json -tags interleave -run '^TestEvery' $(INTERLEAVED)

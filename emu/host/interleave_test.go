@@ -18,17 +18,6 @@ import (
 
 var lateStores = []interleave.Model{interleave.TSO, interleave.Weak}
 
-// in is a mistake with accesses of a function, of a kind, to words with a name.
-func in(function, kind, word string, m interleave.Mistake) func(interleave.Access) interleave.Mistake {
-	matches := func(part, all string) bool { return part == "" || all == part }
-	return func(a interleave.Access) interleave.Mistake {
-		if matches(function, a.Function) && matches(kind, a.Kind) && matches(word, a.Word) {
-			return m
-		}
-		return interleave.No
-	}
-}
-
 // copies is a copy of some units that two ends share out.
 type copies struct {
 	claim claim
@@ -95,10 +84,11 @@ func TestEveryClaim(t *testing.T) {
 		interleave.Holds(t, model, shareOut(3, front, back))
 		interleave.Holds(t, model, shareOut(2, front, back, late))
 		for _, function := range []string{"host.(*claim).take", "host.(*claim).finish"} {
-			interleave.Finds(t, model, shareOut(3, front, back), in(function, "update", "", interleave.Split))
+			split := interleave.In(function, "update", "", interleave.Split)
+			interleave.Finds(t, model, shareOut(3, front, back), split)
 		}
 	}
-	unordered := in("host.(*claim).finish", "update", "", interleave.Weaken)
+	unordered := interleave.In("host.(*claim).finish", "update", "", interleave.Weaken)
 	interleave.Finds(t, interleave.Weak, shareOut(3, front, back), unordered)
 }
 
@@ -134,7 +124,7 @@ func TestEveryClaimThatIsGivenUp(t *testing.T) {
 	}
 	for _, model := range lateStores {
 		interleave.Holds(t, model, p)
-		interleave.Finds(t, model, p, in("host.(*claim).giveUp", "update", "", interleave.Drop))
+		interleave.Finds(t, model, p, interleave.In("host.(*claim).giveUp", "update", "", interleave.Drop))
 	}
 }
 
@@ -243,11 +233,11 @@ func TestEverySleep(t *testing.T) {
 		p := oneWay(8, 4096, 2, 1, fenced, sleeps)
 		for _, model := range lateStores {
 			interleave.Holds(t, model, p)
-			interleave.Finds(t, model, p, in("", "futex wake", "", interleave.Drop))
+			interleave.Finds(t, model, p, interleave.In("", "futex wake", "", interleave.Drop))
 			if !fenced {
-				interleave.Finds(t, model, p, in("", "membarrier", "", interleave.Drop))
+				interleave.Finds(t, model, p, interleave.In("", "membarrier", "", interleave.Drop))
 			} else {
-				interleave.Finds(t, model, p, in("host.ring.publish", "store", "", interleave.Weaken))
+				interleave.Finds(t, model, p, interleave.In("host.ring.publish", "store", "", interleave.Weaken))
 			}
 		}
 	}
@@ -270,7 +260,7 @@ func TestEverySleepOfThree(t *testing.T) {
 	}
 	for _, model := range lateStores {
 		interleave.Holds(t, model, p)
-		interleave.Finds(t, model, p, in("", "membarrier", "", interleave.Drop))
+		interleave.Finds(t, model, p, interleave.In("", "membarrier", "", interleave.Drop))
 	}
 }
 
@@ -284,8 +274,8 @@ func TestEverySleepInTheBackground(t *testing.T) {
 	})
 	for _, model := range lateStores {
 		interleave.Holds(t, model, p)
-		interleave.Finds(t, model, p, in("", "membarrier", "", interleave.Drop))
-		untold := in("host.(*Job).wake", "update", "control 1.doorbell.background", interleave.Drop)
+		interleave.Finds(t, model, p, interleave.In("", "membarrier", "", interleave.Drop))
+		untold := interleave.In("host.(*Job).wake", "update", "control 1.doorbell.background", interleave.Drop)
 		interleave.Finds(t, model, p, untold)
 	}
 }
@@ -302,11 +292,11 @@ func TestEveryRing(t *testing.T) {
 		early := inCells
 		early.Ranks = []func([]*Fabric) any{inCells.Ranks[0], func(f []*Fabric) any { return f[1].releasesEarly(4) }}
 		interleave.Finds(t, model, early, nil)
-		interleave.Finds(t, model, inCells, in("", "store", "ring 0-1 cell 0 payload+0", interleave.Delay))
-		interleave.Finds(t, model, asleep, in("host.(*Fabric).starve", "store", "ring 0-1.starved", interleave.Drop))
-		interleave.Finds(t, model, asleep, in("host.(*inbox).advance", "store", "ring 0-1.released", interleave.Weaken))
+		interleave.Finds(t, model, inCells, interleave.In("", "store", "ring 0-1 cell 0 payload+0", interleave.Delay))
+		interleave.Finds(t, model, asleep, interleave.In("", "store", "ring 0-1.starved", interleave.Drop))
+		interleave.Finds(t, model, asleep, interleave.In("", "store", "ring 0-1.released", interleave.Weaken))
 	}
-	interleave.Finds(t, interleave.Weak, inCells, in("host.ring.publish", "store", "", interleave.Weaken))
+	interleave.Finds(t, interleave.Weak, inCells, interleave.In("host.ring.publish", "store", "", interleave.Weaken))
 }
 
 // releasesEarly takes messages as nobody may: it looks at them when it has given their room back.

@@ -186,23 +186,30 @@ func At(key string) {
 	}
 }
 
-// where returns the function that the access is in, and a number for how it got there.
-func where() (function string, site uint64) {
-	var pcs [48]uintptr
-	n := runtime.Callers(2, pcs[:])
-	frames := runtime.CallersFrames(pcs[:n])
-	for {
-		f, more := frames.Next()
-		ours := strings.HasSuffix(f.File, "interleave/hooks.go") || strings.HasSuffix(f.File, "interleave/rank.go")
-		if function == "" && !ours {
-			function = f.Function[strings.LastIndexByte(f.Function, '/')+1:]
-		}
-		if !more {
-			break
+// site is a number for how an access is come to.
+func site() (n uint64) {
+	for _, pc := range callers() {
+		n = (n ^ uint64(pc)) * 0x9e3779b97f4a7c15
+	}
+	return n
+}
+
+// functions are those that an access is in, that one first which does it.
+func functions() (names []string) {
+	frames := runtime.CallersFrames(callers())
+	for more := true; more; {
+		var f runtime.Frame
+		f, more = frames.Next()
+		_, file, _ := strings.Cut(f.File, "/test/interleave/")
+		ours := file == "hooks.go" || file == "rank.go" || file == "native/native.go"
+		if !ours && f.Function != "" {
+			names = append(names, f.Function[strings.LastIndexByte(f.Function, '/')+1:])
 		}
 	}
-	for _, pc := range pcs[:n] {
-		site = (site ^ uint64(pc)) * 0x9e3779b97f4a7c15
-	}
-	return function, site
+	return names
+}
+
+func callers() []uintptr {
+	pcs := make([]uintptr, 48)
+	return pcs[:runtime.Callers(3, pcs)]
 }

@@ -313,8 +313,10 @@ func (r *replay) do(o op) uint64 {
 	if r.all.mistake == nil || o.kind >= fail {
 		return r.really(o)
 	}
-	function, _ := where()
-	switch r.all.mistake(Access{r.rank, function, o.kind.String(), r.name(&o)}) {
+	if o.kind != store {
+		r.overdue()
+	}
+	switch r.all.mistake(Access{r.rank, functions(), o.kind.String(), r.name(&o)}) {
 	case Drop:
 		return 0
 	case Weaken:
@@ -331,12 +333,15 @@ func (r *replay) do(o op) uint64 {
 		r.late = &o
 		return 0
 	}
-	got := r.really(o)
-	if late := r.late; late != nil && !o.plain {
+	return r.really(o)
+}
+
+// overdue does a store that a mistake has delayed.
+func (r *replay) overdue() {
+	if late := r.late; late != nil {
 		r.late = nil
 		r.really(*late)
 	}
-	return got
 }
 
 func (r *replay) really(o op) uint64 {
@@ -349,7 +354,7 @@ func (r *replay) really(o op) uint64 {
 		o.word = r.all.number[o.word]
 	}
 	r.over, r.next = true, o
-	r.function, r.site = where()
+	r.function, r.site = functions()[0], site()
 	panic(errReached)
 }
 
@@ -392,6 +397,7 @@ func (all *ranks) run(rank int, history []uint64) (r *replay, restart bool) {
 	}()
 	r.result = bodies[rank]()
 	r.settle()
+	r.overdue()
 	r.next, r.over = op{kind: done}, true
 	return r, false
 }
@@ -420,6 +426,9 @@ func (all *ranks) after(rank int, n *node, v uint64) (*node, bool) {
 	r, restart := all.run(rank, append(history, v))
 	if restart {
 		return nil, false
+	}
+	if r.next.kind == done { // whatever it has read
+		r.mark = fmt.Sprintf("done %#v", r.result)
 	}
 	var next *node
 	if r.mark != "" {

@@ -3,6 +3,7 @@ package interleave
 import (
 	"fmt"
 	"hash/maphash"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -31,10 +32,24 @@ type Died struct{}
 
 // Access is an operation of the code under test.
 type Access struct {
-	Rank     int
-	Function string // that does it
-	Kind     string // load, store, update, fence, membarrier, futex wait, futex wake
-	Word     string
+	Rank      int
+	Functions []string // that does it, that which calls it, and so on
+	Kind      string   // load, store, update, fence, membarrier, futex wait, futex wake
+	Word      string
+}
+
+// In makes a mistake with accesses of a function, or of what it calls, of a kind, and to a
+// word; "" is any.
+func In(function, kind, word string, m Mistake) func(Access) Mistake {
+	return func(a Access) Mistake {
+		if function != "" && !slices.Contains(a.Functions, function) || kind != "" && a.Kind != kind {
+			return No
+		}
+		if word != "" && a.Word != word {
+			return No
+		}
+		return m
+	}
 }
 
 // Mistake is what is wrong with an access.
@@ -45,7 +60,7 @@ const (
 	Drop           // it is not there: a fence, a call; a store without effect
 	Weaken         // it orders nothing
 	Split          // an update is a load and a store
-	Delay          // a plain store comes behind the next that is not plain
+	Delay          // a store comes behind those that follow it
 )
 
 // Result is what a search has found.
