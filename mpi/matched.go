@@ -19,7 +19,6 @@ type Message struct {
 	m    *variants.Message // nil: from ProcNull
 	st   Status
 	gone atomic.Bool // received
-	next *Message    // spare
 }
 
 // Status describes the message; it is empty if m is nil.
@@ -61,14 +60,9 @@ func (c *Comm) Improbe(source, tag int) (*Message, Status, error) {
 func (c *Comm) message(m *variants.Message, st Status) *Message {
 	k := c.rank
 	k.mu.Lock()
-	x := k.found
-	if x == nil {
-		x = new(Message)
-	} else {
-		k.found = x.next
-	}
+	x := k.found.take()
 	k.mu.Unlock()
-	x.c, x.m, x.st, x.next = c, m, st, nil
+	x.c, x.m, x.st = c, m, st
 	x.gone.Store(false)
 	return x
 }
@@ -122,7 +116,7 @@ func (m *Message) post(op string, d parcel) (*Request, error) {
 		m.m = nil
 	}
 	if k.recycling {
-		m.next, k.found = k.found, m
+		k.found.put(m)
 	}
 	return q, nil
 }

@@ -14,17 +14,11 @@ type persistent struct {
 	peer, tag  int
 	mode       variants.Mode
 	recv, copy bool // a receive; a buffered send
-	next       *persistent
 }
 
 // fix makes a request persistent, with the lock held.
 func (k *rank) fix(q *Request, p persistent) {
-	f := k.fixed
-	if f == nil {
-		f = new(persistent)
-	} else {
-		k.fixed = f.next
-	}
+	f := k.fixed.take()
 	*f = p
 	q.fixed = f
 	q.become(inert)
@@ -34,8 +28,8 @@ func (k *rank) fix(q *Request, p persistent) {
 // again; it may be nil.
 func (k *rank) unfix(f *persistent) {
 	if f != nil {
-		*f = persistent{next: k.fixed}
-		k.fixed = f
+		*f = persistent{}
+		k.fixed.put(f)
 	}
 }
 

@@ -137,12 +137,7 @@ type probe struct {
 
 // probing notes that a call waits for a message, until probed.
 func (k *rank) probing(source, tag int) *probe {
-	p := k.spareProbes
-	if p == nil {
-		p = new(probe)
-	} else {
-		k.spareProbes = p.next
-	}
+	p := k.spareProbes.take()
 	*p = probe{source: source, tag: tag, next: k.probes}
 	k.probes = p
 	return p
@@ -150,7 +145,8 @@ func (k *rank) probing(source, tag int) *probe {
 
 func (k *rank) probed(p *probe) {
 	k.probes = k.probes.without(p)
-	p.next, k.spareProbes = k.spareProbes, p
+	p.next = nil
+	k.spareProbes.put(p)
 }
 
 func (l *probe) without(p *probe) *probe {

@@ -21,13 +21,13 @@ type rank struct {
 	express *Express // nil: there is none
 	level   ThreadLevel
 
-	recycling   bool       // what has ended is taken back, see recycle.go
-	slab        []Request  // not used yet
-	recycled    []*Request // to be used again
-	spare       *pooled
-	pairs       *pair
-	fixed       *persistent
-	found       *Message
+	recycling   bool            // what has ended is taken back, see recycle.go
+	slab        []Request       // not used yet
+	recycled    spares[Request] // to be used again
+	spare       spares[pooled]
+	pairs       spares[pair]
+	fixed       spares[persistent]
+	found       spares[Message]
 	algorithms  *coll.Selection // of collectives, see Comm.algorithms
 	sharing     *collective     // calls that wait in shared memory
 	idle        *collective     // for reuse
@@ -38,7 +38,7 @@ type rank struct {
 	leavings    leavings // sends under way that no call waits for
 	scratch     [][]byte // for reductions
 	probes      *probe   // calls of Probe that wait
-	spareProbes *probe
+	spareProbes spares[probe]
 	stats       *callStats    // nil: not wanted
 	idents      commid.Supply // of communicators that this rank leads
 	closing     []*Comm       // freed, but requests are pending on them

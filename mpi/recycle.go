@@ -19,21 +19,30 @@ import (
 // What comes back has ended: neither the protocol nor the progress engine knows
 // of it any more, so no message that is still under way can meet its next use.
 
+// spares are what is kept for reuse.
+type spares[T any] struct{ list []*T }
+
+func (s *spares[T]) take() *T {
+	last := len(s.list) - 1
+	if last < 0 {
+		return new(T)
+	}
+	x := s.list[last]
+	s.list = s.list[:last]
+	return x
+}
+
+func (s *spares[T]) put(x *T) { s.list = append(s.list, x) }
+
 // pooled is a request of the protocol, kept for reuse.
 type pooled struct {
 	variants.Request
 	packed []byte // of an eager send with gaps
 	copied []byte // scratch memory of a buffered send
-	next   *pooled
 }
 
 func (k *rank) take() *pooled {
-	m := k.spare
-	if m == nil {
-		m = new(pooled)
-	} else {
-		k.spare = m.next
-	}
+	m := k.spare.take()
 	m.Request.Reset()
 	return m
 }
@@ -48,8 +57,7 @@ func (k *rank) put(m *pooled) {
 		k.returned(m.copied)
 		m.copied = nil
 	}
-	m.next = k.spare
-	k.spare = m
+	k.spare.put(m)
 }
 
 // slabSize is how many Requests are allocated at a time: alone, each would cost
@@ -60,9 +68,8 @@ const slabSize = 32
 // request returns a new request, which is immediate until it is made pending.
 func (k *rank) request(c *Comm, op string) *Request {
 	var q *Request
-	if n := len(k.recycled); n > 0 {
-		q = k.recycled[n-1]
-		k.recycled = k.recycled[:n-1]
+	if len(k.recycled.list) > 0 {
+		q = k.recycled.take()
 	} else {
 		if len(k.slab) == 0 {
 			k.slab = make([]Request, slabSize)
@@ -115,7 +122,7 @@ func WithRecycling() Option {
 func (k *rank) recycle(q *Request) {
 	if q.phase() == inert && q.fixed == nil && q.s == nil {
 		q.become(recycled)
-		k.recycled = append(k.recycled, q)
+		k.recycled.put(q)
 	}
 }
 

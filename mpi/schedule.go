@@ -52,7 +52,6 @@ type pair struct {
 	send, recv *pooled
 	batch      variants.Batch
 	image      []byte // what is sent while its memory is received into, kept for reuse
-	next       *pair
 }
 
 // imageKept bounds the memory that a spare pair holds on to, in bytes.
@@ -62,12 +61,7 @@ const imageKept = 64 << 10
 func (c *Comm) newPair(op string, dest, sendTag, source, recvTag int) *pair {
 	k := c.rank
 	k.mu.Lock()
-	p := k.pairs
-	if p == nil {
-		p = new(pair)
-	} else {
-		k.pairs = p.next
-	}
+	p := k.pairs.take()
 	k.mu.Unlock()
 	*p = pair{c: c, op: op, dest: dest, from: source, sendTag: sendTag, recvTag: recvTag, image: p.image}
 	return p
@@ -86,8 +80,8 @@ func (k *rank) putPair(p *pair) {
 	if cap(p.image) > imageKept {
 		p.image = nil
 	}
-	*p = pair{image: p.image, next: k.pairs}
-	k.pairs = p
+	*p = pair{image: p.image}
+	k.pairs.put(p)
 }
 
 // Isendrecv begins to send to dest and to receive from source

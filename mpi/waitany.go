@@ -26,7 +26,7 @@ type watch struct {
 type watched struct {
 	told        variants.Ready // of messages that have completed
 	first, last *watch         // those that have completed, in that order
-	spare       *watch
+	spare       spares[watch]
 	calls       uint // see search.find
 }
 
@@ -53,11 +53,7 @@ func (q *Request) watch(at int) {
 	l := &q.c.rank.watched
 	w := q.w
 	if w == nil {
-		if w = l.spare; w == nil {
-			w = new(watch)
-		} else {
-			l.spare = w.next
-		}
+		w = l.spare.take()
 		*w = watch{q: q}
 		q.w = w
 		if q.m != nil {
@@ -89,8 +85,8 @@ func (q *Request) unwatch() {
 		q.m.Batch = nil
 	}
 	q.w = nil
-	*w = watch{next: l.spare}
-	l.spare = w
+	*w = watch{}
+	l.spare.put(w)
 }
 
 // WaitAny waits until one of the requests has completed, ends it and returns
