@@ -172,7 +172,8 @@ func (f *Figures) pick(op coll.Collective, bytes int, before []pick, from, to in
 		return best, time(best) / time(at)
 	}
 	p := pick{upTo: bytes}
-	p.messages, p.otherGain = fastest(other, func(i int) bool { return !coll.InMemory(f.Curves[i].Algorithm) }, func(p pick) int { return p.messages })
+	p.messages, p.otherGain = fastest(other, func(i int) bool { return !coll.InMemory(f.Curves[i].Algorithm) },
+		func(p pick) int { return p.messages })
 	p.best, p.gain = fastest(board, func(int) bool { return true }, func(p pick) int { return p.best })
 	if !coll.InMemory(f.Curves[p.best].Algorithm) { // one row is for both kinds of calls
 		p.messages, p.otherGain = p.best, p.gain

@@ -51,7 +51,8 @@ func TestRandom(t *testing.T) {
 			var c counters
 			var total Tally
 			for seed := *firstFlag; seed < *firstFlag+uint64(programs); seed += seedsPerJob {
-				tally, err := Drive(startMPI(&c, seed, p.options()...), Seeds(seed, seedsPerJob, p.rules(false)), *hangFlag)
+				tally, err := Drive(startMPI(&c, seed, p.options()...), Seeds(seed, seedsPerJob, p.rules(false)),
+					*hangFlag)
 				require.NoError(t, err)
 				total.Add(tally)
 			}

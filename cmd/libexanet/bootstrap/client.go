@@ -42,7 +42,8 @@ func greet(fd int, name []byte, rank int) error {
 	if err := sameUser(fd); err != nil {
 		return err
 	}
-	return unix.Sendmsg(fd, []byte{byte(rank), byte(rank >> 8), byte(rank >> 16), byte(rank >> 24)}, nil, nil, unix.MSG_NOSIGNAL)
+	return unix.Sendmsg(fd, []byte{byte(rank), byte(rank >> 8), byte(rank >> 16), byte(rank >> 24)}, nil, nil,
+		unix.MSG_NOSIGNAL)
 }
 
 // fetch also reports whether rank 0 has sent the file.
