@@ -39,10 +39,7 @@ func (c *Comm) invoke(name string, op coll.Collective) (*collective, error) {
 	if err := c.usableWithin(name); err != nil {
 		return nil, err
 	}
-	k := c.rank
-	k.mu.Lock()
-	x := k.takeCollective()
-	k.mu.Unlock()
+	x := c.rank.takeCollective()
 	x.c, x.name = c, name
 	x.Op, x.Rank, x.Ranks, x.Elem = op, c.Rank(), c.size, 1
 	return x, nil
@@ -53,10 +50,7 @@ func (x *collective) refuse() {
 	if x == nil {
 		return
 	}
-	k := x.c.rank
-	k.mu.Lock()
-	k.putCollective(x)
-	k.mu.Unlock()
+	x.c.rank.putCollective(x)
 }
 
 // bytes is what the statistics count.
@@ -73,9 +67,7 @@ func block(x *collective, err error) error {
 		defer s.record(x.name, x.bytes(), time.Now())
 	}
 	err = x.complete()
-	k.mu.Lock()
 	k.putCollective(x)
-	k.mu.Unlock()
 	return err
 }
 

@@ -57,7 +57,10 @@ const (
 	littleScratch = 16 << 10
 )
 
+// takeCollective and putCollective need no rank's lock, which a call through shared memory can do without.
 func (k *rank) takeCollective() *collective {
+	k.idling.Lock()
+	defer k.idling.Unlock()
 	s := k.idle
 	if s == nil {
 		return new(collective)
@@ -74,6 +77,8 @@ func (k *rank) putCollective(s *collective) {
 	clear(s.lists[0])
 	clear(s.lists[1])
 	s.pieces = s.pieces[:0]
+	k.idling.Lock()
+	defer k.idling.Unlock()
 	if k.idles < fewIdle || k.idles < mostIdle && s.Scratch() <= littleScratch {
 		s.next = k.idle
 		k.idle = s

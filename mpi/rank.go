@@ -30,6 +30,7 @@ type rank struct {
 	found       spares[Message]
 	algorithms  *coll.Selection // of collectives, see Comm.algorithms
 	sharing     *collective     // calls that wait in shared memory
+	idling      sync.Mutex      // of what follows
 	idle        *collective     // for reuse
 	idles       int
 	lastPending int      // index at which TestAll has stopped
