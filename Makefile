@@ -108,10 +108,10 @@ preload-%:
 	mkdir -p $(BIN)
 	$(CC) $(host_flags) -E -include mpi.h -x c /dev/null >$(BIN)/mpi-$*.i
 	$(GO) run ./$(PRELOAD)/generate $(PRELOAD)/functions.txt $(BIN)/mpi-$*.i >$(BIN)/entries-$*.c
-	$(CC) $(host_flags) -D_GNU_SOURCE -Wextra -fexceptions -fPIC -shared -Wl,-z,defs -I$(PRELOAD)/entry -I$(PRELOAD)/c -Iinternal/lanec -Iinternal/boardc \
+	$(CC) $(host_flags) -D_GNU_SOURCE -Wextra -fexceptions -fPIC -shared -Wl,-z,defs -I$(PRELOAD)/c \
 		-DEXANET_HOST_LIBRARY='"$($*_library)"' -DEXANET_GO_PART='"libexanet-$*-go.so"' \
-		$(WHOLE) -Wl,--version-script=$(PRELOAD)/entry/exports.map \
-		-o $(BIN)/libexanet-$*.so $(PRELOAD)/entry/*.c internal/lanec/steps.c internal/lanec/rendezvous.c $(BIN)/entries-$*.c -ldl
+		$(WHOLE) -Wl,--version-script=$(PRELOAD)/c/exports.map \
+		-o $(BIN)/libexanet-$*.so $(PRELOAD)/c/*.c $(BIN)/entries-$*.c -ldl
 	$(host_go) build -ldflags "$(GUESTFLAGS)" -tags $*$(VARIANT:%=,%) -buildmode=c-shared -o $(BIN)/libexanet-$*-go.so ./$(PRELOAD)
 	rm -f $(BIN)/libexanet-$*-go.h
 

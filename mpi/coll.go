@@ -84,7 +84,6 @@ func (x *collective) exchange() error {
 	x.wholly(stop)
 	if err = x.err; err == nil {
 		x.leave()
-		x.lendPair(x.Bytes())
 	}
 	k.mu.Unlock()
 	if stop != nil {

@@ -54,7 +54,7 @@ type Comm struct {
 
 	turns    turns
 	barriers *collective // the schedule of Barrier, unless one is under way
-	handle   uint64      // by which the express lane knows it, 0 if not at all
+	handle   uint64      // by which the fast path knows it, 0 if not at all
 
 	algorithms *coll.Selection // of collectives
 

@@ -139,10 +139,6 @@ type Lender interface {
 
 	// Reclaim ends a loan that nobody has borrowed.
 	Reclaim(t *Transfer)
-
-	// Announced is to be called when a message has told a rank of a transfer to come, which
-	// it may not look at by itself.
-	Announced(to int)
 }
 
 // Reader is an Engine with the agent that the read-based baseline needs: a

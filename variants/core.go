@@ -26,7 +26,6 @@ type Core struct {
 
 	spare  List[Message] // for reuse
 	spares int           // bytes
-	strays int           // messages in use
 }
 
 // NewCore makes the core of rank me of the job.

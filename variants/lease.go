@@ -60,6 +60,8 @@ type Channel struct {
 
 // Account is the credit of eager messages between this rank and a peer. The protocol and
 // the fast path count in the same one.
+//
+//exanet:c account
 type Account struct {
 	Unmatched int64  // bytes of our eager messages that the peer has not said to have consumed
 	Consumed  int64  // bytes of its eager messages consumed since we last said so

@@ -9,7 +9,6 @@ import "github.com/exanet-mpi/exanet/rdmaeng"
 // Announce sends the RTS of a send.
 func (c *Core) Announce(p *Peer, e Envelope, r *Request) {
 	if c.lender != nil {
-		defer c.lender.Announced(int(p.World))
 		t := &r.Transfer
 		*t = rdmaeng.Transfer{To: int(p.World), Src: r.Buf, View: r.View}
 		if w, ok := c.lender.Lend(t); ok {

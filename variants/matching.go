@@ -36,7 +36,6 @@ func (c *Core) Unexpected(e Envelope, size int, payload []byte) *Message {
 		c.spares -= x.memory()
 	}
 	c.Done.Objects++
-	c.strays++
 	x.Envelope, x.Size = e, size
 	x.Data = append(x.Data[:0], payload...)
 	return x
@@ -45,15 +44,11 @@ func (c *Core) Unexpected(e Envelope, size int, payload []byte) *Message {
 // Recycle takes back a message that is in no queue and that nobody looks at any
 // more.
 func (c *Core) Recycle(x *Message) {
-	c.strays--
 	if n := x.memory(); c.spares+n <= spareMessages {
 		c.spare.Push(&x.InComm, x)
 		c.spares += n
 	}
 }
-
-// Strays is how many messages have matched no receive yet, or have been taken out for one.
-func (c *Core) Strays() int { return c.strays }
 
 // Takes reports whether a receive with these arguments takes a message.
 func Takes(src, tag, msgSrc, msgTag int32) bool {

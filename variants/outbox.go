@@ -211,10 +211,6 @@ func (o *Outbox) Consumed(p *Peer, n int) {
 	}
 }
 
-// Again takes back what Consumed has noted of an eager message of n bytes, of which it will be
-// told once more.
-func (o *Outbox) Again(p *Peer, n int) { p.Consumed -= int64(cost(n)) }
-
 // credited takes a Credit message.
 func (o *Outbox) credited(e Envelope, payload []byte) {
 	o.Peer(e.Src).Unmatched -= int64(Word(payload, 0))

@@ -22,7 +22,7 @@ import (
 
 // How the ranks meet (thesis 3.2.1: there, too, the first exchange goes over what
 // the MPI has already). Rank 0 makes the segment of the job. Every rank shows a card
-// to all, by the one collective of the host that this takes, see entry.c: if they
+// to all, by the one collective of the host that this takes, see c/entry.c: if they
 // do not fit, the whole job is left to the host MPI. Then rank 0 hands the segment
 // out, and they agree by package bootstrap.
 

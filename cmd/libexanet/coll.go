@@ -29,9 +29,9 @@ func collective(comm handle, form int32, req unsafe.Pointer, describe func(c *mp
 	var q *mpi.Request
 	switch {
 	case err != nil:
-	case form == formBegin:
+	case form == C.EXANET_BEGIN:
 		q, err = call.Begin()
-	case form == formInit:
+	case form == C.EXANET_INIT:
 		q, err = call.Init()
 	default:
 		err = call.Do()
@@ -39,10 +39,10 @@ func collective(comm handle, form int32, req unsafe.Pointer, describe func(c *mp
 	switch {
 	case err != nil && hostRefuses(err):
 		return pass
-	case err != nil || form == formDo:
+	case err != nil || form == C.EXANET_DO:
 		return result(comm, err)
 	}
-	return made(q, nil, comm, form == formInit, req)
+	return made(q, nil, comm, form == C.EXANET_INIT, req)
 }
 
 // hostRefuses reports whether an error is of arguments that the host refuses, too,
@@ -169,10 +169,10 @@ func exanet_Barrier(comm handle, form int32, req unsafe.Pointer) int64 {
 	switch {
 	case c == nil:
 		return pass
-	case form == formInit:
+	case form == C.EXANET_INIT:
 		q, err := c.BarrierInit()
 		return made(q, err, comm, true, req)
-	case form == formBegin:
+	case form == C.EXANET_BEGIN:
 		q, err := c.Ibarrier()
 		return made(q, err, comm, false, req)
 	}

@@ -42,7 +42,7 @@ func register(h handle, c *mpi.Comm) {
 	} else {
 		communicators.all[h] = c
 	}
-	lendLanes(h, c)
+	lease(h, c)
 	shareArea(h, c)
 	communicators.index.Store(indexOf(communicators.all))
 }

@@ -14,7 +14,7 @@ import (
 // Of what the library defines a program finds what stands in for the MPI's or the C library's,
 // and no name of the library's own, which might be one of the program's.
 func TestExports(t *testing.T) {
-	own := regexp.MustCompile(`^(exanet|express|board|f)_`)
+	own := regexp.MustCompile(`^(exanet|fast|board|f)_`)
 	eachHost(t, func(t *testing.T, h *host) {
 		f, err := elf.Open(strings.TrimPrefix(h.library(t), "LD_PRELOAD="))
 		require.NoError(t, err)

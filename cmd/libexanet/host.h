@@ -2,7 +2,7 @@
 #ifndef EXANET_HOST_H
 #define EXANET_HOST_H
 
-#include "entry/handles.h"
+#include "c/handles.h"
 
 /* Constants that are no plain numbers in mpi.h. */
 extern const MPI_Comm exanet_world, exanet_self, exanet_no_comm;

@@ -2,7 +2,7 @@
 // this stack runs over it, with LD_PRELOAD=libexanet-mpich.so, or -openmpi.so, in its environment.
 // "make preload" builds it; docs/preload.md tells what it does.
 //
-// It has two parts. The one that is preloaded (entry) is C: an entry point for
+// It has two parts. The one that is preloaded (c) is C: an entry point for
 // each function of functions.txt, written by the program in generate. The other
 // is this package, as a shared library that the first loads in MPI_Init:
 //

@@ -8,16 +8,7 @@ import "C"
 import (
 	"unsafe"
 
-	"github.com/exanet-mpi/exanet/internal/mem"
 	"github.com/exanet-mpi/exanet/mpi"
-	"github.com/exanet-mpi/exanet/variants/express"
-)
-
-// The forms of a call, as entry.h has them.
-const (
-	formDo = iota
-	formBegin
-	formInit
 )
 
 // sends are the forms of a kind of send.
@@ -43,19 +34,15 @@ func (s *sends) call(buf unsafe.Pointer, count int64, t handle, dest, tag int32,
 		return refused(comm, err)
 	}
 	to, as := rankIn(dest), sentTag(tag)
-	if form == formDo {
+	if form == C.EXANET_DO {
 		return refused(comm, s.do(c, d, to, as))
 	}
 	post := s.begin
-	if form == formInit {
+	if form == C.EXANET_INIT {
 		post = s.init
 	}
 	q, err := post(c, d, to, as)
-	r := posted(q, err, comm, form == formInit, req)
-	if r == 0 && form == formInit && (s == &standard || s == &ready) {
-		keep(req, express.Kept{Buf: mem.AddrOf(buf), Count: count, Type: uint64(t), Comm: uint64(comm), Peer: dest, Tag: tag, Sends: 1})
-	}
-	return r
+	return posted(q, err, comm, form == C.EXANET_INIT, req)
 }
 
 //export exanet_Send
@@ -90,16 +77,12 @@ func exanet_Recv(buf unsafe.Pointer, count int64, t handle, source, tag int32, c
 	}
 	from, as := rankIn(source), tagIn(tag)
 	switch form {
-	case formBegin:
+	case C.EXANET_BEGIN:
 		q, err := c.IrecvData(d, from, as)
 		return posted(q, err, comm, false, req)
-	case formInit:
+	case C.EXANET_INIT:
 		q, err := c.RecvInitData(d, from, as)
-		r := posted(q, err, comm, true, req)
-		if r == 0 {
-			keep(req, express.Kept{Buf: mem.AddrOf(buf), Count: count, Type: uint64(t), Comm: uint64(comm), Peer: source, Tag: tag})
-		}
-		return r
+		return posted(q, err, comm, true, req)
 	}
 	st, err := c.RecvData(d, from, as)
 	return received(st, err, comm, status)
@@ -108,27 +91,6 @@ func exanet_Recv(buf unsafe.Pointer, count int64, t handle, source, tag int32, c
 //export exanet_Sendrecv
 func exanet_Sendrecv(out unsafe.Pointer, outcount int64, outtype handle, dest, outtag int32, in unsafe.Pointer, incount int64, intype handle, source, intag int32, comm handle, status unsafe.Pointer) int64 {
 	return pair(out, outcount, outtype, dest, outtag, in, incount, intype, source, intag, comm, status, nil)
-}
-
-// exanet_rest ends a Sendrecv that the express lane has begun: its receive has a handle, and if
-// send is not 0 its send has not left.
-//
-//export exanet_rest
-func exanet_rest(receive handle, send int32, out unsafe.Pointer, outcount int64, outtype handle, dest, outtag int32, comm handle, status unsafe.Pointer) int64 {
-	var err error
-	if send != 0 {
-		var d mpi.Data
-		if d, err = dataOf(out, outcount, outtype); err == nil {
-			err = commOf(comm).SendData(d, rankIn(dest), sentTag(outtag))
-		}
-	}
-	q, _ := requestOf(receive)
-	st, late := q.Wait()
-	ended(&receive, q)
-	if err == nil {
-		err = late
-	}
-	return received(st, err, comm, status)
 }
 
 //export exanet_Isendrecv

@@ -79,15 +79,6 @@ func extracted(m *mpi.Message, st mpi.Status, err error, comm handle, from int, 
 	return 0
 }
 
-// exanet_extracted makes a message of one that a matched probe has taken on the express lane
-// (entry/matched.c), and returns its handle.
-//
-//export exanet_extracted
-func exanet_extracted(comm handle, source, tag int32, data unsafe.Pointer, size uint64) handle {
-	m := lane.express.Extracted(uint64(comm), source, tag, unsafe.Slice((*byte)(data), size))
-	return messageHandle(messages.put(message{m, comm}))
-}
-
 // messageAt is the message of a handle, without Message if it is the host's.
 func messageAt(p unsafe.Pointer) message { return messages.get(messageNumber(*handleAt(p))) }
 

@@ -8,15 +8,13 @@ import "C"
 import (
 	"unsafe"
 
+	"github.com/exanet-mpi/exanet/internal/fastpath"
 	"github.com/exanet-mpi/exanet/mpi"
 )
 
 // handleLimit is above the numbers of requests, which make up handles that the host
 // never uses for its own, and those of messages.
 const handleLimit = 1 << 26
-
-// The numbers from expressBase on are those of the express lane (express.go).
-const expressBase = 1 << 25
 
 // request is a request of ours as the program sees it.
 type request struct {
@@ -58,30 +56,23 @@ func requestOf(h handle) (q request, mine bool) {
 // ended takes back the handle of a request that has ended, unless it can be
 // started again.
 func ended(h *handle, q request) {
-	if q.persistent {
-		dropRequests(back(requestNumber(*h))...)
-	} else {
+	if !q.persistent {
 		dropRequests(requestNumber(*h))
 		*h = noRequest
 	}
 }
 
-// requestAt returns the request with a number, none if it is not in use: of a persistent
-// one what has been started.
+// requestAt returns the request with a number, none if it is not in use.
 func requestAt(n int32) request {
-	if n >= expressBase {
-		return expressed(n)
+	if n >= fastpath.FirstSlot {
+		return deferred(n)
 	}
-	q := requests.get(n)
-	if away := awayOf(n); away != 0 {
-		q.Request = expressed(away).Request
-	}
-	return q
+	return requests.get(n)
 }
 
 // dropRequests gives numbers up.
 func dropRequests(numbers ...int32) {
-	requests.drop(unexpress(numbers)...)
+	requests.drop(giveBack(numbers)...)
 }
 
 func stray() int64 { return failed(worldHandle, C.MPI_ERR_REQUEST) }
@@ -96,11 +87,7 @@ func exanet_Start(p unsafe.Pointer) int64 {
 	case q.Request == nil:
 		return stray()
 	}
-	err := q.Start()
-	if err == nil {
-		started(requestNumber(*handleAt(p)))
-	}
-	return result(q.comm, err)
+	return result(q.comm, q.Start())
 }
 
 //export exanet_Startall
@@ -157,15 +144,7 @@ func exanet_Request_free(p unsafe.Pointer) int64 {
 	if err := q.Free(); err != nil {
 		return result(q.comm, err)
 	}
-	n := requestNumber(*h)
-	if away := back(n); len(away) > 0 {
-		dropRequests(away...)
-		if err := requests.get(n).Free(); err != nil {
-			return result(q.comm, err)
-		}
-	}
-	unkeep(n)
-	dropRequests(n)
+	dropRequests(requestNumber(*h))
 	*h = noRequest
 	return 0
 }

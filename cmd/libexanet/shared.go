@@ -14,7 +14,7 @@ import (
 	"github.com/exanet-mpi/exanet/mpi"
 )
 
-// The Go side of entry/shared.c: short blocking collectives that do not enter Go.
+// The Go side of c/shared.c: short blocking collectives that do not enter Go.
 
 // sharing is in the memory of that part of the library; nil until it has been told of, or if it
 // is of another version.

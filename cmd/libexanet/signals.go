@@ -8,9 +8,9 @@ import (
 )
 
 // Go unblocks these signals in each thread that it begins, and in each that calls it for the first time. One that the program has
-// blocked would be taken in that moment, and end the process: entry/threads.c can have others blocked again, but not
+// blocked would be taken in that moment, and end the process: c/threads.c can have others blocked again, but not
 // keep a fresh one from coming in between. So Go is told not to; it needs none of them. The threads that it has begun before are
-// looked after by entry/signals.c.
+// looked after by c/signals.c.
 var theirs = []int{int(syscall.SIGILL), int(syscall.SIGTRAP), int(syscall.SIGCHLD), int(syscall.SIGPROF), 34}
 
 //go:linkname sigtable runtime.sigtable

@@ -5,6 +5,8 @@ package main
 import (
 	"sync"
 	"sync/atomic"
+
+	"github.com/exanet-mpi/exanet/internal/fastpath"
 )
 
 // table gives numbers to objects; 0 is none. To look one up takes no lock: its place
@@ -43,7 +45,7 @@ func (t *table[T]) put(v T) int32 {
 
 // more makes a chunk of free numbers, the lowest of which is the next.
 func (t *table[T]) more() {
-	if t.used+chunk >= expressBase {
+	if t.used+chunk >= fastpath.FirstSlot {
 		panic("exanet: 33 million requests are under way")
 	}
 	var all []*[chunk]T

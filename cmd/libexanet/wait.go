@@ -161,11 +161,8 @@ func (l *several) returned() {
 // end takes note that request i, which is ours, has ended. Its number can be used
 // again when the call has ended.
 func (l *several) end(i int) {
-	n := requestNumber(l.handles[i])
-	if l.known[i].persistent {
-		l.over = append(l.over, back(n)...)
-	} else {
-		l.over = append(l.over, n)
+	if !l.known[i].persistent {
+		l.over = append(l.over, requestNumber(l.handles[i]))
 		l.handles[i] = noRequest
 	}
 }

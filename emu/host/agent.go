@@ -4,7 +4,6 @@ import (
 	"unsafe"
 
 	"github.com/exanet-mpi/exanet/datatype"
-	"github.com/exanet-mpi/exanet/internal/across"
 	"github.com/exanet-mpi/exanet/rdmaeng"
 )
 
@@ -33,9 +32,9 @@ func (f *Fabric) OfferView(v datatype.View) (int, rdmaeng.Window) {
 func (f *Fabric) Fetch(from int, src, dst rdmaeng.Window, size int, n rdmaeng.Notification) bool {
 	g := &f.job.geo
 	r := f.job.ringOf(f.me, from)
-	c, _ := r.room(g, true, 0, across.Hot)
+	c, _ := r.room(g, true, 0)
 	if c == nil {
-		if c, _ = f.starve(r, from, true, 0, across.Hot); c == nil {
+		if c, _ = f.starve(r, true, 0); c == nil {
 			return f.lost(from)
 		}
 	}

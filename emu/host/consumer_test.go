@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
-	"github.com/exanet-mpi/exanet/internal/across"
 	"github.com/exanet-mpi/exanet/internal/mem"
 	"github.com/exanet-mpi/exanet/packetizer"
 )
@@ -29,12 +28,8 @@ func TestAConsumerLeavesTheProducersLineAlone(t *testing.T) {
 	for lap := range 2 * localCells {
 		sizes := []int{0, 8, 200, 600, 2000}
 		for _, n := range sizes {
-			c, bulk := in.room(g, n <= cellInline, n, across.Hot)
+			c, _ := in.room(g, n <= cellInline, n)
 			require.NotNil(t, c)
-			if bulk != nil {
-				*c.told() = across.Tell(across.Hot, n, 1)
-			}
-			*c.done() = 0
 			c.header = packetizer.Header{0, uint64(lap), uint64(n)}
 			in.publish(g, c, 1<<32, n, false)
 		}

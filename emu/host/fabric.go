@@ -22,7 +22,6 @@ import (
 
 	"math/bits"
 
-	"github.com/exanet-mpi/exanet/internal/across"
 	"github.com/exanet-mpi/exanet/internal/mem"
 	"github.com/exanet-mpi/exanet/packetizer"
 )
@@ -32,8 +31,8 @@ import (
 // through shared memory; LimitIfDear is that where it does not do so soon, see Dear. Rings hold at least
 // four such, so that an empty one has room for one wherever it has come to.
 const (
-	DefaultLimit = 16 << 10
-	LimitIfDear  = 32 << 10
+	DefaultLimit = 8 << 10
+	LimitIfDear  = 8 << 10
 )
 
 // Fabric is one rank's end of the fabric. It implements packetizer.Port,
@@ -49,11 +48,9 @@ type Fabric struct {
 	last   *inbox         // of the last of them
 
 	// The polling side.
-	in         []*inbox    // of rings that peers have opened
-	cursor     int         // where the next poll begins
-	current    *inbox      // whose message is out, between Next and Release
-	timed      across.Told // how it was written, and when its reading began
-	began      uint64
+	in         []*inbox // of rings that peers have opened
+	cursor     int      // where the next poll begins
+	current    *inbox   // whose message is out, between Next and Release
 	openedSeen uint32
 	spreadAt   time.Time     // when migrate has looked last
 	patience   time.Duration // for which it spins before it sleeps, with a core for each rank
@@ -94,10 +91,9 @@ func (f *Fabric) TrySendAt(to int, h *packetizer.Header, payload []byte) bool {
 	g := &f.job.geo
 	r := f.way(to).back
 	inline := len(payload) <= cellInline
-	way := r.gauge().Way(len(payload), g.forms())
-	c, bulk := r.room(g, inline, len(payload), way.Form)
+	c, bulk := r.room(g, inline, len(payload))
 	if c == nil {
-		c, bulk = f.starve(r, to, inline, len(payload), way.Form)
+		c, bulk = f.starve(r, inline, len(payload))
 	}
 	if c == nil { // asked again, or the compiler has the cell read for this: which is in the peer's cache
 		return f.lost(to)
@@ -108,10 +104,7 @@ func (f *Fabric) TrySendAt(to int, h *packetizer.Header, payload []byte) bool {
 	if inline {
 		copy(c.payload[:], payload)
 	} else {
-		*c.told() = way.Write(bulk, payload)
-	}
-	if tellsDone(len(payload)) {
-		*c.done() = r.head.done
+		copy(bulk, payload)
 	}
 	c.header[1], c.header[2] = h[1], h[2]
 	r.publish(g, c, h[0], len(payload), f.fenced)
@@ -126,9 +119,9 @@ func (f *Fabric) lost(to int) bool {
 }
 
 // starve asks the consumer to ring when it has made room, and looks again.
-func (f *Fabric) starve(r ring, to int, inline bool, n int, form across.Form) (*cell, []byte) {
+func (f *Fabric) starve(r ring, inline bool, n int) (*cell, []byte) {
 	r.head.starved.Store(1)
-	return r.room(&f.job.geo, inline, n, form)
+	return r.room(&f.job.geo, inline, n)
 }
 
 // open tells the consumer of a ring that it has to look at it from now on.
@@ -204,12 +197,9 @@ func (f *Fabric) Next() (h packetizer.Header, payload []byte, ok bool) {
 
 // NextFrom is Next for the messages of one rank, at which it looks so many times; h is nil if
 // there is none, and lasts as long as the payload: to copy it takes longer than all else here. It
-// carries out no records. If it has to wait, it prepares what it will write to that rank.
+// carries out no records.
 func (f *Fabric) NextFrom(rank, looks int) (h *packetizer.Header, payload []byte) {
 	in := f.way(rank)
-	if looks > 1 && in.unprepared() {
-		in.prepare(&f.job.geo)
-	}
 	for left := looks; left > 0; left -= mem.Pause() {
 		c, w, ok := in.peek(&f.job.geo)
 		if !ok {
@@ -246,28 +236,14 @@ func (f *Fabric) find(rank int) *inbox {
 // out takes a message of n bytes out, until Release.
 func (f *Fabric) out(in *inbox, c *cell, n int) []byte {
 	f.current = in
-	payload := c.payload[:min(n, cellInline)]
 	if n > cellInline {
-		payload = in.bulkNext(&f.job.geo, c, n)
-		if n >= across.Least {
-			f.timed = *c.told()
-			f.began = f.timed.Began()
-		}
+		return in.bulkNext(&f.job.geo, n)
 	}
-	if tellsDone(n) {
-		if done := *c.done(); done > 0 { // else nothing of the ring back need be touched
-			in.back.head.credited(done)
-		}
-	}
-	return payload
+	return c.payload[:n]
 }
 
 // Release implements mbox.Box.
-func (f *Fabric) Release() {
-	f.current.gauge().Ended(f.timed, f.began, f.job.geo.forms())
-	f.timed = 0
-	f.advance(f.current)
-}
+func (f *Fabric) Release() { f.advance(f.current) }
 
 func (f *Fabric) advance(in *inbox) {
 	if in.advance(&f.job.geo) {

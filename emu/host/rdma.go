@@ -4,7 +4,6 @@ import (
 	"sync/atomic"
 	"unsafe"
 
-	"github.com/exanet-mpi/exanet/internal/across"
 	"github.com/exanet-mpi/exanet/packetizer"
 	"github.com/exanet-mpi/exanet/rdmaeng"
 )
@@ -23,7 +22,7 @@ const (
 )
 
 const (
-	ringLimit  = 16 << 10 // up to this size two copies beat a system call
+	ringLimit  = 8 << 10 // up to this size two copies beat a system call
 	ringPiece  = 16 << 10 // of a transfer through the ring, at most a quarter of bulk
 	localPiece = 8 << 10
 	// Of a direct copy, between two looks at the mailbox. Up to this size a
@@ -85,17 +84,14 @@ func (f *Fabric) carryOut(in *inbox, c *cell) {
 	i, s := f.exposed(c.header[1])
 	if kind != notifyRecord {
 		n := int(body.size)
-		bulk := in.bulkNext(&f.job.geo, c, n)
+		bulk := in.bulkNext(&f.job.geo, n)
 		off := int(c.header[2])
 		if s != nil {
 			if off == 0 && s.staged != nil {
 				f.stages.giveBack(s.staged)
 				s.staged = nil
 			}
-			told := across.Told(*c.done())
-			began := told.Began()
 			s.put(bulk, off)
-			in.gauge().Ended(told, began, f.job.geo.forms())
 		}
 	}
 	if s != nil && kind != depositRecord {
@@ -193,13 +189,9 @@ func (f *Fabric) copyPiece(t *rdmaeng.Transfer) {
 func (f *Fabric) record(r ring, t *rdmaeng.Transfer, kind uint64, n int) bool {
 	g := &f.job.geo
 	inline := n == 0
-	var way across.Way
-	if t.View.Type == nil {
-		way = r.gauge().Way(n, g.forms())
-	}
-	c, bulk := r.room(g, inline, n, way.Form)
+	c, bulk := r.room(g, inline, n)
 	if c == nil {
-		if c, bulk = f.starve(r, t.To, inline, n, way.Form); c == nil {
+		if c, bulk = f.starve(r, inline, n); c == nil {
 			return f.lost(t.To)
 		}
 	}
@@ -207,9 +199,8 @@ func (f *Fabric) record(r ring, t *rdmaeng.Transfer, kind uint64, n int) bool {
 		f.open(r, t.To)
 	}
 	if t.View.Type == nil {
-		*c.done() = uint64(way.Write(bulk, t.Src[t.Done:]))
+		copy(bulk, t.Src[t.Done:])
 	} else {
-		*c.done() = 0
 		t.View.Pack(bulk, t.Done)
 	}
 	body := (*recordBody)(unsafe.Pointer(&c.payload))

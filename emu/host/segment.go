@@ -6,7 +6,6 @@ import (
 	"sync/atomic"
 	"unsafe"
 
-	"github.com/exanet-mpi/exanet/internal/across"
 	"github.com/exanet-mpi/exanet/internal/mem"
 	"github.com/exanet-mpi/exanet/internal/sys"
 )
@@ -21,7 +20,7 @@ import (
 // It is a memory file, so a ring that nobody uses costs no memory, and nothing
 // is left of it when the last process of the job is gone.
 const (
-	segmentMagic = 0x3954454e41584521 // "!EXANET9": change it with the layout
+	segmentMagic = 0x4154454e41584521 // "!EXANETA": change it with the layout
 	headerSize   = 4096
 	pageSize     = 4096
 	sharedCells  = 128
@@ -68,7 +67,6 @@ const (
 const (
 	bellForeground uint32 = 1 << iota
 	bellBackground
-	bellAnnounced // raised by the express lane: for what Announced tells of
 
 	bellMessages = bellForeground | bellBackground
 )
@@ -138,15 +136,12 @@ type Job struct {
 
 // sharedGeometry is that of the rings of a job of n processes. In a ring that is short of
 // room for a window of messages each way, both ranks wait for room most of the time; rings
-// of many ranks are used less, and there are ranks squared of them. Those of two have room for cold copies.
+// of many ranks are used less, and there are ranks squared of them.
 func sharedGeometry(n int) geometry {
-	switch {
-	case n > many:
+	if n > many {
 		return geometryOf(sharedCells, 128<<10)
-	case n > 2:
-		return geometryOf(sharedCells, across.Stage)
 	}
-	return geometryOf(sharedCells, 2*across.Belt)
+	return geometryOf(sharedCells, 512<<10)
 }
 
 func layout(n int, g geometry) (controlStep, ring0, ringStep, area0 int) {

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"unsafe"
 
-	"github.com/exanet-mpi/exanet/internal/across"
 	"github.com/exanet-mpi/exanet/internal/mem"
 	"github.com/exanet-mpi/exanet/rdmaeng"
 )
@@ -32,7 +31,7 @@ import (
 // its peer learns of the death as always; nothing is complete before all units
 // are done.
 const (
-	shareLeast = 32 << 10 // shorter copies are not worth a second system call
+	shareLeast = 12 << 10 // shorter copies are not worth a second system call
 	shareUnit  = 16 << 10 // the least unit
 	shareMost  = 1 << 20  // to be taken at a time
 	shareSlots = 128      // copies of a pair at a time
@@ -113,7 +112,7 @@ func (f *Fabric) begin(t *rdmaeng.Transfer) {
 func (f *Fabric) offer(t *rdmaeng.Transfer) bool {
 	r := f.job.ringOf(f.me, t.To)
 	g := &f.job.geo
-	c, _ := r.room(g, true, 0, across.Hot)
+	c, _ := r.room(g, true, 0)
 	if c == nil || !f.claimFor(t) {
 		return false
 	}

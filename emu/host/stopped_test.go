@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
-	"github.com/exanet-mpi/exanet/internal/across"
 	"github.com/exanet-mpi/exanet/packetizer"
 )
 
@@ -79,7 +78,7 @@ func claimAndStop(sig unix.Signal) {
 	f.TrySend(0, packetizer.Header{7 << 32}, []byte("whole"))
 	g := &f.job.geo
 	r := f.job.ringOf(2, 0)
-	c, _ := r.room(g, true, 4, across.Hot)
+	c, _ := r.room(g, true, 4)
 	copy(c.payload[:], "half")
 	stopHere(int(sig))
 	r.publish(g, c, 8<<32, 4, true) // after SIGCONT

@@ -26,6 +26,10 @@ import (
 // needs none. Where the kernel refuses membarrier, where ranks must sleep to let each
 // other run, and between ranks of one process, senders publish with a fence instead
 // (header.fence).
+//
+// A call of the fast path looks, and yields, by the same numbers, and then waits here.
+//
+//exanet:c WAIT_
 const (
 	glances  = 200                    // looks while nobody else can use the lock: about 1 us
 	looks    = 50                     // between two yields, with a core for each rank
@@ -41,13 +45,9 @@ const (
 )
 
 // Glance looks for something to do for about a microsecond, where it does not
-// keep the awaited rank from running. Before that it prepares what this rank writes next.
+// keep the awaited rank from running.
 func (f *Fabric) Glance(mark uint32) bool {
-	looks := f.Looks()
-	if looks > 0 {
-		f.prepare()
-	}
-	return f.look(mark, looks)
+	return f.look(mark, f.Looks())
 }
 
 // Looks is how often a rank may look for something while it keeps its lock.

@@ -39,24 +39,6 @@ func (p *Protocol) LeaseIn(ctx *variants.Context, src, tag int32, name uint64) {
 	p.lessee.Grant(&l.Lease, variants.Channel{Name: name, Peer: src, World: l.world, Envelope: e})
 }
 
-// Passed takes note that the next message from src, to a receive that is not posted, has gone
-// another way.
-func (p *Protocol) Passed(ctx *variants.Context, src, tag int32) {
-	l := p.inLane(p.comms.Of(ctx), src, tag)
-	l.pass(l.Next)
-}
-
-// Extracted returns what Extract would have for a message that has been taken out of the ring
-// of a lane, and counts as consumed.
-func (p *Protocol) Extracted(ctx *variants.Context, src, tag int32, payload []byte) *variants.Message {
-	c := p.comms.Of(ctx)
-	e := c.envelope(variants.EnvD, tag, 0)
-	e.Src = src
-	p.Out.Again(p.Out.Peer(c.World(src)), len(payload))
-	ctx.Active++
-	return p.Unexpected(e, len(payload), payload)
-}
-
 // RevokeAll implements variants.Lessor.
 func (p *Protocol) RevokeAll() {
 	p.revokeIn()

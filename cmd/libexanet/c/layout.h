@@ -81,10 +81,51 @@ enum { KIND_LONG_DOUBLE_COMPLEX = 16 };
 enum { KIND_BASIC_KINDS = 17 };
 
 /* emu/host */
+enum { RING_CELL_SIZE = 256 };
+enum { RING_CELL_INLINE = 232 };
+enum { RING_BULK_ALIGN = 64 };
+enum { RING_HEAD_SIZE = 1280 };
+
+/* emu/host */
 enum { BELL_FOREGROUND = 1 };
 enum { BELL_BACKGROUND = 2 };
-enum { BELL_ANNOUNCED = 4 };
 enum { BELL_MESSAGES = 3 };
+
+/* emu/host */
+enum { WAIT_GLANCES = 200 };
+enum { WAIT_LOOKS = 50 };
+enum { WAIT_SPIN_TIME = 30000 };
+enum { WAIT_LONG_SPIN = 200000 };
+enum { WAIT_WAKE_UP = 100000 };
+enum { WAIT_YIELDS = 400 };
+enum { WAIT_FEWEST = 8 };
+enum { WAIT_HAND_OVER = 1000 };
+enum { WAIT_DEAR = 1000000 };
+enum { WAIT_SHUN = 100000000 };
+
+/* internal/fastpath */
+enum { FAST_CHANNELS = 256 };
+enum { FAST_SLOTS = 2048 };
+enum { FAST_FIRST_SLOT = 33554432 };
+enum { FAST_SENT_ALL = 67108863 };
+static const uint64_t FAST_NEXT_MESSAGE = 0x100000000u;
+
+/* internal/fastpath */
+enum { FAST_DEDICATED = 0 };
+enum { FAST_YIELDING = 1 };
+enum { FAST_IN_GO = 2 };
+
+/* internal/fastpath */
+enum { SLOT_UNUSED = 0 };
+enum { SLOT_PENDING = 1 };
+enum { SLOT_DONE = 2 };
+enum { SLOT_POSTED = 3 };
+
+/* internal/fastpath */
+static const uint64_t PLACE_COMM_FACTOR = 0x9e3779b1u;
+static const uint64_t PLACE_PEER_FACTOR = 0x85ebca6bu;
+static const uint64_t PLACE_TAG_FACTOR = 0xc2b2ae35u;
+enum { PLACE_SHIFT = 24 };
 
 /* coll/shm.header */
 struct collective_header {
@@ -219,6 +260,52 @@ _Static_assert(offsetof(struct shared, ops) == 23040, "Ops");
 _Static_assert(offsetof(struct shared, known) == 23296, "Known");
 _Static_assert(sizeof(struct shared) == 23304, "size");
 
+/* emu/host.ringHead */
+struct ring {
+	uint64_t tail;
+	uint64_t credit;
+	uint64_t bulk_tail;
+	uint64_t bulk_credit;
+	uint64_t claimed[2];
+	uint8_t opened;
+	uint8_t attach;
+	unsigned char unused0[14];
+	uint64_t released;
+	uint64_t bulk_released;
+	unsigned char unused1[48];
+	uint32_t starved;
+	unsigned char unused2[60];
+	uint64_t head;
+	uint64_t returned;
+	uint64_t bulk_head;
+	uint64_t bulk_returned;
+	unsigned char unused3[1056];
+};
+_Static_assert(offsetof(struct ring, tail) == 0, "tail");
+_Static_assert(offsetof(struct ring, credit) == 8, "credit");
+_Static_assert(offsetof(struct ring, bulk_tail) == 16, "bulkTail");
+_Static_assert(offsetof(struct ring, bulk_credit) == 24, "bulkCredit");
+_Static_assert(offsetof(struct ring, claimed) == 32, "claimed");
+_Static_assert(offsetof(struct ring, opened) == 48, "opened");
+_Static_assert(offsetof(struct ring, attach) == 49, "attach");
+_Static_assert(offsetof(struct ring, released) == 64, "released");
+_Static_assert(offsetof(struct ring, bulk_released) == 72, "bulkReleased");
+_Static_assert(offsetof(struct ring, starved) == 128, "starved");
+_Static_assert(offsetof(struct ring, head) == 192, "head");
+_Static_assert(offsetof(struct ring, returned) == 200, "returned");
+_Static_assert(offsetof(struct ring, bulk_head) == 208, "bulkHead");
+_Static_assert(offsetof(struct ring, bulk_returned) == 216, "bulkReturned");
+_Static_assert(sizeof(struct ring) == 1280, "size");
+
+/* emu/host.cell */
+struct ring_cell {
+	uint64_t header[3];
+	uint8_t payload[232];
+};
+_Static_assert(offsetof(struct ring_cell, header) == 0, "header");
+_Static_assert(offsetof(struct ring_cell, payload) == 24, "payload");
+_Static_assert(sizeof(struct ring_cell) == 256, "size");
+
 /* emu/host.doorbell */
 struct doorbell {
 	uint32_t flags;
@@ -237,5 +324,140 @@ _Static_assert(offsetof(struct doorbell, thread) == 12, "thread");
 _Static_assert(offsetof(struct doorbell, foreground) == 64, "foreground");
 _Static_assert(offsetof(struct doorbell, background) == 68, "background");
 _Static_assert(sizeof(struct doorbell) == 128, "size");
+
+/* internal/fastpath.BiasedLock */
+struct biased_lock {
+	uint32_t shut;
+	uint32_t inside;
+	uint32_t many;
+	unsigned char unused0[4];
+	uint64_t caller;
+};
+_Static_assert(offsetof(struct biased_lock, shut) == 0, "shut");
+_Static_assert(offsetof(struct biased_lock, inside) == 4, "inside");
+_Static_assert(offsetof(struct biased_lock, many) == 8, "many");
+_Static_assert(offsetof(struct biased_lock, caller) == 16, "caller");
+_Static_assert(sizeof(struct biased_lock) == 24, "size");
+
+/* internal/fastpath.Geometry */
+struct geometry {
+	uint32_t cells;
+	uint32_t shift;
+	uint32_t bulk;
+};
+_Static_assert(offsetof(struct geometry, cells) == 0, "Cells");
+_Static_assert(offsetof(struct geometry, shift) == 4, "Shift");
+_Static_assert(offsetof(struct geometry, bulk) == 8, "Bulk");
+_Static_assert(sizeof(struct geometry) == 12, "size");
+
+/* internal/fastpath.Channel */
+struct fast_channel {
+	uint64_t comm;
+	int32_t peer;
+	int32_t tag;
+	uint64_t header[3];
+	uint64_t port;
+	uint32_t pending;
+	uint32_t leased;
+};
+_Static_assert(offsetof(struct fast_channel, comm) == 0, "Comm");
+_Static_assert(offsetof(struct fast_channel, peer) == 8, "Peer");
+_Static_assert(offsetof(struct fast_channel, tag) == 12, "Tag");
+_Static_assert(offsetof(struct fast_channel, header) == 16, "Header");
+_Static_assert(offsetof(struct fast_channel, port) == 40, "Port");
+_Static_assert(offsetof(struct fast_channel, pending) == 48, "Pending");
+_Static_assert(offsetof(struct fast_channel, leased) == 52, "Leased");
+_Static_assert(sizeof(struct fast_channel) == 56, "size");
+
+/* internal/fastpath.Slot */
+struct fast_slot {
+	uint64_t buf;
+	uint32_t room;
+	uint32_t state;
+	uint64_t comm;
+	int32_t source;
+	int32_t tag;
+	uint32_t size;
+	uint32_t place;
+	uint32_t next;
+	uint32_t prev;
+};
+_Static_assert(offsetof(struct fast_slot, buf) == 0, "Buf");
+_Static_assert(offsetof(struct fast_slot, room) == 8, "Room");
+_Static_assert(offsetof(struct fast_slot, state) == 12, "State");
+_Static_assert(offsetof(struct fast_slot, comm) == 16, "Comm");
+_Static_assert(offsetof(struct fast_slot, source) == 24, "Source");
+_Static_assert(offsetof(struct fast_slot, tag) == 28, "Tag");
+_Static_assert(offsetof(struct fast_slot, size) == 32, "Size");
+_Static_assert(offsetof(struct fast_slot, place) == 36, "Place");
+_Static_assert(offsetof(struct fast_slot, next) == 40, "Next");
+_Static_assert(offsetof(struct fast_slot, prev) == 44, "Prev");
+_Static_assert(sizeof(struct fast_slot) == 48, "size");
+
+/* internal/fastpath.Table */
+struct fast_table {
+	struct biased_lock lock;
+	uint32_t armed;
+	uint32_t waiting;
+	uint32_t limit;
+	uint32_t window;
+	uint32_t fenced;
+	uint32_t step;
+	struct geometry rings;
+	uint32_t first;
+	uint32_t last;
+	uint32_t free;
+	uint32_t fresh;
+	unsigned char unused0[4];
+	uint64_t outside;
+	uint64_t doorbells;
+	uint64_t credit[2];
+	struct fast_channel in[256];
+	struct fast_channel out[256];
+	struct fast_slot slots[2048];
+};
+_Static_assert(offsetof(struct fast_table, lock) == 0, "Lock");
+_Static_assert(offsetof(struct fast_table, armed) == 24, "Armed");
+_Static_assert(offsetof(struct fast_table, waiting) == 28, "Waiting");
+_Static_assert(offsetof(struct fast_table, limit) == 32, "Limit");
+_Static_assert(offsetof(struct fast_table, window) == 36, "Window");
+_Static_assert(offsetof(struct fast_table, fenced) == 40, "Fenced");
+_Static_assert(offsetof(struct fast_table, step) == 44, "Step");
+_Static_assert(offsetof(struct fast_table, rings) == 48, "Rings");
+_Static_assert(offsetof(struct fast_table, first) == 60, "First");
+_Static_assert(offsetof(struct fast_table, last) == 64, "Last");
+_Static_assert(offsetof(struct fast_table, free) == 68, "Free");
+_Static_assert(offsetof(struct fast_table, fresh) == 72, "Fresh");
+_Static_assert(offsetof(struct fast_table, outside) == 80, "Outside");
+_Static_assert(offsetof(struct fast_table, doorbells) == 88, "Doorbells");
+_Static_assert(offsetof(struct fast_table, credit) == 96, "Credit");
+_Static_assert(offsetof(struct fast_table, in) == 112, "In");
+_Static_assert(offsetof(struct fast_table, out) == 14448, "Out");
+_Static_assert(offsetof(struct fast_table, slots) == 28784, "Slots");
+_Static_assert(sizeof(struct fast_table) == 127088, "size");
+
+/* variants.Account */
+struct account {
+	int64_t unmatched;
+	int64_t consumed;
+	uint32_t shut;
+	int32_t world;
+};
+_Static_assert(offsetof(struct account, unmatched) == 0, "Unmatched");
+_Static_assert(offsetof(struct account, consumed) == 8, "Consumed");
+_Static_assert(offsetof(struct account, shut) == 16, "Shut");
+_Static_assert(offsetof(struct account, world) == 20, "World");
+_Static_assert(sizeof(struct account) == 24, "size");
+
+/* internal/fastpath.Port */
+struct fast_port {
+	struct account account;
+	uint64_t out;
+	uint64_t in;
+};
+_Static_assert(offsetof(struct fast_port, account) == 0, "Account");
+_Static_assert(offsetof(struct fast_port, out) == 24, "Out");
+_Static_assert(offsetof(struct fast_port, in) == 32, "In");
+_Static_assert(sizeof(struct fast_port) == 40, "size");
 
 #endif

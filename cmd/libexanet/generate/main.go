@@ -179,13 +179,13 @@ func (g *generator) family(fn function) error {
 	case "send", "recv", "coll":
 		g.declare(fn)
 		with := func(more ...param) []param { return append(append([]param{}, fn.params...), more...) }
-		one := entry{name: fn.name, params: fn.params, kind: "call", extra: []string{"exanet_do"}}
+		one := entry{name: fn.name, params: fn.params, kind: "call", extra: []string{"EXANET_DO"}}
 		if fn.kind == "recv" {
 			one.params = with(status)
 		}
 		emit(one)
-		emit(entry{name: "I" + strings.ToLower(fn.name[:1]) + fn.name[1:], params: with(request), kind: "call", extra: []string{"exanet_begin"}, made: "request"})
-		init := entry{name: fn.name + "_init", params: with(request), kind: "call", extra: []string{"exanet_init"}, made: "request"}
+		emit(entry{name: "I" + strings.ToLower(fn.name[:1]) + fn.name[1:], params: with(request), kind: "call", extra: []string{"EXANET_BEGIN"}, made: "request"})
+		init := entry{name: fn.name + "_init", params: with(request), kind: "call", extra: []string{"EXANET_INIT"}, made: "request"}
 		if fn.kind == "coll" {
 			init.params, init.since4 = with(info, request), true
 			old := init
@@ -281,16 +281,14 @@ func (g *generator) entry(e entry, fn function) {
 		// not know.
 		requests, results := e.places()
 		if e.isShared() {
-			fmt.Fprintf(g.w, "\tif (exanet_shared_%s(%s))\n\t\treturn MPI_SUCCESS;\n", e.name, strings.Join(e.laneArgs(), ", "))
+			fmt.Fprintf(g.w, "\tif (exanet_shared_%s(%s))\n\t\treturn MPI_SUCCESS;\n", e.name, strings.Join(e.numbers(), ", "))
 		}
 		if strings.HasPrefix(e.name, "Sendrecv") {
-			fmt.Fprintf(g.w, "\tint64_t result;\n\tif (exanet_table && exanet_lane_%s(exanet_table, %s, &result))\n\t\treturn result ? exanet_failed(result) : MPI_SUCCESS;\n", strings.ToLower(e.name), strings.Join(e.laneArgs(), ", "))
+			args := append(e.numbers()[:len(e.params)-1], "&receive")
+			fmt.Fprintf(g.w, "\tMPI_Request receive;\n\tif (exanet_table && exanet_fast_%s(%s))\n\t\treturn MPI_Wait(&receive, status);\n", strings.ToLower(e.name), strings.Join(args, ", "))
 		}
-		if lane := e.lane(); lane != "" {
-			fmt.Fprintf(g.w, "\tif (exanet_table%s%s && exanet_lane_%s(exanet_table, %s))\n\t\treturn MPI_SUCCESS;\n", requests, results, lane, strings.Join(e.laneArgs(), ", "))
-		}
-		if e.name == "Startall" { // the first ones, until one belongs into Go
-			fmt.Fprintf(g.w, "\tif (exanet_table && n > 0%s) {\n\t\tint started = exanet_lane_startall(exanet_table, n, requests);\n\t\tif (started == n)\n\t\t\treturn MPI_SUCCESS;\n\t\tn -= started, requests += started;\n\t}\n", requests)
+		if fast := fast[e.name]; fast != "" {
+			fmt.Fprintf(g.w, "\tif (exanet_table%s%s && exanet_fast_%s(%s))\n\t\treturn MPI_SUCCESS;\n", requests, results, fast, strings.Join(e.numbers(), ", "))
 		}
 		if requests != "" && results != "" {
 			if e.params[0].name == "n" {
@@ -387,17 +385,11 @@ func (e *entry) full() string {
 	return "MPI_" + e.name
 }
 
-// lanes are the functions that are tried on the express lane first (entry/lane.c, noted.c, any.c,
-// matched.c, kept.c).
-var lanes = map[string]string{
+// fast are the functions that are tried on the fast path first (c/calls.c).
+var fast = map[string]string{
 	"Send": "send", "Rsend": "send", "Isend": "isend", "Irsend": "isend", "Recv": "recv", "Irecv": "irecv",
-	"Wait": "wait", "Waitall": "waitall", "Waitany": "waitany", "Waitsome": "waitsome",
-	"Test": "test", "Testall": "testall", "Testany": "testany", "Testsome": "testsome",
-	"Probe": "probe", "Iprobe": "iprobe", "Mprobe": "mprobe", "Improbe": "improbe", "Mrecv": "mrecv", "Imrecv": "imrecv", "Start": "start",
+	"Wait": "wait", "Waitall": "waitall", "Test": "test", "Testall": "testall",
 }
-
-// lane is what the function is called there, empty if it is not there.
-func (e *entry) lane() string { return lanes[e.name] }
 
 // isShared reports whether the function is tried in shared memory first (shared.c).
 func (e *entry) isShared() bool {
@@ -408,9 +400,8 @@ func (e *entry) isShared() bool {
 	return false
 }
 
-// laneArgs are its arguments there, which are those of the function, handles as
-// numbers.
-func (e *entry) laneArgs() (args []string) {
+// numbers are the arguments of the function with handles as numbers.
+func (e *entry) numbers() (args []string) {
 	for _, p := range e.params {
 		if p.typ == "MPI_Datatype" || p.typ == "MPI_Comm" || p.typ == "MPI_Op" {
 			args = append(args, "(exanet_handle)"+p.name)

@@ -1,0 +1,354 @@
+//go:build preload
+
+/*
+ * The preload library: entry points in front of the host MPI's (entries.c,
+ * generated), which is all that programs see that never initialise MPI. MPI_Init
+ * loads the Go part. This library needs no libmpi, since LD_PRELOAD reaches
+ * launchers and shells, and a program may load its MPI late.
+ */
+#include "entry.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
+#include <linux/membarrier.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+int exanet_live, exanet_counting;
+int64_t (*exanet_adopt)(exanet_handle, void *, int32_t);
+void (*exanet_made_comm)(void *);
+void (*exanet_made_request)(void *);
+void (*exanet_windows)(int32_t);
+void (*exanet_hello)(void);
+
+static void (*show)(int32_t level, void *card);
+static int32_t (*start)(void *cards);
+static int64_t (*finalize)(void);
+static void (*counted)(const char *, uint64_t);
+static void (*share)(void *shared, uint64_t size);
+static uint64_t (*fast)(void *no_request, uint64_t size);
+
+/* What this part calls of the Go part beside what the entry points call. */
+static const struct exanet_slot own[] = {
+	{"exanet_card", (void **)&show},
+	{"exanet_start", (void **)&start},
+	{"exanet_finalize", (void **)&finalize},
+	{"exanet_counted", (void **)&counted},
+	{"exanet_whose", (void **)&exanet_whose},
+	{"exanet_adopt", (void **)&exanet_adopt},
+	{"exanet_made_comm", (void **)&exanet_made_comm},
+	{"exanet_made_request", (void **)&exanet_made_request},
+	{"exanet_windows", (void **)&exanet_windows},
+	{"exanet_fast", (void **)&fast},
+	{"exanet_share", (void **)&share},
+	{0, 0}
+};
+
+void *exanet_symbol(const char *name)
+{
+	void *s = dlsym(RTLD_DEFAULT, name);
+	if (!s) {
+		/* Loaded by a plug-in whose symbols are its own, as mpi4py. */
+		void *lib = dlopen(EXANET_HOST_LIBRARY, RTLD_LAZY | RTLD_NOLOAD);
+		s = lib ? dlsym(lib, name) : 0;
+	}
+	return s;
+}
+
+void *exanet_host(const char *name)
+{
+	char real[128];
+	snprintf(real, sizeof real, "P%s", name);
+	void *f = exanet_symbol(real);
+	if (!f) {
+		fprintf(stderr, "exanet: the program calls %s, but there is no %s in its MPI library: is this library the one for another MPI?\n", name, real);
+		abort();
+	}
+	return f;
+}
+
+#ifdef OPEN_MPI
+#define OPEN_MPI_HERE 1
+#else
+#define OPEN_MPI_HERE 0
+#endif
+
+/* Handles of one MPI, passed on as those of the other, lead anywhere: the program is
+   not begun with the wrong library. */
+static void fits(void)
+{
+	static const char *const names[] = {"MPICH", "Open MPI"}, *const files[] = {"mpich", "openmpi"};
+	int other = exanet_symbol("ompi_mpi_comm_world") != 0;
+	if (other == OPEN_MPI_HERE)
+		return;
+	fprintf(stderr, "exanet: libexanet-%s.so is preloaded, which is for %s, but the program's MPI is %s: preload libexanet-%s.so, or use exanet preload\n",
+		files[!other], names[!other], names[other], files[other]);
+	exit(2);
+}
+
+/* Why the Go part is not there, if it should be. */
+static char complaint[256];
+
+static void complain(const char *what, const char *why)
+{
+	snprintf(complaint, sizeof complaint, "exanet: %s: %s; the program runs over its own MPI\n", what, why);
+}
+
+/* Go ends the process if it cannot have the memory that it wants: addresses, and what may
+   be written to (ulimit -v, ulimit -l with mlockall, ulimit -d). */
+static int fits_in(size_t size, int protection)
+{
+	void *p = mmap(0, size, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	return p != MAP_FAILED && munmap(p, size) == 0;
+}
+
+static int limited(int resource)
+{
+	struct rlimit r;
+	return getrlimit(resource, &r) == 0 && r.rlim_cur != RLIM_INFINITY;
+}
+
+/* Go's runtime takes more than a gigabyte of addresses as it begins, with all its threads; the segment of two ranks has
+   a tenth of that. */
+static int roomy(void)
+{
+	return fits_in((size_t)7 << 28, PROT_NONE) && (!limited(RLIMIT_DATA) || fits_in(256 << 20, PROT_READ | PROT_WRITE));
+}
+
+/* Nor does it go on without descriptors, of which it takes a few. */
+static int supplied(void)
+{
+	int fds[8], n = 0;
+	while (n < 8 && (fds[n] = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0)
+		n++;
+	int enough = n == 8 || errno != EMFILE;
+	while (n > 0)
+		close(fds[--n]);
+	return enough;
+}
+
+/* A child of fork has the memory of the Go part, but none of its threads, and is no rank:
+   it may go its own way, or end. */
+static void refuse(void)
+{
+	static const char line[] = "exanet: a child process calls MPI, which its parent has initialised: with this library only that one can\n";
+	if (write(2, line, sizeof line - 1)) {}
+	_exit(1);
+}
+
+static void forked(void)
+{
+	for (const struct exanet_slot *s = exanet_slots; s->name; s++)
+		*s->slot = (void *)refuse;
+	exanet_table = 0;
+	for (int i = 0; i < SHARED_AREAS; i++)
+		exanet_shared.areas[i].id = 0;
+	exanet_met = 1;
+	exanet_adopt = (int64_t (*)(exanet_handle, void *, int32_t))refuse;
+	finalize = 0; /* the host's is called, if the child comes to its end in the same way */
+}
+
+static int find(void *lib, const struct exanet_slot *s)
+{
+	for (; s->name; s++)
+		if (!(*s->slot = dlsym(lib, s->name))) {
+			complain(s->name, "not in the Go part, which is of another version");
+			return 0;
+		}
+	return 1;
+}
+
+/* load loads the Go part, which lies beside this library. */
+static int load(void)
+{
+	Dl_info self;
+	char here[PATH_MAX], path[PATH_MAX + sizeof EXANET_GO_PART + 1];
+	if (!dladdr((void *)load, &self) || !realpath(self.dli_fname, here))
+		return 0;
+	snprintf(path, sizeof path, "%s/%s", dirname(here), EXANET_GO_PART);
+	if (!roomy()) {
+		complain("the Go part needs 1.75 GiB of address space and 256 MiB of data", "ulimit -v, -d or -l leaves less");
+		return 0;
+	}
+	if (!supplied()) {
+		complain("the Go part needs 8 more open files", "ulimit -n leaves less");
+		return 0;
+	}
+	const char *why;
+	void *lib = exanet_open(path, &why);
+	if (!lib) {
+		complain("the Go part cannot be loaded", why);
+		return 0;
+	}
+	if (!find(lib, exanet_slots) || !find(lib, own) || !exanet_hello)
+		return 0;
+	pthread_atfork(0, 0, forked);
+	return 1;
+}
+
+/* Every rank shows a card to all, even if it has no Go part or shall not use it, so
+   that either all use it or none. Their first byte is a state of package bootstrap. */
+enum { CARD = 128, DISABLED = 2, NOT_LOADED = 3 };
+
+static int ended(MPI_Request *r, int *flag)
+{
+	HOST(MPI_Test, MPI_Request *, int *, MPI_Status *);
+	return host(r, flag, MPI_STATUS_IGNORE) == MPI_SUCCESS;
+}
+
+/* A collective of a host may spin, in the way of the rank that it waits for if there
+   are fewer cores than ranks. */
+static int gather(void *mine, void *all)
+{
+	HOST(MPI_Iallgather, const void *, int, MPI_Datatype, void *, int, MPI_Datatype, MPI_Comm, MPI_Request *);
+	static const struct timespec nap = {0, 50000};
+	MPI_Request r;
+	int done = 0, ok = host(mine, CARD, BYTE, all, CARD, BYTE, WORLD, &r) == MPI_SUCCESS;
+	for (int i = 0; ok && (ok = ended(&r, &done)) && !done; i++)
+		if (i < 100)
+			sched_yield();
+		else
+			nanosleep(&nap, 0);
+	return ok;
+}
+
+/* The first of the ranks that miss the Go part says so. */
+static void speak(const char *all, int n)
+{
+	HOST(MPI_Comm_rank, MPI_Comm, int *);
+	int rank, first = 0;
+	while (first < n && all[first * CARD] != NOT_LOADED)
+		first++;
+	if (host(WORLD, &rank) == MPI_SUCCESS && first == rank)
+		fputs(complaint, stderr);
+}
+
+int exanet_disabled(void)
+{
+	const char *off = getenv("EXANET_DISABLE");
+	return off && *off && strcmp(off, "0");
+}
+
+/* Registers this process for membarrier, by which our ranks sleep and wake
+   (emu/host/wait.go), and the lock of the fast path is shut. That is done at once for a process of one thread, which it may
+   not be any more when the host is up; else the kernel waits for all cores, 10 ms or
+   more. */
+static void prepare(void)
+{
+	fits();
+	if (!exanet_disabled()) {
+		syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0);
+		syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
+	}
+}
+
+/* Opens the fast path, if there is one. */
+static void open_fast(void)
+{
+	exanet_handle no_request;
+	uint64_t table = fast(&no_request, sizeof(struct fast_table));
+	share(&exanet_shared, sizeof exanet_shared);
+	if (table)
+		exanet_fast_open((struct fast_table *)(uintptr_t)table, no_request);
+}
+
+static void initialised(int level)
+{
+	HOST(MPI_Comm_size, MPI_Comm, int *);
+	char mine[CARD] = {0}, *all;
+	int n;
+	if (exanet_live || host(WORLD, &n) != MPI_SUCCESS || !(all = calloc(n, CARD)))
+		return;
+	if (exanet_disabled())
+		mine[0] = DISABLED;
+	else if (!load())
+		mine[0] = NOT_LOADED;
+	else
+		show(level, mine);
+	if (gather(mine, all)) {
+		if (mine[0] == NOT_LOADED)
+			speak(all, n);
+		else if (mine[0] != DISABLED)
+			exanet_live = start(all);
+		if (exanet_live)
+			open_fast();
+		exanet_counting = exanet_live && getenv("EXANET_STATS");
+	}
+	free(all);
+}
+
+int MPI_Init(int *argc, char ***argv)
+{
+	HOST(MPI_Init, int *, char ***);
+	prepare();
+	int code = host(argc, argv);
+	if (code == MPI_SUCCESS)
+		initialised(MPI_THREAD_SINGLE);
+	return code;
+}
+
+int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
+{
+	HOST(MPI_Init_thread, int *, char ***, int, int *);
+	prepare();
+	int code = host(argc, argv, required, provided);
+	if (code == MPI_SUCCESS)
+		initialised(*provided);
+	return code;
+}
+
+int MPI_Finalize(void)
+{
+	HOST(MPI_Finalize, void);
+	if (exanet_on && finalize) {
+		exanet_counting = 0;
+		exanet_table = 0;
+		for (int i = 0; i < SHARED_AREAS; i++)
+			exanet_shared.areas[i].id = 0;
+		for (int i = 0; exanet_names[i]; i++)
+			if (exanet_passed[i])
+				counted(exanet_names[i], exanet_passed[i]);
+		int64_t r = finalize();
+		exanet_live = 0;
+		if (r)
+			return exanet_failed(r);
+	}
+	return host();
+}
+
+#ifdef OPEN_MPI
+/* In Open MPI these look into the object; MPICH's are macros, which do not. */
+#define CONVERSIONS(object, kind)                                                                   \
+	MPI_Fint object##_c2f(object h)                                                             \
+	{                                                                                           \
+		static __typeof__(object##_c2f) *host;                                              \
+		uintptr_t n = (uintptr_t)h;                                                         \
+		if ((n & ((1 << EXANET_SHIFT) - 1)) == kind)                                        \
+			return (MPI_Fint)(n >> EXANET_SHIFT) | EXANET_FORTRAN;                      \
+		if (!host)                                                                          \
+			host = (__typeof__(host))exanet_host(#object "_c2f");                       \
+		return host(h);                                                                     \
+	}                                                                                           \
+	object object##_f2c(MPI_Fint n)                                                             \
+	{                                                                                           \
+		static __typeof__(object##_f2c) *host;                                              \
+		if (n > 0 && n & EXANET_FORTRAN)                                                    \
+			return (object)((uintptr_t)(n ^ EXANET_FORTRAN) << EXANET_SHIFT | kind);    \
+		if (!host)                                                                          \
+			host = (__typeof__(host))exanet_host(#object "_f2c");                       \
+		return host(n);                                                                     \
+	}
+CONVERSIONS(MPI_Request, EXANET_REQUEST)
+CONVERSIONS(MPI_Message, EXANET_MESSAGE)
+#endif

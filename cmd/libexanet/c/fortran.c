@@ -1,0 +1,231 @@
+//go:build preload
+
+/* The helpers of the entry points of Fortran, and those that are not in the list. */
+#include "fortran.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+
+#ifdef OPEN_MPI
+static const char *const libraries[] = {"libmpi_mpifh.so.40", "libmpi_usempif08.so.40", 0};
+#else
+static const char *const libraries[] = {"libmpichfort.so.12", 0};
+#endif
+
+/* find finds what the host defines, behind ours, even if a plug-in has loaded the
+   host with symbols of its own. */
+static void *find(const char *name)
+{
+	void *s = dlsym(RTLD_NEXT, name);
+	for (const char *const *l = libraries; !s && *l; l++) {
+		void *lib = dlopen(*l, RTLD_LAZY | RTLD_NOLOAD);
+		s = lib ? dlsym(lib, name) : 0;
+	}
+	return s;
+}
+
+void *f_find(struct f_host *host)
+{
+	if (!host->f && !(host->f = find(host->name))) {
+		fprintf(stderr, "exanet: there is no %s in the MPI library of the program\n", host->name);
+		abort();
+	}
+	return host->f;
+}
+
+/* A constant of Fortran, which is known by its address. The program may have a copy
+   of it, which then is everybody's. */
+struct constant {
+	const char *name;
+	const void *at;
+};
+
+static int is(struct constant *c, const void *p)
+{
+	static const char none;
+	if (!c->at && !(c->at = dlsym(RTLD_DEFAULT, c->name)) && !(c->at = find(c->name)))
+		c->at = &none;
+	return p == c->at;
+}
+
+#ifdef OPEN_MPI
+static struct constant status_ignore = {"mpi_fortran_status_ignore_", 0}, statuses_ignore = {"mpi_fortran_statuses_ignore_", 0};
+
+void *f_buffer(void *p)
+{
+	static struct constant bottom = {"mpi_fortran_bottom_", 0}, in_place = {"mpi_fortran_in_place_", 0};
+	return is(&bottom, p) ? MPI_BOTTOM : is(&in_place, p) ? MPI_IN_PLACE : p;
+}
+#else
+static struct constant status_ignore = {"MPIR_F08_MPI_STATUS_IGNORE_OBJ", 0}, statuses_ignore = {"MPIR_F08_MPI_STATUSES_IGNORE_OBJ", 0};
+#endif
+
+MPI_Status *f_status(void *p) { return is(&status_ignore, p) ? MPI_STATUS_IGNORE : p; }
+
+MPI_Status *f_statuses(void *p) { return is(&statuses_ignore, p) ? MPI_STATUSES_IGNORE : p; }
+
+MPI_Request *f_requests(const void *n, void *p, MPI_Request few[F_FEW])
+{
+#ifdef OPEN_MPI
+	int count = *(const MPI_Fint *)n;
+	MPI_Request *requests = few;
+	if (count > F_FEW && !(requests = malloc(count * sizeof *requests)))
+		abort();
+	for (int i = 0; i < count; i++)
+		requests[i] = f_request((MPI_Fint *)p + i);
+	return requests;
+#else
+	(void)n, (void)few;
+	return p;
+#endif
+}
+
+void f_requests_back(const void *n, void *p, MPI_Request *requests, MPI_Request few[F_FEW])
+{
+#ifdef OPEN_MPI
+	for (int i = 0; i < *(const MPI_Fint *)n; i++)
+		f_request_back((MPI_Fint *)p + i, requests[i]);
+	if (requests != few)
+		free(requests);
+#else
+	(void)n, (void)p, (void)requests, (void)few;
+#endif
+}
+
+#ifdef OPEN_MPI
+
+#define CONVERSIONS(Object, object, Word)                                          \
+	MPI_##Object f_##object(const void *p)                                     \
+	{                                                                          \
+		static MPI_##Object (*host)(MPI_Fint);                             \
+		if (!host)                                                         \
+			host = (MPI_##Object(*)(MPI_Fint))exanet_host("MPI_" #Word "_f2c"); \
+		return host(*(const MPI_Fint *)p);                                 \
+	}                                                                          \
+	MPI_Fint f_from_##object(MPI_##Object h)                                   \
+	{                                                                          \
+		static MPI_Fint (*host)(MPI_##Object);                             \
+		if (!host)                                                         \
+			host = (MPI_Fint(*)(MPI_##Object))exanet_host("MPI_" #Word "_c2f"); \
+		return host(h);                                                    \
+	}
+CONVERSIONS(Comm, comm, Comm)
+CONVERSIONS(Datatype, datatype, Type)
+CONVERSIONS(Op, op, Op)
+CONVERSIONS(Info, info, Info)
+
+/* neighbours counts those of a process in a topology. */
+static int neighbours(MPI_Comm comm, enum f_blocks blocks)
+{
+	HOST(MPI_Topo_test, MPI_Comm, int *);
+	int kind, n = 0, in = 0, out = 0, weighted;
+	host(comm, &kind);
+	if (kind == MPI_CART) {
+		HOST(MPI_Cartdim_get, MPI_Comm, int *);
+		host(comm, &n);
+		return 2 * n;
+	}
+	if (kind == MPI_GRAPH) {
+		HOST(MPI_Comm_rank, MPI_Comm, int *);
+		int rank;
+		host(comm, &rank);
+		{
+			HOST(MPI_Graph_neighbors_count, MPI_Comm, int, int *);
+			host(comm, rank, &n);
+		}
+		return n;
+	}
+	if (kind == MPI_DIST_GRAPH) {
+		HOST(MPI_Dist_graph_neighbors_count, MPI_Comm, int *, int *, int *);
+		host(comm, &in, &out, &weighted);
+	}
+	return blocks == f_sources ? in : out;
+}
+
+static int ranks(MPI_Comm comm)
+{
+	HOST(MPI_Comm_test_inter, MPI_Comm, int *);
+	int inter, n = 0;
+	host(comm, &inter);
+	if (inter) {
+		HOST(MPI_Comm_remote_size, MPI_Comm, int *);
+		host(comm, &n);
+	} else {
+		HOST(MPI_Comm_size, MPI_Comm, int *);
+		host(comm, &n);
+	}
+	return n;
+}
+
+MPI_Datatype *f_types(const void *p, const void *comm, enum f_blocks blocks)
+{
+	MPI_Comm of = f_comm(comm);
+	int n = blocks == f_ranks ? ranks(of) : neighbours(of, blocks);
+	MPI_Datatype *types = malloc((n + 1) * sizeof *types);
+	if (!types)
+		abort();
+	for (int i = 0; i < n; i++)
+		types[i] = f_datatype((const MPI_Fint *)p + i);
+	return types;
+}
+
+void f_indices(MPI_Fint n, void *p)
+{
+	for (MPI_Fint *i = p; i < (MPI_Fint *)p + n; i++)
+		if (*i >= 0)
+			++*i;
+}
+#else
+
+/* Indices count from 1 in Fortran. Not so in the wrappers for mpi_f08 of MPICH up
+   to 4.0 at least, and programs that run over them take that into account. */
+static MPI_Fint first(void)
+{
+	static MPI_Fint first = -1;
+	if (first < 0) {
+		static struct f_host wait = {"mpi_waitany_f08_", 0};
+		HOST(MPI_Ibarrier, MPI_Comm, MPI_Request *);
+		MPI_Request request;
+		MPI_Status status;
+		MPI_Fint n = 1, code;
+		host(MPI_COMM_SELF, &request);
+		((void (*)(void *, void *, void *, void *, void *))f_find(&wait))(&n, &request, &first, &status, &code);
+	}
+	return first;
+}
+
+void f_indices(MPI_Fint n, void *p)
+{
+	for (MPI_Fint *i = p; i < (MPI_Fint *)p + n; i++)
+		if (*i >= 0)
+			*i += first();
+}
+#endif
+
+void f_address_back(const struct f_host *host, void *p, void *address)
+{
+	if (strstr(host->name, "f08"))
+		*(void **)p = address;
+}
+
+static void f_Init(struct f_host *host, void *ierror)
+{
+	(void)host;
+	f_return(ierror, MPI_Init(0, 0));
+}
+F_ENTRIES(mpi_init, MPI_INIT, Init, (void *ierror), ierror)
+
+static void f_Init_thread(struct f_host *host, void *required, void *provided, void *ierror)
+{
+	(void)host;
+	f_return(ierror, MPI_Init_thread(0, 0, *(MPI_Fint *)required, provided));
+}
+F_ENTRIES(mpi_init_thread, MPI_INIT_THREAD, Init_thread, (void *required, void *provided, void *ierror), required, provided, ierror)
+
+static void f_Finalize(struct f_host *host, void *ierror)
+{
+	(void)host;
+	f_return(ierror, MPI_Finalize());
+}
+F_ENTRIES(mpi_finalize, MPI_FINALIZE, Finalize, (void *ierror), ierror)

@@ -1,0 +1,50 @@
+/* Handles of the host as numbers, and those of ours. */
+#ifndef EXANET_HANDLES_H
+#define EXANET_HANDLES_H
+
+#include <mpi.h>
+#include <stdint.h>
+
+#ifdef OPEN_MPI
+typedef uintptr_t exanet_handle; /* the address of an object */
+
+/* A request or message of ours is a number, with its kind in the lowest bits: no
+   address of an object is odd. In Fortran, where Open MPI counts its objects from
+   0, it stands above a bit that no count reaches. */
+enum { EXANET_REQUEST = 1, EXANET_MESSAGE = 3, EXANET_SHIFT = 2, EXANET_FORTRAN = 1 << 30 };
+#else
+typedef int32_t exanet_handle;
+
+/* A request of ours is a number; a message has a kind besides that MPICH does not have. */
+enum { EXANET_REQUEST = 0, EXANET_MESSAGE = 0xf << 26 };
+#endif
+
+enum { EXANET_NUMBERS = 1 << 26 };
+
+/* The handle of ours that a number makes up, and the number of a handle, 0 if it is none of that kind. */
+static inline exanet_handle exanet_handle_of(uint32_t n, exanet_handle kind)
+{
+#ifdef OPEN_MPI
+	return (exanet_handle)n << EXANET_SHIFT | kind;
+#else
+	return n | kind;
+#endif
+}
+
+static inline uint32_t exanet_number_of(exanet_handle h, exanet_handle kind)
+{
+#ifdef OPEN_MPI
+	return (h & ((1 << EXANET_SHIFT) - 1)) == kind && h >> EXANET_SHIFT < EXANET_NUMBERS ? h >> EXANET_SHIFT : 0;
+#else
+	return (h & ~(EXANET_NUMBERS - 1)) == kind ? h & (EXANET_NUMBERS - 1) : 0;
+#endif
+}
+
+/* The forms of a call. */
+enum { EXANET_DO, EXANET_BEGIN, EXANET_INIT };
+
+/* Forms of user functions: as C has them before MPI-4, with large counts, and those
+   of Fortran where its handles are others than in C. */
+enum { EXANET_FUNCTION, EXANET_LARGE_FUNCTION, EXANET_FORTRAN_FUNCTION };
+
+#endif

@@ -1,0 +1,22 @@
+/* How a call of the fast path waits for a message, see wait.c. */
+#ifndef EXANET_WAIT_H
+#define EXANET_WAIT_H
+
+#include "layout.h"
+
+/* The first word of the message, and what its low 16 bits are when it is there. */
+struct awaited {
+	const uint64_t *word;
+	uint16_t phase;
+};
+
+/* Whether calls may wait here: not if they are to be in Go meanwhile. */
+static inline int fast_waits(const struct fast_table *t)
+{
+	return t->waiting != FAST_IN_GO && !t->armed && (!t->outside || !__atomic_load_n((int64_t *)(uintptr_t)t->outside, __ATOMIC_RELAXED));
+}
+
+/* Waits a while, without the lock, and reports whether the message may be there: if not, the call is to wait in Go. */
+int fast_wait_for(const struct fast_table *t, const struct awaited *a);
+
+#endif
