@@ -288,7 +288,8 @@ func (x *collective) mismatched(err error) error {
 	if peer.Rank == x.Rank {
 		peer = m.Parts[0]
 	}
-	return x.c.fail(x.name, peer.Rank, noValue, x.bytes(), fmt.Errorf("%w: %w", kind, err), "all ranks must make the same calls, with matching counts")
+	return x.c.fail(x.name, peer.Rank, noValue, x.bytes(), fmt.Errorf("%w: %w", kind, err),
+		"all ranks must make the same calls, with matching counts")
 }
 
 // waits says what a call in shared memory waits for.

@@ -124,7 +124,8 @@ func (a *Area) Failed() bool { return a.head.failed.Load() != 0 }
 func (a *Area) Failure() *Mismatch {
 	l := a.line(int(a.head.failed.Load() - 1))
 	first, second := l.which[0].Load(), l.which[1].Load()
-	return &Mismatch{Parts: [2]Part{part(int(l.who[0].Load()), first), part(int(l.who[1].Load()), second)}, Past: first == second}
+	parts := [2]Part{part(int(l.who[0].Load()), first), part(int(l.who[1].Load()), second)}
+	return &Mismatch{Parts: parts, Past: first == second}
 }
 
 // End tells the others that this rank ends MPI, and makes no call any more.

@@ -388,7 +388,8 @@ func TestOtherSizes(t *testing.T) {
 			require.Equal(t, want[i], err != nil, "rank %d, call %d: %v", rank, i, err)
 		}
 	}
-	require.EqualError(t, errs[2][0], "calls do not match: rank 2 called bcast with 100 bytes, root 0, rank 0 called bcast with 8 bytes, root 0")
+	require.EqualError(t, errs[2][0], "calls do not match: rank 2 called bcast with 100 bytes, root 0, "+
+		"rank 0 called bcast with 8 bytes, root 0")
 }
 
 // Other calls are an error at all ranks, which says what was called by whom, also if they show later.

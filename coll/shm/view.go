@@ -89,8 +89,13 @@ func (a *Area) View(v *View, upTo func(coll.Collective) int) {
 		segment: uint32(a.segment), me: uint32(a.Me), ranks: uint32(a.Ranks), fenced: fenced,
 		spins: uint32(a.Spins), yields: uint32(a.Yields),
 	}
-	for _, op := range []coll.Collective{coll.Barrier, coll.Bcast, coll.Reduce, coll.Allreduce} {
-		limit := min(upTo(op), a.segment) + 1
+	for _, op := range []coll.Collective{coll.Barrier, coll.Bcast, coll.Gather, coll.Scatter, coll.Allgather,
+		coll.Alltoall, coll.Reduce, coll.Allreduce} {
+		room := a.segment
+		if op == coll.Scatter || op == coll.Alltoall {
+			room /= a.Ranks
+		}
+		limit := min(upTo(op), room) + 1
 		if op == coll.Allreduce {
 			limit = min(limit, a.Split)
 		}

@@ -28,7 +28,10 @@ func (a *Area) one(call, second uint64, rank int) Words {
 // all is that all others have.
 func (a *Area) all(call, second uint64) Words {
 	return Words{
-		Words: mem.Words{First: (*uint64)(&a.slot(call, 0).round), Stride: int(unsafe.Sizeof(slot{})), N: a.Ranks, Skip: a.Me, Least: round(call, second)},
+		Words: mem.Words{
+			First: (*uint64)(&a.slot(call, 0).round), Stride: int(unsafe.Sizeof(slot{})),
+			N: a.Ranks, Skip: a.Me, Least: round(call, second),
+		},
 		a:     a, call: call, round: round(call, second), rank: -1, kind: forAll,
 	}
 }

@@ -20,17 +20,30 @@ struct shared exanet_shared;
 #define AT(type, address) ((struct type *)(uintptr_t)(address))
 
 static inline uint64_t load(const uint64_t *word) { return __atomic_load_n(word, __ATOMIC_ACQUIRE); }
-static inline struct collective_header *header(const struct collective_area *a) { return AT(collective_header, a->head); }
+static inline struct collective_header *header(const struct collective_area *a)
+{
+	return AT(collective_header, a->head);
+}
 static inline struct collective_line *own(const struct collective_area *a) { return AT(collective_line, a->own); }
-static inline struct collective_line *line(const struct collective_area *a, uint32_t rank) { return AT(collective_line, a->lines) + rank; }
+static inline struct collective_line *line(const struct collective_area *a, uint32_t rank)
+{
+	return AT(collective_line, a->lines) + rank;
+}
 static inline uint64_t first_round(uint64_t call) { return 2 * call + 1; }
-static inline uint32_t index_of(const struct collective_area *a, uint64_t call, uint32_t rank) { return call % COLLECTIVE_DEPTH * a->ranks + rank; }
-static inline struct collective_slot *slot(const struct collective_area *a, uint64_t call, uint32_t rank) { return AT(collective_slot, a->slots) + index_of(a, call, rank); }
+static inline size_t index_of(const struct collective_area *a, uint64_t call, uint32_t rank)
+{
+	return call % COLLECTIVE_DEPTH * a->ranks + rank;
+}
+static inline struct collective_slot *slot(const struct collective_area *a, uint64_t call, uint32_t rank)
+{
+	return AT(collective_slot, a->slots) + index_of(a, call, rank);
+}
 
 /* Where n bytes of a rank's data are. */
 static inline char *place(const struct collective_area *a, uint64_t call, uint32_t rank, size_t n)
 {
-	return n <= COLLECTIVE_IN_SLOT ? (char *)slot(a, call, rank)->data : (char *)(uintptr_t)a->segments + (size_t)index_of(a, call, rank) * a->segment;
+	return n <= COLLECTIVE_IN_SLOT ? (char *)slot(a, call, rank)->data
+				       : (char *)(uintptr_t)a->segments + index_of(a, call, rank) * a->segment;
 }
 
 /* Whether all ranks but one have published a round of a call. */
@@ -55,7 +68,10 @@ static int fulfilled(const struct collective_area *a, uint32_t rank, uint64_t wa
 	}
 }
 
-static inline struct doorbell *bell_of(const struct collective_area *a, uint64_t world) { return AT(doorbell, a->bells + world * a->bell_step); }
+static inline struct doorbell *bell_of(const struct collective_area *a, uint64_t world)
+{
+	return AT(doorbell, a->bells + world * a->bell_step);
+}
 
 /* Rings at a rank of the job. */
 static void ring(const struct collective_area *a, uint64_t world)
@@ -87,7 +103,8 @@ struct call {
 static inline int begin(struct call *c, const struct collective_area *a, uint32_t op, uint32_t root, size_t n)
 {
 	struct collective_line *l = own(a);
-	*c = (struct call){a, l->call, op | (uint64_t)root << COLLECTIVE_ROOT_SHIFT | (uint64_t)n << COLLECTIVE_SIZE_SHIFT, a->spins, a->yields};
+	uint64_t what = op | (uint64_t)root << COLLECTIVE_ROOT_SHIFT | (uint64_t)n << COLLECTIVE_SIZE_SHIFT;
+	*c = (struct call){a, l->call, what, a->spins, a->yields};
 	if (n >= a->limit[op] || l->cut || load(&header(a)->failed))
 		return 0;
 	if (c->n >= COLLECTIVE_DEPTH && l->known + COLLECTIVE_DEPTH <= c->n) {
@@ -125,7 +142,8 @@ static inline int end(const struct call *c)
 	return 1;
 }
 
-/* Whether a rank that is waited for may need this core: others, or one. Nobody knows where a rank is that has not waited. */
+/* Whether a rank that is waited for may need this core: others, or one. Nobody knows where a rank is that has not
+   waited. */
 static int near(const struct collective_area *a, uint64_t call, uint32_t first, uint32_t last, uint32_t core)
 {
 	for (uint32_t i = first; i <= last; i++)
@@ -206,11 +224,16 @@ static inline const struct collective_area *area_of(exanet_handle comm)
 static inline size_t bytes(const void *buf, int64_t count, exanet_handle type)
 {
 	enum { MOST = 1 << 24 };
-	return count > 0 && count <= MOST && (uintptr_t)buf >= 4096 && (uintptr_t)buf != ~(uintptr_t)0 ? count * (size_t)exanet_type_of(type)->size : 0;
+	if (count <= 0 || count > MOST || (uintptr_t)buf < 4096 || (uintptr_t)buf == ~(uintptr_t)0)
+		return 0;
+	return count * (size_t)exanet_type_of(type)->size;
 }
 
 /* Whether two buffers have nothing in common, of which hosts may refuse some. */
-static inline int apart(const void *a, const void *b, size_t n) { return (uintptr_t)a + n <= (uintptr_t)b || (uintptr_t)b + n <= (uintptr_t)a; }
+static inline int apart(const void *a, size_t an, const void *b, size_t bn)
+{
+	return (uintptr_t)a + an <= (uintptr_t)b || (uintptr_t)b + bn <= (uintptr_t)a;
+}
 
 static inline int within(const struct collective_area *a, int root) { return root >= 0 && (uint32_t)root < a->ranks; }
 
@@ -243,9 +266,73 @@ int exanet_shared_Bcast(void *buf, int64_t count, exanet_handle type, int root, 
 	return end(&c);
 }
 
+/* Calls that move blocks of one size, in which a rank gives all that others want of it. */
+static int move(uint32_t op, const void *out, int64_t outcount, exanet_handle outtype, void *in, int64_t incount,
+	exanet_handle intype, int root, exanet_handle comm)
+{
+	const struct collective_area *a = area_of(comm);
+	struct call c;
+	if (!a || !within(a, root))
+		return 0;
+	uint32_t ranks = a->ranks, me = a->me;
+	int is_root = me == (uint32_t)root, gather = op == COLL_GATHER, scatter = op == COLL_SCATTER;
+	int sends = !scatter || is_root, takes = !gather || is_root; /* which of its buffers count */
+	size_t n = sends ? bytes(out, outcount, outtype) : bytes(in, incount, intype);
+	size_t given = scatter || op == COLL_ALLTOALL ? n * ranks : n, taken = scatter ? n : n * ranks;
+	if (!n || (sends && takes && (bytes(in, incount, intype) != n || !apart(out, given, in, taken))))
+		return 0;
+	if (!begin(&c, a, op, root, n))
+		return 0;
+	int gives = scatter ? is_root : !gather || !is_root;
+	size_t from = given > n ? me * n : 0; /* where its block is in a rank's data */
+	size_t to = scatter ? 0 : n;          /* from one block that it takes to the next */
+	if (gives)
+		memcpy(place(a, c.n, me, given), out, given);
+	publish(&c, gives ? given : 0);
+	if (sends && takes)
+		memcpy((char *)in + me * to, (const char *)out + from, n);
+	if (scatter && !is_root) {
+		if (!seen(&c, root, root))
+			return 0;
+		memcpy(in, place(a, c.n, root, given) + from, n);
+	} else if (takes && !scatter) {
+		if (!all_seen(&c))
+			return 0;
+		for (uint32_t i = 0; i < ranks; i++)
+			if (i != me)
+				memcpy((char *)in + i * to, place(a, c.n, i, given) + from, n);
+	}
+	return end(&c);
+}
+
+int exanet_shared_Gather(const void *out, int64_t outcount, exanet_handle outtype, void *in, int64_t incount,
+	exanet_handle intype, int root, exanet_handle comm)
+{
+	return move(COLL_GATHER, out, outcount, outtype, in, incount, intype, root, comm);
+}
+
+int exanet_shared_Scatter(const void *out, int64_t outcount, exanet_handle outtype, void *in, int64_t incount,
+	exanet_handle intype, int root, exanet_handle comm)
+{
+	return move(COLL_SCATTER, out, outcount, outtype, in, incount, intype, root, comm);
+}
+
+int exanet_shared_Allgather(const void *out, int64_t outcount, exanet_handle outtype, void *in, int64_t incount,
+	exanet_handle intype, exanet_handle comm)
+{
+	return move(COLL_ALLGATHER, out, outcount, outtype, in, incount, intype, 0, comm);
+}
+
+int exanet_shared_Alltoall(const void *out, int64_t outcount, exanet_handle outtype, void *in, int64_t incount,
+	exanet_handle intype, exanet_handle comm)
+{
+	return move(COLL_ALLTOALL, out, outcount, outtype, in, incount, intype, 0, comm);
+}
+
 static combiner combiner_of(exanet_handle operator, const struct shared_type *t);
 
-static int reduce(uint32_t op, const void *out, void *in, int64_t count, exanet_handle type, exanet_handle operator, int root, exanet_handle comm)
+static int reduce(uint32_t op, const void *out, void *in, int64_t count, exanet_handle type,
+	exanet_handle operator, int root, exanet_handle comm)
 {
 	const struct collective_area *a = area_of(comm);
 	struct call c;
@@ -254,7 +341,7 @@ static int reduce(uint32_t op, const void *out, void *in, int64_t count, exanet_
 	if (!a || !n || !within(a, root))
 		return 0;
 	int all = op == COLL_ALLREDUCE, takes = all || a->me == (uint32_t)root;
-	if (takes && (!bytes(in, count, type) || !apart(out, in, n)))
+	if (takes && (!bytes(in, count, type) || !apart(out, n, in, n)))
 		return 0;
 	if (!(f = combiner_of(operator, exanet_type_of(type))) || !begin(&c, a, op, root, n))
 		return 0;
@@ -269,12 +356,14 @@ static int reduce(uint32_t op, const void *out, void *in, int64_t count, exanet_
 	return end(&c);
 }
 
-int exanet_shared_Reduce(const void *out, void *in, int64_t count, exanet_handle type, exanet_handle op, int root, exanet_handle comm)
+int exanet_shared_Reduce(const void *out, void *in, int64_t count, exanet_handle type, exanet_handle op,
+	int root, exanet_handle comm)
 {
 	return reduce(COLL_REDUCE, out, in, count, type, op, root, comm);
 }
 
-int exanet_shared_Allreduce(const void *out, void *in, int64_t count, exanet_handle type, exanet_handle op, exanet_handle comm)
+int exanet_shared_Allreduce(const void *out, void *in, int64_t count, exanet_handle type, exanet_handle op,
+	exanet_handle comm)
 {
 	return reduce(COLL_ALLREDUCE, out, in, count, type, op, 0, comm);
 }
@@ -295,7 +384,9 @@ int exanet_shared_Allreduce(const void *out, void *in, int64_t count, exanet_han
 #define REAL(type) COMBINER(sum, type, a + b) COMBINER(prod, type, a *b)
 #define ORDERED(type) COMBINER(max, type, a > b ? a : b) COMBINER(min, type, a < b ? a : b)
 #define BITS(type) COMBINER(band, type, a &b) COMBINER(bor, type, a | b) COMBINER(bxor, type, a ^ b)
-#define INTEGERS(ordered, wraps) {sum_##wraps, prod_##wraps, max_##ordered, min_##ordered, band_##wraps, bor_##wraps, bxor_##wraps}
+#define INTEGERS(ordered, wraps)                                               \
+	{sum_##wraps, prod_##wraps, max_##ordered, min_##ordered, band_##wraps, \
+		bor_##wraps, bxor_##wraps}
 
 REAL(int8_t) ORDERED(int8_t) BITS(int8_t) REAL(uint8_t) ORDERED(uint8_t) BITS(uint8_t)
 REAL(int16_t) ORDERED(int16_t) BITS(int16_t) REAL(uint16_t) ORDERED(uint16_t) BITS(uint16_t)

@@ -23,7 +23,17 @@ static inline const struct shared_type *exanet_type_of(exanet_handle type)
 
 int exanet_shared_Barrier(exanet_handle comm);
 int exanet_shared_Bcast(void *buf, int64_t count, exanet_handle type, int root, exanet_handle comm);
-int exanet_shared_Reduce(const void *out, void *in, int64_t count, exanet_handle type, exanet_handle op, int root, exanet_handle comm);
-int exanet_shared_Allreduce(const void *out, void *in, int64_t count, exanet_handle type, exanet_handle op, exanet_handle comm);
+int exanet_shared_Gather(const void *out, int64_t outcount, exanet_handle outtype, void *in, int64_t incount,
+	exanet_handle intype, int root, exanet_handle comm);
+int exanet_shared_Scatter(const void *out, int64_t outcount, exanet_handle outtype, void *in, int64_t incount,
+	exanet_handle intype, int root, exanet_handle comm);
+int exanet_shared_Allgather(const void *out, int64_t outcount, exanet_handle outtype, void *in, int64_t incount,
+	exanet_handle intype, exanet_handle comm);
+int exanet_shared_Alltoall(const void *out, int64_t outcount, exanet_handle outtype, void *in, int64_t incount,
+	exanet_handle intype, exanet_handle comm);
+int exanet_shared_Reduce(const void *out, void *in, int64_t count, exanet_handle type, exanet_handle op,
+	int root, exanet_handle comm);
+int exanet_shared_Allreduce(const void *out, void *in, int64_t count, exanet_handle type, exanet_handle op,
+	exanet_handle comm);
 
 #endif

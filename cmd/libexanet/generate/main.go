@@ -394,7 +394,7 @@ var fast = map[string]string{
 // isShared reports whether the function is tried in shared memory first (shared.c).
 func (e *entry) isShared() bool {
 	switch e.name {
-	case "Barrier", "Bcast", "Reduce", "Allreduce":
+	case "Barrier", "Bcast", "Gather", "Scatter", "Allgather", "Alltoall", "Reduce", "Allreduce":
 		return e.made == ""
 	}
 	return false
