@@ -28,12 +28,9 @@ import (
 
 // DefaultLimit is the largest payload of a message in bytes: about the size above
 // which a cross-memory copy, and the messages that it takes, beat two copies
-// through shared memory; LimitIfDear is that where it does not do so soon, see Dear. Rings hold at least
-// four such, so that an empty one has room for one wherever it has come to.
-const (
-	DefaultLimit = 8 << 10
-	LimitIfDear  = 8 << 10
-)
+// through shared memory. Rings hold at least four such, so that an empty one has room for one
+// wherever it has come to.
+const DefaultLimit = 16 << 10
 
 // Fabric is one rank's end of the fabric. It implements packetizer.Port,
 // mbox.Box and rdmaeng.Engine. Its rank serialises all calls, except that
@@ -63,11 +60,7 @@ type Fabric struct {
 // of a message in bytes, at all ranks; 0: what suits the host.
 func NewFabric(m *Member, most int) *Fabric {
 	f := &Fabric{Member: m, limit: most, fenced: true, patience: spinTime, ways: make(map[int]*inbox)}
-	switch {
-	case most > 0:
-	case f.Dear():
-		f.limit = LimitIfDear
-	default:
+	if most == 0 {
 		f.limit = DefaultLimit
 	}
 	return f

@@ -22,7 +22,7 @@ const (
 )
 
 const (
-	ringLimit  = 8 << 10 // up to this size two copies beat a system call
+	ringLimit  = 16 << 10 // up to this size two copies beat a system call
 	ringPiece  = 16 << 10 // of a transfer through the ring, at most a quarter of bulk
 	localPiece = 8 << 10
 	// Of a direct copy, between two looks at the mailbox. Up to this size a

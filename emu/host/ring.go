@@ -47,7 +47,9 @@ type ringHead struct {
 	claimed    [shareSlots / 64]uint64 // bitmap of claims in use
 	opened     bool                    // the consumer has been told of this ring
 	attach     uint8                   // what the probe of cross-memory attach found
-	_          [14]byte
+	_          [2]byte
+	recent     uint32 // bytes of bulk of the last message of the fast path, until the place of the next one is prefetched
+	_          [8]byte
 
 	// Written by the consumer, read by the producer when it runs out.
 	released     atomic.Uint64

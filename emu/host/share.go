@@ -31,7 +31,7 @@ import (
 // its peer learns of the death as always; nothing is complete before all units
 // are done.
 const (
-	shareLeast = 12 << 10 // shorter copies are not worth a second system call
+	shareLeast = 32 << 10 // shorter copies are not worth a second system call
 	shareUnit  = 16 << 10 // the least unit
 	shareMost  = 1 << 20  // to be taken at a time
 	shareSlots = 128      // copies of a pair at a time

@@ -203,7 +203,7 @@ func TestRandomLayouts(t *testing.T) {
 				}, p.options()...)
 			}
 			for seed := *firstFlag; seed < *firstFlag+uint64(programs); seed += seedsPerJob {
-				_, err := Drive(start, Seeds(seed, seedsPerJob, p.rules(false)), *hangFlag)
+				_, err := Drive(start, Seeds(seed, seedsPerJob, p.rules()), *hangFlag)
 				require.NoError(t, err)
 			}
 			require.NotZero(t, c.n["writes"])

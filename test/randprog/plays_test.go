@@ -52,17 +52,14 @@ func playNamed(name string) *play {
 	return nil
 }
 
-// rules are those of the play on the device that the environment names, where cross-memory attach is
-// dear or not.
-func (p *play) rules(dear bool) Rules {
+// rules are those of the play on the device that the environment names.
+func (p *play) rules() Rules {
 	if !p.paired {
 		return Rules{}
 	}
 	r := Rules{Eager: host.DefaultLimit, Counted: p.counted}
 	if d := os.Getenv("EXANET_DEVICE"); d != "" && d != "host" {
 		r.Eager = packetizer.PayloadLimit
-	} else if dear {
-		r.Eager = host.LimitIfDear
 	}
 	return r
 }

@@ -15,7 +15,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/exanet-mpi/exanet/internal/sys"
 	"github.com/exanet-mpi/exanet/launch"
 	"github.com/exanet-mpi/exanet/mpi"
 )
@@ -84,14 +83,9 @@ func rankMain(args []string) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 2
 	}
-	cost := []float64{float64(sys.AttachCost())} // all ranks need the same
-	if err := mpi.Bcast(world, cost, 0); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 2
-	}
 	var list []*Program
 	for i := range uint64(programs) {
-		list = append(list, Generate(first+i, world.Size(), play.rules(cost[0] > sys.Dear)))
+		list = append(list, Generate(first+i, world.Size(), play.rules()))
 	}
 	watch := NewWatch(limit, 1, func(text string) {
 		fmt.Fprintf(os.Stderr, "rank %d: %s\n", world.Rank(), text)

@@ -51,7 +51,7 @@ func TestRandom(t *testing.T) {
 			var c counters
 			var total Tally
 			for seed := *firstFlag; seed < *firstFlag+uint64(programs); seed += seedsPerJob {
-				tally, err := Drive(startMPI(&c, seed, p.options()...), Seeds(seed, seedsPerJob, p.rules(false)),
+				tally, err := Drive(startMPI(&c, seed, p.options()...), Seeds(seed, seedsPerJob, p.rules()),
 					*hangFlag)
 				require.NoError(t, err)
 				total.Add(tally)
@@ -67,7 +67,7 @@ func TestRandom(t *testing.T) {
 
 // replay plays the program of -seed up to n times, each in a world of its own.
 func replay(t *testing.T, how *play, n int) {
-	p := Seeds(uint64(*seedFlag), 1, how.rules(false))[0]
+	p := Seeds(uint64(*seedFlag), 1, how.rules())[0]
 	start := startMPI(new(counters), uint64(*seedFlag), how.options()...)
 	if *keepFlag != "" {
 		keep := map[int]bool{}

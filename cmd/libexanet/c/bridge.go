@@ -105,5 +105,10 @@ func (p Path) Complete(port *fastpath.Port) bool {
 	return C.fast_complete(p.t, (*C.struct_fast_port)(unsafe.Pointer(port))) != 0
 }
 
+// Prefetch does what a call does that is about to wait for a peer.
+func (p Path) Prefetch(port *fastpath.Port) {
+	C.ring_prefetch(&p.t.rings, C.ring_at(C.uint64_t(port.Out)))
+}
+
 // Release gives a slot back.
 func (p Path) Release(slot int) { C.fast_release(p.t, &p.t.slots[slot]) }

@@ -50,9 +50,10 @@ static inline int64_t bytes(const void *buf, int64_t count, exanet_handle type)
 	return n <= UINT32_MAX ? n : -1;
 }
 
-/* What tells of the next message from a peer. */
+/* What tells of the next message from a peer, for which a call is about to wait. */
 static inline struct awaited next_from(const struct fast_table *t, const struct fast_port *p)
 {
+	ring_prefetch(&t->rings, ring_at(p->out));
 	struct ring *r = ring_at(p->in);
 	return (struct awaited){&ring_cell(&t->rings, r, r->head)->header[0], ring_phase(&t->rings, r->head)};
 }

@@ -51,7 +51,19 @@ static inline char *ring_take(const struct geometry *g, struct ring *r, struct r
 			return 0;
 	}
 	r->bulk_tail = at + size;
+	r->recent = size;
 	return ring_bulk(g, r, at);
+}
+
+/* Takes the lines that a message as long as the last one will be written to from the core that has read them: for all at
+   once that takes as long as for one, and the rank waits for an answer meanwhile. A hint has no effect on them. */
+static inline void ring_prefetch(const struct geometry *g, struct ring *r)
+{
+	uint64_t size = r->recent, at = bulk_place(g, r->bulk_tail, size);
+	r->recent = 0;
+	if (at + size - r->bulk_credit <= g->bulk)
+		for (uint64_t i = 0; i < size; i += RING_BULK_ALIGN)
+			__atomic_store_n((uint64_t *)(ring_bulk(g, r, at) + i), 0, __ATOMIC_RELAXED);
 }
 
 /* Makes the cell visible to the consumer: a message of n bytes. */

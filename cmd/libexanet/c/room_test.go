@@ -27,6 +27,7 @@ func TestNothingUnreadIsWrittenOver(t *testing.T) {
 			for read := range 8 * cells {
 				for ok := true; ok && sent-read <= behind; { // until there is no room
 					a.port.Unmatched, b.port.Consumed = 0, 0 // and credit at any time
+					a.path.Prefetch(a.port)
 					if ok = a.path.Send(handle, data(sent), int32(b.me), 0); ok {
 						sent++
 					}
