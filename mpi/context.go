@@ -57,7 +57,7 @@ func (k *rank) shut(c *Comm) {
 
 // retire is shut with the lock held.
 func (k *rank) retire(c *Comm) {
-	k.express.retract(c)
+	k.fast.retract(c)
 	k.closing = append(k.closing, c)
 	k.reap()
 }

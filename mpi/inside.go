@@ -5,13 +5,14 @@ import "github.com/exanet-mpi/exanet/internal/inside"
 // init gives the rest of the module what is not for programs.
 func init() {
 	inside.MPI = &inside.Functions[Comm, Request, Message, Option]{
-		WithJob:     withJob,
-		WithOutside: withOutside,
-		Wake:        (*Comm).wake,
-		SharedArea:  (*Comm).sharedArea,
-		WithPassed:  withPassed,
-		Profile:     profile,
-		Over:        over,
-		Primary:     primary,
+		WithJob:      withJob,
+		WithOutside:  withOutside,
+		Wake:         (*Comm).wake,
+		OpenFastPath: (*Comm).openFastPath,
+		SharedArea:   (*Comm).sharedArea,
+		WithPassed:   withPassed,
+		Profile:      profile,
+		Over:         over,
+		Primary:      primary,
 	}
 }

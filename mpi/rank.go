@@ -14,12 +14,12 @@ import (
 type rank struct {
 	mu progress.Lock
 	*progress.Engine
-	fab     fabric
-	proto   protocol
-	limit   int      // of eager messages, in bytes
-	near    near     // see receiveNow
-	express *Express // nil: there is none
-	level   ThreadLevel
+	fab   fabric
+	proto protocol
+	limit int       // of eager messages, in bytes
+	near  near      // see receiveNow
+	fast  *fastPath // nil: there is none
+	level ThreadLevel
 
 	recycling   bool            // what has ended is taken back, see recycle.go
 	slab        []Request       // not used yet

@@ -9,16 +9,18 @@ import (
 	"unsafe"
 
 	"github.com/exanet-mpi/exanet/internal/fastpath"
+	"github.com/exanet-mpi/exanet/internal/inside"
+	"github.com/exanet-mpi/exanet/internal/mem"
 	"github.com/exanet-mpi/exanet/mpi"
 )
 
 // The Go side of the fast path: short messages that c/calls.c moves without entering Go.
 
-// fast is that of this process; its express is nil if there is none.
+// fast is that of this process; path is nil if there is none.
 var fast struct {
-	express *mpi.Express
-	table   fastpath.Table
-	pinned  runtime.Pinner
+	path   inside.FastPath[mpi.Comm, mpi.Request]
+	table  fastpath.Table
+	pinned runtime.Pinner
 }
 
 // exanet_fast opens the fast path and returns the address of its table, 0 if there
@@ -30,21 +32,19 @@ func exanet_fast(none unsafe.Pointer, size uint64) uint64 {
 		return 0 // the other part of the library is of another version
 	}
 	fast.pinned.Pin(&fast.table)
-	x, err := world().OpenExpress(&fast.table)
-	if err != nil {
+	if fast.path = within.OpenFastPath(world(), &fast.table); fast.path == nil {
 		return 0
 	}
-	fast.express = x
 	lease(worldHandle, world())
 	lease(selfHandle, world().Self())
 	*handleAt(none) = noRequest
-	return x.Address()
+	return mem.Ref(&fast.table)
 }
 
 // lease lets the channels of a communicator be leased under its handle.
 func lease(h handle, c *mpi.Comm) {
-	if fast.express != nil && c != nil {
-		fast.express.Lend(c, uint64(h))
+	if fast.path != nil && c != nil {
+		fast.path.Lease(c, uint64(h))
 	}
 }
 
@@ -52,14 +52,14 @@ func lease(h handle, c *mpi.Comm) {
 // is carried on in Go.
 func deferred(n int32) request {
 	switch {
-	case fast.express == nil:
+	case fast.path == nil:
 		return request{}
 	case n == fastpath.SentAll:
-		return request{Request: fast.express.Sent(), comm: worldHandle}
+		return request{Request: fast.path.Sent(), comm: worldHandle}
 	case n >= fastpath.FirstSlot+fastpath.Slots:
 		return request{}
 	}
-	q, comm := fast.express.Request(int(n - fastpath.FirstSlot))
+	q, comm := fast.path.Request(int(n - fastpath.FirstSlot))
 	return request{Request: q, comm: handle(comm)}
 }
 
@@ -72,7 +72,7 @@ func giveBack(numbers []int32) []int32 {
 		case n < fastpath.FirstSlot:
 			others = append(others, n)
 		case n != fastpath.SentAll:
-			fast.express.Release(int(n - fastpath.FirstSlot))
+			fast.path.Release(int(n - fastpath.FirstSlot))
 		}
 	}
 	return others

@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 
 	"github.com/exanet-mpi/exanet/coll/shm"
+	"github.com/exanet-mpi/exanet/internal/fastpath"
 	"github.com/exanet-mpi/exanet/internal/network"
 	"github.com/exanet-mpi/exanet/variants"
 )
@@ -40,6 +41,12 @@ type Functions[Comm, Request, Message, Option any] struct {
 	// whether there is any.
 	SharedArea func(c *Comm, v *shm.View) bool
 
+	// OpenFastPath opens the fast path of the rank of world for a table, which must not
+	// move, nor go, as long as the process lives. From then on whoever has the rank's lock
+	// has the table's as well. It is to be called before any other goroutine makes calls, and
+	// returns nil where the protocol or the device has no fast path.
+	OpenFastPath func(world *Comm, t *fastpath.Table) FastPath[Comm, Request]
+
 	// WithPassed has the map, as it is at Finalize, in the statistics of EXANET_STATS.
 	WithPassed func(calls map[string]uint64) Option
 
@@ -56,6 +63,19 @@ type Functions[Comm, Request, Message, Option any] struct {
 	// Primary joins the errors of ranks that did not merely notice that another has failed,
 	// unless there are no others.
 	Primary func(errs []error) error
+}
+
+// FastPath is a rank's end of its fast path: what has become of the receives pending there.
+type FastPath[Comm, Request any] interface {
+	// Lease lets the channels of a communicator be leased under a handle, not 0, by
+	// which the fast path knows it, from now until the communicator is freed.
+	Lease(c *Comm, handle uint64)
+	// Request returns the request of a slot that is in use, and the handle of its
+	// communicator. The slot stays in use until Release, when the request has ended.
+	Request(slot int) (q *Request, handle uint64)
+	Release(slot int)
+	// Sent returns a request as Isend makes it for a message that has left.
+	Sent() *Request
 }
 
 // Process is a rank of Over.

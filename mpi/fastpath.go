@@ -1,18 +1,17 @@
 package mpi
 
 import (
-	"errors"
-
 	"github.com/exanet-mpi/exanet/emu/host"
 	"github.com/exanet-mpi/exanet/internal/fastpath"
+	"github.com/exanet-mpi/exanet/internal/inside"
 	"github.com/exanet-mpi/exanet/internal/mem"
 	"github.com/exanet-mpi/exanet/variants"
 )
 
-// Express is a rank's end of the fast path (package fastpath): the table that it
+// fastPath is a rank's end of the fast path (package fastpath): the table that it
 // shares with code outside of Go, and what has become of the receives pending there.
-// The code knows communicators by handles, which Lend tells.
-type Express struct {
+// The code knows communicators by handles, which Lease tells.
+type fastPath struct {
 	rank  *rank
 	world *Comm
 	table *fastpath.Table
@@ -21,27 +20,20 @@ type Express struct {
 	posts [fastpath.Slots]*Request // of slots that have been posted
 }
 
-// ErrNoExpress is the error of OpenExpress where there is no fast path.
-var ErrNoExpress = errors.New("no fast path")
-
-// OpenExpress opens the fast path of c's rank for table, which must not move,
-// nor go, as long as the process lives. From then on whoever has the rank's lock has
-// the table's as well. It is to be called before any other goroutine makes calls. The error wraps
-// ErrNoExpress if the protocol or the device has no fast path, or if calls are
-// counted (EXANET_STATS), which those of the fast path would not be.
-func (c *Comm) OpenExpress(table *fastpath.Table) (*Express, error) {
-	if err := c.usable("OpenExpress"); err != nil {
-		return nil, err
+// openFastPath is inside.Functions.OpenFastPath.
+func (c *Comm) openFastPath(table *fastpath.Table) inside.FastPath[Comm, Request] {
+	if c.usable("Init") != nil {
+		return nil
 	}
 	k := c.rank
 	proto, leases := any(k.proto).(variants.Lessor)
 	fab, wired := any(k.fab).(*host.Fabric)
-	if !leases || !wired || k.stats != nil {
-		return nil, c.fail("OpenExpress", noValue, noValue, noValue, ErrNoExpress, "")
+	if !leases || !wired {
+		return nil
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	x := &Express{rank: k, world: c, table: table, proto: proto, comms: make(map[uint64]*Comm)}
+	x := &fastPath{rank: k, world: c, table: table, proto: proto, comms: make(map[uint64]*Comm)}
 	table.Limit, table.Window = uint32(k.limit), variants.CreditWindow
 	table.Rings.Cells, table.Rings.Shift, table.Rings.Bulk = fab.Geometry()
 	table.Doorbells, table.Step = fab.Berths()
@@ -65,19 +57,19 @@ func (c *Comm) OpenExpress(table *fastpath.Table) (*Express, error) {
 		p.Out, p.In = fab.Wires(int(p.World))
 	}))
 	table.Lock.Open(k.level == ThreadMultiple) // the rank's lock, which we have, now includes it
-	k.express, k.mu.Gate = x, x
-	return x, nil
+	k.fast, k.mu.Gate = x, x
+	return x
 }
 
 // Enter, TryEnter and Leave are the gate of the rank's lock. Who has it posts the receives
 // that are pending.
-func (x *Express) Enter() {
+func (x *fastPath) Enter() {
 	x.table.Lock.Enter()
 	x.post()
 }
 
 // TryEnter implements progress.Gate.
-func (x *Express) TryEnter() bool {
+func (x *fastPath) TryEnter() bool {
 	if !x.table.Lock.TryEnter() {
 		return false
 	}
@@ -86,7 +78,7 @@ func (x *Express) TryEnter() bool {
 }
 
 // Leave implements progress.Gate.
-func (x *Express) Leave() {
+func (x *fastPath) Leave() {
 	x.table.Armed = 0
 	if x.rank.Listens() {
 		x.table.Armed = 1
@@ -95,7 +87,7 @@ func (x *Express) Leave() {
 }
 
 // post posts the pending receives, in their order.
-func (x *Express) post() {
+func (x *fastPath) post() {
 	k := x.rank
 	for slot, ok := x.table.Pop(); ok; slot, ok = x.table.Pop() {
 		s := &x.table.Slots[slot]
@@ -107,7 +99,7 @@ func (x *Express) post() {
 }
 
 // receive makes the request of a slot.
-func (x *Express) receive(c *Comm, s *fastpath.Slot) *Request {
+func (x *fastPath) receive(c *Comm, s *fastpath.Slot) *Request {
 	k := x.rank
 	q := k.request(c, "Irecv")
 	q.m, q.state = k.take(), pending
@@ -115,11 +107,8 @@ func (x *Express) receive(c *Comm, s *fastpath.Slot) *Request {
 	return q
 }
 
-// Address is that of the table.
-func (x *Express) Address() uint64 { return mem.Ref(x.table) }
-
-// Lend lets the channels of c be leased under a handle, not 0, from now until c is freed.
-func (x *Express) Lend(c *Comm, handle uint64) {
+// Lease implements inside.FastPath.
+func (x *fastPath) Lease(c *Comm, handle uint64) {
 	k := x.rank
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -128,8 +117,8 @@ func (x *Express) Lend(c *Comm, handle uint64) {
 	}
 }
 
-// retract ends Lend, with the lock held.
-func (x *Express) retract(c *Comm) {
+// retract ends Lease, with the lock held.
+func (x *fastPath) retract(c *Comm) {
 	if x != nil && c.handle != 0 {
 		x.proto.RevokeAll()
 		delete(x.comms, c.handle)
@@ -138,12 +127,12 @@ func (x *Express) retract(c *Comm) {
 }
 
 // lends reports whether there may be another message of n bytes on the fast path.
-func (c *Comm) lends(n int) bool { return c.handle != 0 && n <= int(c.rank.express.table.Limit) }
+func (c *Comm) lends(n int) bool { return c.handle != 0 && n <= int(c.rank.fast.table.Limit) }
 
 // lendOut leases the channel on which a call has sent a message, with the lock held.
 func (c *Comm) lendOut(dest, tag int) {
 	if c.handle != 0 && dest >= 0 {
-		c.rank.express.proto.LeaseOut(c.p2p, int32(dest), int32(tag), c.handle)
+		c.rank.fast.proto.LeaseOut(c.p2p, int32(dest), int32(tag), c.handle)
 	}
 }
 
@@ -159,13 +148,12 @@ func (c *Comm) lendIn(r *variants.Request) {
 
 func (c *Comm) lendInFrom(source, tag int32) {
 	if c.handle != 0 && source >= 0 && tag >= 0 {
-		c.rank.express.proto.LeaseIn(c.p2p, source, tag, c.handle)
+		c.rank.fast.proto.LeaseIn(c.p2p, source, tag, c.handle)
 	}
 }
 
-// Request returns the request of a slot that is in use, and the handle of its
-// communicator. The slot stays in use until Release.
-func (x *Express) Request(slot int) (q *Request, handle uint64) {
+// Request implements inside.FastPath.
+func (x *fastPath) Request(slot int) (q *Request, handle uint64) {
 	k := x.rank
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -185,8 +173,8 @@ func (x *Express) Request(slot int) (q *Request, handle uint64) {
 	return x.posts[slot], s.Comm
 }
 
-// Release gives a slot back whose request has ended.
-func (x *Express) Release(slot int) {
+// Release implements inside.FastPath.
+func (x *fastPath) Release(slot int) {
 	k := x.rank
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -194,5 +182,5 @@ func (x *Express) Release(slot int) {
 	x.table.Release(slot)
 }
 
-// Sent returns a request as Isend makes it for a message that has left.
-func (x *Express) Sent() *Request { return x.world.immediate("Isend") }
+// Sent implements inside.FastPath.
+func (x *fastPath) Sent() *Request { return x.world.immediate("Isend") }
