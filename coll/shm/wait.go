@@ -32,7 +32,7 @@ func (a *Area) all(call, second uint64) Words {
 			First: (*uint64)(&a.slot(call, 0).round), Stride: int(unsafe.Sizeof(slot{})),
 			N: a.Ranks, Skip: a.Me, Least: round(call, second),
 		},
-		a:     a, call: call, round: round(call, second), rank: -1, kind: forAll,
+		a: a, call: call, round: round(call, second), rank: -1, kind: forAll,
 	}
 }
 
