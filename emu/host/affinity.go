@@ -24,7 +24,7 @@ const (
 
 // Throng is how many ranks of a core can take turns by yields. Where there are more, a rank that has slept, as each has
 // when they do not arrive at once, finds itself behind so many that those sleep in their turn before it has come round:
-// then they sleep in C, where it takes least (internal/boardc/wait.h).
+// then they sleep at once.
 const Throng = 64
 
 // cpuWords are those of a set of processors, as the kernel numbers them.
@@ -249,7 +249,7 @@ func (m *Member) Core() uint32 {
 func (m *Member) wanted(core uint32) bool {
 	for i := range m.job.ranks {
 		c := m.job.control(i)
-		if c.core.Load() == core && c.flags.Load()&bellForeground == 0 && c.napping.Load() == 0 && i != m.me {
+		if c.core.Load() == core && c.flags.Load()&bellForeground == 0 && i != m.me {
 			return true
 		}
 	}

@@ -29,8 +29,6 @@ func (j *Job) wake(rank int, bell uint32) {
 	w := &c.foreground
 	if bell == bellBackground {
 		w = &c.background
-	} else if c.napping.Load() != 0 {
-		c.napping.Store(0)
 	}
 	w.Add(1)
 	if j.localBells == nil {

@@ -75,11 +75,10 @@ const (
 //
 //exanet:c doorbell
 type doorbell struct {
-	flags   atomic.Uint32 // which bell to ring; read by every sender
-	core    atomic.Uint32 // where the rank ran when it waited last, see Core
-	napping atomic.Uint32 // 1: it sleeps in C (internal/boardc)
-	thread  atomic.Uint32 // which waited last for long, see spread
-	_       [48]byte
+	flags  atomic.Uint32 // which bell to ring; read by every sender
+	core   atomic.Uint32 // where the rank ran when it waited last, see Core
+	thread atomic.Uint32 // which waited last for long, see spread
+	_      [52]byte
 
 	foreground atomic.Uint32 // futex words: counted up by each ring
 	background atomic.Uint32

@@ -17,14 +17,6 @@ func (f *Fabric) Wires(peer int) (out, in uint64) {
 	return mem.Ref(f.job.ringOf(f.me, peer).head), mem.Ref(f.job.ringOf(peer, f.me).head)
 }
 
-// Attached returns the process id of a rank whose memory this one reaches, else 0.
-func (f *Fabric) Attached(peer int) int32 {
-	if f.within(peer) || !f.Reaches(peer) {
-		return 0
-	}
-	return int32(f.job.control(peer).pid.Load())
-}
-
 // Berths returns the address of rank 0's doorbell and the bytes from one rank's to the next.
 func (m *Member) Berths() (first uint64, step uint32) {
 	return mem.Ref(&m.job.control(0).doorbell), uint32(m.job.controlStep)

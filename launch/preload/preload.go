@@ -107,7 +107,7 @@ func Plan(cfg Config) (*Command, error) {
 		c.Env = env.with("LD_PRELOAD", preloadList(env.get("LD_PRELOAD"), lib, line.sections[0].program.sanitizer))
 	} else {
 		c.Words = slices.Concat(cfg.Words[:line.at+1], line.launcher.instruct(line, env, lib))
-		if line.launcher == hydra { // its proxy keeps the ranks in one session then (cmd/libexanet/entry/session.c)
+		if line.launcher == hydra { // its proxy keeps the ranks in one session then (cmd/libexanet/c/session.c)
 			c.Env = env.with("LD_PRELOAD", preloadList(env.get("LD_PRELOAD"), lib, ""))
 		}
 	}

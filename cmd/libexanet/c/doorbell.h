@@ -14,8 +14,6 @@ static inline void doorbell_wake(struct doorbell *d, uint32_t flag)
 {
 	uint32_t *word = flag == BELL_FOREGROUND ? &d->foreground : &d->background;
 	__atomic_and_fetch(&d->flags, ~flag, __ATOMIC_SEQ_CST);
-	if (flag == BELL_FOREGROUND)
-		__atomic_store_n(&d->napping, 0, __ATOMIC_RELEASE);
 	__atomic_add_fetch(word, 1, __ATOMIC_SEQ_CST);
 	syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, 0, 0, 0);
 }
