@@ -27,11 +27,15 @@ text { font: 13px "Source Sans 3", "Segoe UI", "Helvetica Neue", Arial, "DejaVu 
 .time { font-style: italic; fill: #6a737d }
 .life { stroke: #a9b2bc; stroke-width: 1.5 }
 .call { fill: #1b1f24 } .outcome { fill: #1a7037; font-weight: 600 } .wrong { fill: #b3261e; font-weight: 700 }
-.label { font-size: 12px; text-anchor: middle; paint-order: stroke; stroke: #fff; stroke-width: 4px; stroke-linejoin: round }
+.label { font-size: 12px; text-anchor: middle; paint-order: stroke; stroke: #fff; stroke-width: 4px;
+  stroke-linejoin: round }
 .halo { paint-order: stroke; stroke: #fff; stroke-width: 4px; stroke-linejoin: round }
-.message { stroke: #24578f; fill: none; stroke-width: 1.6 } .label.message { fill: #24578f; stroke: #fff; stroke-width: 4px }
-.write { stroke: #bb4d00; fill: none; stroke-width: 4.5 } .label.write { fill: #9a3f00; stroke: #fff; stroke-width: 4px }
-.notice { stroke: #bb4d00; fill: none; stroke-width: 1.6; stroke-dasharray: 6 4 } .label.notice { fill: #9a3f00; stroke: #fff; stroke-width: 4px }
+.message { stroke: #24578f; fill: none; stroke-width: 1.6 }
+.label.message { fill: #24578f; stroke: #fff; stroke-width: 4px }
+.write { stroke: #bb4d00; fill: none; stroke-width: 4.5 }
+.label.write { fill: #9a3f00; stroke: #fff; stroke-width: 4px }
+.notice { stroke: #bb4d00; fill: none; stroke-width: 1.6; stroke-dasharray: 6 4 }
+.label.notice { fill: #9a3f00; stroke: #fff; stroke-width: 4px }
 .head.message { fill: #24578f; stroke: none } .head.write, .head.notice { fill: #bb4d00; stroke: none }
 `
 
@@ -56,15 +60,19 @@ func (c *Chart) SVG() string {
 		height = d.y[n-1] + rowHeight
 	}
 	d.width = d.line(len(c.Names)-1) + textWidth + margin
-	fmt.Fprintf(&d.b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %.0f" width="%.0f" height="%.0f" role="img">`+"\n",
+	fmt.Fprintf(&d.b,
+		`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %.0f" width="%.0f" height="%.0f" role="img">`+"\n",
 		d.width, height+margin, d.width, height+margin)
 	fmt.Fprintf(&d.b, "<style>%s</style>\n<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n", style)
 	for i, l := range title {
-		fmt.Fprintf(&d.b, `<text class="title" x="%d" y="%d">%s</text>`+"\n", margin, margin+lineHeight*i+8, html.EscapeString(l))
+		fmt.Fprintf(&d.b, `<text class="title" x="%d" y="%d">%s</text>`+"\n", margin, margin+lineHeight*i+8,
+			html.EscapeString(l))
 	}
 	for i, n := range c.Names {
-		fmt.Fprintf(&d.b, `<text class="name" x="%.0f" y="%.0f">%s</text>`+"\n", d.line(i), top-24, html.EscapeString(n))
-		fmt.Fprintf(&d.b, `<line class="life" x1="%.0f" y1="%.0f" x2="%.0f" y2="%.0f"/>`+"\n", d.line(i), top-14, d.line(i), height)
+		fmt.Fprintf(&d.b, `<text class="name" x="%.0f" y="%.0f">%s</text>`+"\n", d.line(i), top-24,
+			html.EscapeString(n))
+		fmt.Fprintf(&d.b, `<line class="life" x1="%.0f" y1="%.0f" x2="%.0f" y2="%.0f"/>`+"\n", d.line(i), top-14,
+			d.line(i), height)
 	}
 	for i := range c.Arrows {
 		d.shaft(&c.Arrows[i])
@@ -152,7 +160,8 @@ func (d *drawing) shaft(a *Arrow) {
 	if a.Kind == Write {
 		size = 13
 	}
-	fmt.Fprintf(&d.b, `<line class="%s" x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f"/>`+"\n", class, x1, y1, x2-ux*size*0.8, y2-uy*size*0.8)
+	fmt.Fprintf(&d.b, `<line class="%s" x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f"/>`+"\n", class, x1, y1,
+		x2-ux*size*0.8, y2-uy*size*0.8)
 	if a.ToRow < 0 {
 		fmt.Fprintf(&d.b, `<circle class="head %s" cx="%.1f" cy="%.1f" r="3"/>`+"\n", class, x2, y2)
 		return

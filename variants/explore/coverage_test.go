@@ -31,7 +31,7 @@ func TestCoverage(t *testing.T) {
 	require.NoError(t, err)
 	profile := filepath.Join(t.TempDir(), "profile")
 	packages := "./" + strings.Join(protocolDirs, ",./")
-	cmd := exec.Command("go", "test", "-vet=off", "-count=1", "-short", "-run", "^TestAllSmallPrograms$",
+	cmd := exec.Command("go", "test", "-vet=off", "-count=1", "-timeout=1h", "-short", "-run", "^TestAllSmallPrograms$",
 		"-coverpkg", packages, "-coverprofile", profile, "./variants/explore")
 	cmd.Dir = root
 	out, err := cmd.CombinedOutput()
@@ -69,8 +69,8 @@ func TestCoverage(t *testing.T) {
 		}
 	}
 	for _, dir := range protocolDirs {
-		t.Logf("%-20s transitions of its state machine taken: %d of %d (%d more are excused in testdata/unreached)", dir,
-			taken[dir], total[dir]-left[dir], left[dir])
+		t.Logf("%-20s transitions of its state machine taken: %d of %d (%d more are excused in testdata/unreached)",
+			dir, taken[dir], total[dir]-left[dir], left[dir])
 	}
 	for key := range excused {
 		if !used[key] {

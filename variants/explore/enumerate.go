@@ -15,9 +15,10 @@ func (a Alphabet) Programs(cfg world.Config, n int) iter.Seq[Family] {
 	return func(yield func(Family) bool) {
 		for _, h0 := range heads[0] {
 			for _, h1 := range heads[1] {
-				f := family(world.Program{h0.ops, h1.ops}, [][]world.Op{h0.last, h1.last}, func(k, l int, p world.Program) bool {
+				keep := func(k, l int, p world.Program) bool {
 					return names.first(h0.first+k, h1.first+l) && talks(p) && (!cfg.SizesMatch || sizesMatch(p))
-				})
+				}
+				f := family(world.Program{h0.ops, h1.ops}, [][]world.Op{h0.last, h1.last}, keep)
 				if f.Size > 0 && !yield(f) {
 					return
 				}
@@ -132,7 +133,8 @@ func (x *renamings) first(p, q int) bool {
 	before := func(p2, q2 int) bool {
 		return p2 >= 0 && q2 >= 0 && (p2 < p || p2 == p && q2 < q)
 	}
-	return !before(x.swapped[1][q], x.swapped[0][p]) && !before(x.tagged[0][p], x.tagged[1][q]) && !before(x.both[1][q], x.both[0][p])
+	return !before(x.swapped[1][q], x.swapped[0][p]) && !before(x.tagged[0][p], x.tagged[1][q]) &&
+		!before(x.both[1][q], x.both[0][p])
 }
 
 // each calls f for all lists that begin with heads.

@@ -172,7 +172,8 @@ func (e *explorer) settle() {
 
 func (e *explorer) fail(settled bool) {
 	program, actions := e.family.chosen(e.path)
-	e.failure = &Failure{Config: e.cfg, Program: program, Actions: actions, Settled: settled, Violation: e.w.Violation()}
+	e.failure = &Failure{Config: e.cfg, Program: program, Actions: actions, Settled: settled,
+		Violation: e.w.Violation()}
 }
 
 // replay makes the world that path leads to.

@@ -78,8 +78,10 @@ func TestMutants(t *testing.T) {
 		for _, protocol := range strings.Split(m.protocols, ",") {
 			t.Run(protocol+"/"+m.name, func(t *testing.T) {
 				t.Parallel()
-				cmd := exec.Command(binary, "-test.run", "^TestHunt$", "-test.v", "-test.timeout", "15m", "-test.cpu", "1")
-				cmd.Env = append(os.Environ(), huntVariable+"="+protocol, fmt.Sprintf("%s=%d", mutantVariable, m.number))
+				cmd := exec.Command(binary, "-test.run", "^TestHunt$", "-test.v", "-test.timeout", "15m",
+					"-test.cpu", "1")
+				cmd.Env = append(os.Environ(), huntVariable+"="+protocol,
+					fmt.Sprintf("%s=%d", mutantVariable, m.number))
 				begun := time.Now()
 				out, err := cmd.CombinedOutput()
 				require.Error(t, err, "the fault has not been found")

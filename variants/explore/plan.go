@@ -50,24 +50,31 @@ func Plan(p world.Protocol, short, deep bool) []Part {
 	}
 	parts := []Part{
 		{Name: "all of 2, reduced", Ranks: 2, Pieces: 2, Programs: reduced.Programs(cfg, 2)},
-		{Name: "all of 2, reduced, mailboxes of 1", Ranks: 2, Pieces: 1, Capacity: 1, Programs: reduced.Programs(cfg, 2)},
-		{Name: "all of 2, reduced, credit for one message", Ranks: 2, Pieces: 1, Window: 40, Programs: reduced.Programs(cfg, 2)},
+		{Name: "all of 2, reduced, mailboxes of 1", Ranks: 2, Pieces: 1, Capacity: 1,
+			Programs: reduced.Programs(cfg, 2)},
+		{Name: "all of 2, reduced, credit for one message", Ranks: 2, Pieces: 1, Window: 40,
+			Programs: reduced.Programs(cfg, 2)},
 		{Name: "all of 2, communicators freed and reopened", Ranks: 2, Pieces: 1,
 			Programs: Reused.Without(cfg).Programs(cfg, 2)},
-		{Name: "all of 2, reduced, states by history", Ranks: 2, Pieces: 1, Exact: true, Programs: reduced.Programs(cfg, 2)},
+		{Name: "all of 2, reduced, states by history", Ranks: 2, Pieces: 1, Exact: true,
+			Programs: reduced.Programs(cfg, 2)},
 		{Name: "all of 1, full", Ranks: 2, Pieces: 2, Programs: full.Programs(cfg, 1)},
 		{Name: "sample of 3, full, writes in 2 pieces", Ranks: 2, Pieces: 2, Programs: sample(full, 3, 200*many, 1)},
-		{Name: "sample of 4, full, mailboxes of 2", Ranks: 2, Pieces: 1, Capacity: 2, Programs: sample(full, 4, 20*many, 2)},
+		{Name: "sample of 4, full, mailboxes of 2", Ranks: 2, Pieces: 1, Capacity: 2,
+			Programs: sample(full, 4, 20*many, 2)},
 		{Name: "sample of 2, 3 ranks", Ranks: 3, Pieces: 1, Programs: sample(mixed, 2, 500*times, 3)},
 		{Name: "sample of 3, 3 ranks", Ranks: 3, Pieces: 1, Programs: sample(mixed, 3, 20*times, 4)},
 	}
 	parts = append(parts,
 		Part{Name: "sample of 3, reduced", Ranks: 2, Pieces: 1, Programs: sample(reduced, 3, 50*some, 10)},
-		Part{Name: "sample of 3, reduced, credit for two, mailboxes of 2", Ranks: 2, Pieces: 1, Window: 80, Capacity: 2, Programs: sample(reduced, 3, 5*some, 11)},
+		Part{Name: "sample of 3, reduced, credit for two, mailboxes of 2", Ranks: 2, Pieces: 1, Window: 80, Capacity: 2,
+			Programs: sample(reduced, 3, 5*some, 11)},
 		Part{Name: "all of 2, two communicators", Ranks: 2, Pieces: 1, Programs: two.Programs(cfg, 2)},
 		Part{Name: "all of 1, full, either rank dies", Ranks: 2, Pieces: 2, Mortal: 2, Programs: full.Programs(cfg, 1)},
-		Part{Name: "all of 2, reduced, either rank dies", Ranks: 2, Pieces: 1, Mortal: 2, Programs: reduced.Programs(cfg, 2)},
-		Part{Name: "sample of 2, 3 ranks, one dies", Ranks: 3, Pieces: 1, Mortal: 1, Programs: sample(mixed, 2, 20*some, 7)})
+		Part{Name: "all of 2, reduced, either rank dies", Ranks: 2, Pieces: 1, Mortal: 2,
+			Programs: reduced.Programs(cfg, 2)},
+		Part{Name: "sample of 2, 3 ranks, one dies", Ranks: 3, Pieces: 1, Mortal: 1,
+			Programs: sample(mixed, 2, 20*some, 7)})
 	if !p.Leased {
 		parts = append(parts, Part{Name: "all of 3, communicators freed and reopened", Ranks: 2, Pieces: 1,
 			Programs: Reused.Without(cfg).Programs(cfg, 3)})
@@ -76,23 +83,33 @@ func Plan(p world.Protocol, short, deep bool) []Part {
 		all := cfg
 		all.SizesMatch = false
 		parts = append(parts,
-			Part{Name: "all of 2, reduced, who waits asks", Ranks: 2, Pieces: 1, Doubts: true, Programs: reduced.Programs(cfg, 2)},
-			Part{Name: "sample of 2, full, who waits asks", Ranks: 2, Pieces: 1, Doubts: true, Programs: sample(full, 2, 10*many, 8)},
-			Part{Name: "sample of 3, one short and one long", Ranks: 2, Pieces: 1, Doubts: true, Broken: true, Programs: Singles(Sized.Sample(3, times, 9))},
-			Part{Name: "all of 2, one short and one long, cancelling", Ranks: 2, Pieces: 1, Doubts: true, Broken: true, Programs: SizedAndCancelled.Programs(all, 2)},
-			Part{Name: "all of 2, one short and one long, 2 pieces", Ranks: 2, Pieces: 2, Doubts: true, Broken: true, Programs: Sized.Programs(all, 2)})
+			Part{Name: "all of 2, reduced, who waits asks", Ranks: 2, Pieces: 1, Doubts: true,
+				Programs: reduced.Programs(cfg, 2)},
+			Part{Name: "sample of 2, full, who waits asks", Ranks: 2, Pieces: 1, Doubts: true,
+				Programs: sample(full, 2, 10*many, 8)},
+			Part{Name: "sample of 3, one short and one long", Ranks: 2, Pieces: 1, Doubts: true, Broken: true,
+				Programs: Singles(Sized.Sample(3, times, 9))},
+			Part{Name: "all of 2, one short and one long, cancelling", Ranks: 2, Pieces: 1, Doubts: true, Broken: true,
+				Programs: SizedAndCancelled.Programs(all, 2)},
+			Part{Name: "all of 2, one short and one long, 2 pieces", Ranks: 2, Pieces: 2, Doubts: true, Broken: true,
+				Programs: Sized.Programs(all, 2)})
 	}
 	if p.Tickets {
-		parts = append(parts, Part{Name: "sample of 5, cancelled", Ranks: 2, Pieces: 1, Programs: sample(Cancelled, 5, 50*times, 12)})
+		parts = append(parts, Part{Name: "sample of 5, cancelled", Ranks: 2, Pieces: 1,
+			Programs: sample(Cancelled, 5, 50*times, 12)})
 	}
 	if p.Forgetful { // otherwise it is as the protocol that keeps its lanes
 		if parts = parts[6:10:10]; !p.Tickets {
 			parts = nil
 		}
-		parts = append(parts, Part{Name: "sample of 4, tags", Ranks: 2, Pieces: 1, Programs: sample(Tags, 4, 5*times, 5)},
-			Part{Name: "all of 2, tags, mailboxes of 1", Ranks: 2, Pieces: 1, Capacity: 1, Programs: Tags.Programs(cfg, 2)},
-			Part{Name: "all of 2, tags, either rank dies", Ranks: 2, Pieces: 1, Mortal: 2, Programs: Tags.Programs(cfg, 2)},
-			Part{Name: "sample of 2, 3 ranks, one dies", Ranks: 3, Pieces: 1, Mortal: 1, Programs: sample(mixed, 2, 20*times, 7)})
+		parts = append(parts, Part{Name: "sample of 4, tags", Ranks: 2, Pieces: 1,
+			Programs: sample(Tags, 4, 5*times, 5)},
+			Part{Name: "all of 2, tags, mailboxes of 1", Ranks: 2, Pieces: 1, Capacity: 1,
+				Programs: Tags.Programs(cfg, 2)},
+			Part{Name: "all of 2, tags, either rank dies", Ranks: 2, Pieces: 1, Mortal: 2,
+				Programs: Tags.Programs(cfg, 2)},
+			Part{Name: "sample of 2, 3 ranks, one dies", Ranks: 3, Pieces: 1, Mortal: 1,
+				Programs: sample(mixed, 2, 20*times, 7)})
 		if !short {
 			parts = append(parts, Part{Name: "all of 3, tags", Ranks: 2, Pieces: 1, Programs: Tags.Programs(cfg, 3)})
 		}
@@ -112,7 +129,8 @@ func Plan(p world.Protocol, short, deep bool) []Part {
 	if deep {
 		parts = append(parts,
 			Part{Name: "all of 2, full, writes in 2 pieces", Ranks: 2, Pieces: 2, Programs: full.Programs(cfg, 2)},
-			Part{Name: "all of 3, reduced, writes in 2 pieces", Ranks: 2, Pieces: 2, Programs: reduced.Programs(cfg, 3)})
+			Part{Name: "all of 3, reduced, writes in 2 pieces", Ranks: 2, Pieces: 2,
+				Programs: reduced.Programs(cfg, 3)})
 	}
 	for i := range parts {
 		parts[i].Name = fmt.Sprintf("%s: %s", p.Name, parts[i].Name)

@@ -80,9 +80,11 @@ var TwoComms = Alphabet{
 	Name:  "two communicators",
 	About: "the reduced alphabet over two communicators",
 	Ranks: [][]world.Op{
-		{send(1, 1, Eager), send(1, 1, Long), ssend(1, 1, Eager), in(1, send(1, 1, Eager)), in(1, send(1, 1, Long)), cancel},
+		{send(1, 1, Eager), send(1, 1, Long), ssend(1, 1, Eager), in(1, send(1, 1, Eager)), in(1, send(1, 1, Long)),
+			cancel},
 		{recv(0, 1, Small), recv(0, 1, Large), recv(0, anyTag, Large), recv(anySource, 1, Large),
-			in(1, recv(0, 1, Small)), in(1, recv(0, 1, Large)), in(1, recv(0, anyTag, Large)), in(1, recv(anySource, 1, Large)), cancel},
+			in(1, recv(0, 1, Small)), in(1, recv(0, 1, Large)), in(1, recv(0, anyTag, Large)),
+			in(1, recv(anySource, 1, Large)), cancel},
 	},
 }
 
@@ -139,8 +141,9 @@ var Tags = Alphabet{
 
 // Full is the alphabet with everything, in both directions.
 var Full = Alphabet{
-	Name:  "full",
-	About: "both ranks send and receive: sizes on both sides of every limit, two tags, all wildcards, modes, probes, cancelling",
+	Name: "full",
+	About: "both ranks send and receive: sizes on both sides of every limit, two tags, all wildcards, modes, probes, " +
+		"cancelling",
 	Ranks: [][]world.Op{full(1), full(0)},
 }
 

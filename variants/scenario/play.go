@@ -74,7 +74,8 @@ func (s *Player) move(verb, where string, nth int, half bool) error {
 	if !ok {
 		return fmt.Errorf("unknown verb %q", verb)
 	}
-	if pair := kind == world.Deliver || kind == world.Land || kind == world.Tell || kind == world.Poll; pair != (to >= 0) {
+	if pair := kind == world.Deliver || kind == world.Land || kind == world.Tell ||
+		kind == world.Poll; pair != (to >= 0) {
 		return fmt.Errorf("%s takes a pair as S->R for deliver, poll, write and tell, and a rank otherwise", verb)
 	}
 	could := func() (acts []world.Action) {

@@ -200,7 +200,8 @@ func (s *Player) note(e world.Event) {
 		case e.Closing:
 			return
 		case a.Kind == world.Fast || a.Kind == world.Direct:
-			s.how = map[world.ActionKind]string{world.Fast: ", on the fast path", world.Direct: ", looks at the mailbox first"}[a.Kind]
+			s.how = map[world.ActionKind]string{world.Fast: ", on the fast path",
+				world.Direct: ", looks at the mailbox first"}[a.Kind]
 			return
 		case a.Kind == world.Enter:
 			row.Rank, row.Text = int(a.From), "enters the protocol"
@@ -227,7 +228,8 @@ func (s *Player) note(e world.Event) {
 	case world.Completed:
 		row.Kind, row.Text = chart.Outcome, s.outcome(e)
 	case world.Sent:
-		s.arrows[e.ID] = s.Chart.Leave(s.takeTime(), chart.Arrow{Kind: chart.Message, From: e.Rank, To: e.Peer, Label: s.message(e)})
+		s.arrows[e.ID] = s.Chart.Leave(s.takeTime(), chart.Arrow{Kind: chart.Message, From: e.Rank, To: e.Peer,
+			Label: s.message(e)})
 		return
 	case world.Delivered:
 		s.Chart.Arrive(s.takeTime(), s.arrows[e.ID], s.message(e))
@@ -235,7 +237,8 @@ func (s *Player) note(e world.Event) {
 	case world.Started:
 		if e.Agent {
 			cts := fmt.Sprintf("CTS %s, %d B, for the agent", tag(e.Notice[1]), e.Size)
-			s.Chart.Arrive("", s.Chart.Leave(s.takeTime(), chart.Arrow{Kind: chart.Message, From: e.Peer, To: e.Rank, Label: cts}), cts)
+			s.Chart.Arrive("", s.Chart.Leave(s.takeTime(), chart.Arrow{Kind: chart.Message, From: e.Peer, To: e.Rank,
+				Label: cts}), cts)
 		}
 		s.arrows[e.ID] = s.Chart.Leave(s.takeTime(), chart.Arrow{Kind: chart.Write, From: e.Rank, To: e.Peer,
 			Label: writeLabel("write of %d B", e.Size)})

@@ -63,9 +63,11 @@ func (s *Player) outcome(e world.Event) string {
 	case e.Err != nil && !errors.Is(e.Err, variants.ErrTruncate):
 		return fmt.Sprintf("%s fails: %v", name, e.Err)
 	case e.Err != nil:
-		return fmt.Sprintf("%s truncated: %d B from %s, %s", name, e.Status.Size, s.rankName(int(e.Status.Source)), tag(e.Status.Tag))
+		return fmt.Sprintf("%s truncated: %d B from %s, %s", name, e.Status.Size, s.rankName(int(e.Status.Source)),
+			tag(e.Status.Tag))
 	}
-	return fmt.Sprintf("%s complete: %d B from %s, %s", name, e.Status.Size, s.rankName(int(e.Status.Source)), tag(e.Status.Tag))
+	return fmt.Sprintf("%s complete: %d B from %s, %s", name, e.Status.Size, s.rankName(int(e.Status.Source)),
+		tag(e.Status.Tag))
 }
 
 func (s *Player) probed(e world.Event) string {
@@ -152,7 +154,8 @@ func (s *Player) show() string {
 				missing = append(missing, "sender does not know")
 			}
 		}
-		fmt.Fprintf(&b, "write %s->%s, %d B: %s\n", s.rankName(v.From), s.rankName(v.To), v.Size, strings.Join(missing, ", "))
+		fmt.Fprintf(&b, "write %s->%s, %d B: %s\n", s.rankName(v.From), s.rankName(v.To), v.Size,
+			strings.Join(missing, ", "))
 	}
 	b.WriteString(s.open())
 	return b.String()

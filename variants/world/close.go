@@ -124,7 +124,8 @@ func (w *World) exchange(size int) {
 		}
 	}
 	for _, l := range lanes {
-		s, r := Op{Kind: Send, Comm: l.comm, Peer: l.to, Tag: l.tag, Size: size}, Op{Kind: Recv, Comm: l.comm, Peer: l.from, Tag: l.tag, Size: size}
+		s, r := Op{Kind: Send, Comm: l.comm, Peer: l.to, Tag: l.tag, Size: size}, Op{Kind: Recv, Comm: l.comm,
+			Peer: l.from, Tag: l.tag, Size: size}
 		w.then(l.from, s)
 		w.then(l.to, r)
 		r.Size++

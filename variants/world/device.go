@@ -110,7 +110,8 @@ func (d *device) start(t *rdmaeng.Transfer, from int) *write {
 
 func (d *device) began(v *write, size int) {
 	if d.w.Log != nil {
-		d.w.log(Event{Kind: Started, Rank: v.from, Peer: v.to, ID: v.id, Size: size, Agent: v.agent, Notice: v.t.Notify})
+		d.w.log(Event{Kind: Started, Rank: v.from, Peer: v.to, ID: v.id, Size: size, Agent: v.agent,
+			Notice: v.t.Notify})
 	}
 }
 

@@ -69,11 +69,13 @@ func (m *message) hash() uint64 {
 
 func (v *write) hash() uint64 {
 	n := v.t.Notify
-	return mix(mix(v.t.Dst.Notify^uint64(uint32(n[0]))<<32^uint64(uint32(n[1]))) ^ uint64(uint32(n[2]))<<32 ^ uint64(uint32(n[3])))
+	return mix(mix(v.t.Dst.Notify^uint64(uint32(n[0]))<<32^uint64(uint32(n[1]))) ^ uint64(uint32(n[2]))<<32 ^
+		uint64(uint32(n[3])))
 }
 
 func (o Op) hash() uint64 {
-	return mix(mix(uint64(o.Kind)<<2|bit(o.Sync)<<1|bit(o.Block)|uint64(uint32(o.Tag))<<32) ^ uint64(uint32(o.Peer)) ^ uint64(o.Size)<<40 ^ uint64(o.Req)<<32 ^ uint64(o.Comm)<<60)
+	return mix(mix(uint64(o.Kind)<<2|bit(o.Sync)<<1|bit(o.Block)|uint64(uint32(o.Tag))<<32) ^ uint64(uint32(o.Peer)) ^
+		uint64(o.Size)<<40 ^ uint64(o.Req)<<32 ^ uint64(o.Comm)<<60)
 }
 
 // Digests returns the parts of Digest that belong to the ranks, for
@@ -89,11 +91,12 @@ func (w *World) SetDigests(d []uint64) { copy(w.digests, d) }
 // hide states; the samples that are explored by Fingerprint do not use this
 // list.
 var volatile = map[string]map[string]bool{
-	"variants.Outbox":  {"body": true},
-	"variants.Core":    {"spare": true, "spares": true},
-	"variants.Comms":   {"last": true},
-	"variants.Request": {"Ctx": true, "Buf": true, "View": true, "Transfer": true, "Status": true, "Err": true, "inQueue": true},
-	"ticket.comm":      {"lastIn": true, "lastOut": true},
+	"variants.Outbox": {"body": true},
+	"variants.Core":   {"spare": true, "spares": true},
+	"variants.Comms":  {"last": true},
+	"variants.Request": {"Ctx": true, "Buf": true, "View": true, "Transfer": true, "Status": true, "Err": true,
+		"inQueue": true},
+	"ticket.comm": {"lastIn": true, "lastOut": true},
 }
 
 func (r *rank) digest() uint64 {
@@ -102,7 +105,8 @@ func (r *rank) digest() uint64 {
 		d.requests[reflect.ValueOf(&q.r).Pointer()] = q
 	}
 	d.add(uint64(r.chosen)<<32 | uint64(r.pc))
-	d.add(bit(r.tried == r.moment) | bit(r.doubted == r.moment)<<1 | bit(r.dead)<<2 | bit(r.told)<<3 | uint64(r.dev.full)<<4)
+	d.add(bit(r.tried == r.moment) | bit(r.doubted == r.moment)<<1 | bit(r.dead)<<2 | bit(r.told)<<3 |
+		uint64(r.dev.full)<<4)
 	d.value(reflect.ValueOf(r.proto))
 	if r.fast != nil {
 		d.add(r.fast.digest())

@@ -361,7 +361,8 @@ func (f *fastPath) digest() (h uint64) {
 		h += mix(uint64(q.ID)<<8 | uint64(i) | 1<<40)
 	}
 	for _, c := range f.channels {
-		h += mix(mix(c.Name<<32^uint64(uint32(c.Envelope.Tag))) ^ uint64(c.Envelope.Gen)<<48 ^ uint64(uint32(c.Peer))<<33 ^ bit(c.Sends)<<32 ^ uint64(c.Envelope.Ticket))
+		h += mix(mix(c.Name<<32^uint64(uint32(c.Envelope.Tag))) ^ uint64(c.Envelope.Gen)<<48 ^
+			uint64(uint32(c.Peer))<<33 ^ bit(c.Sends)<<32 ^ uint64(c.Envelope.Ticket))
 	}
 	for _, x := range f.wanted {
 		h += mix(uint64(x.comm)<<48 | uint64(x.peer)<<40 | uint64(uint32(x.tag))<<1 | bit(x.sends) | 1<<60)

@@ -100,7 +100,8 @@ func (w *World) match(r *rank) {
 			w.fail(r.id, "%s got %s, but should have got %s", w.Name(q), w.Name(q.got), w.Name(m))
 			return
 		case m.Op.Size != q.status.Size || m.Op.Tag != q.status.Tag:
-			w.fail(r.id, "%s should have got %s, but its status says tag %d, %d B", w.Name(q), w.Name(m), q.status.Tag, q.status.Size)
+			w.fail(r.id, "%s should have got %s, but its status says tag %d, %d B", w.Name(q), w.Name(m),
+				q.status.Tag, q.status.Size)
 			return
 		}
 		taken[m] = q
@@ -149,7 +150,8 @@ func (w *World) match(r *rank) {
 // its place would get. A message that was cancelled later may have been there.
 func (w *World) checkProbe(r *rank, p *probed, first func(Op, int) *Request) {
 	for _, s := range w.ranks[p.st.Source].reqs {
-		if s.Cancelled() && s.Op.Peer == r.id && fits(p.op, s.Op, s.Rank) && s.Op.Tag == p.st.Tag && s.Op.Size == p.st.Size {
+		if s.Cancelled() && s.Op.Peer == r.id && fits(p.op, s.Op, s.Rank) && s.Op.Tag == p.st.Tag &&
+			s.Op.Size == p.st.Size {
 			return
 		}
 	}
@@ -231,7 +233,8 @@ func (w *World) kept(r *rank, comm, source int) {
 	}
 	switch {
 	case found && want == nil:
-		w.fail(r.id, "a message from rank %d, tag %d, %d B is kept, which nobody sent or somebody got", source, st.Tag, st.Size)
+		w.fail(r.id, "a message from rank %d, tag %d, %d B is kept, which nobody sent or somebody got", source,
+			st.Tag, st.Size)
 	case !found && want != nil:
 		w.fail(r.id, "%s has not been received, and a probe does not find it", w.Name(want))
 	case found && (st.Tag != want.Op.Tag || st.Size != want.Op.Size):

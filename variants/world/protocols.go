@@ -39,7 +39,8 @@ var Protocols = []Protocol{
 		Make: func(me int, dev Device) variants.Protocol { return ticket.New(me, dev) }},
 	{Name: "ticket-leased", Tickets: true, Leased: true, // as in a preloaded program
 		Make: func(me int, dev Device) variants.Protocol { return ticket.New(me, dev) }},
-	{Name: "ticket-forgetful", Tickets: true, Forgetful: true, Leased: true, // as ticket is when a program uses many tags
+	{Name: "ticket-forgetful", Tickets: true, Forgetful: true, Leased: true,
+		// as ticket is when a program uses many tags
 		Make: func(me int, dev Device) variants.Protocol { return ticket.NewKeeping(me, dev, 0) }},
 	{Name: "envless",
 		Make: func(me int, dev Device) variants.Protocol { return envless.New(me, dev, false) }},

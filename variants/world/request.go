@@ -238,7 +238,8 @@ func (r *rank) received(q *Request) {
 	}
 	known := false
 	for _, s := range w.ranks[st.Source].reqs {
-		if s.Op.Kind != Send || s.gen != q.gen || s.Op.Peer != r.id || s.Op.Comm != q.Op.Comm || s.Op.Tag != st.Tag || s.Op.Size != st.Size {
+		if s.Op.Kind != Send || s.gen != q.gen || s.Op.Peer != r.id || s.Op.Comm != q.Op.Comm || s.Op.Tag != st.Tag ||
+			s.Op.Size != st.Size {
 			continue
 		}
 		known = true
@@ -249,9 +250,11 @@ func (r *rank) received(q *Request) {
 	}
 	switch {
 	case !known:
-		w.fail(r.id, "%s completes with %d B of tag %d from rank %d, which nobody sent", w.Name(q), st.Size, st.Tag, st.Source)
+		w.fail(r.id, "%s completes with %d B of tag %d from rank %d, which nobody sent", w.Name(q), st.Size, st.Tag,
+			st.Source)
 	case !truncated && st.Size > 0 && q.got == nil:
-		w.fail(r.id, "%s has completed, but its buffer does not hold the message of its status%s", w.Name(q), r.guess(q))
+		w.fail(r.id, "%s has completed, but its buffer does not hold the message of its status%s", w.Name(q),
+			r.guess(q))
 	case truncated && !allGuard(q.memory[guardSize:guardSize+q.Op.Size]):
 		w.fail(r.id, "%s was too short for its message, yet its buffer was written", w.Name(q))
 	}
@@ -357,7 +360,8 @@ func (w *World) assign(to int) {
 	}
 	for _, r := range w.ranks {
 		for _, s := range r.reqs {
-			if s.Op.Kind == Send && s.Op.Peer == to && s.Op.Sync && s.DoneAt != 0 && s.err == nil && !s.status.Cancelled && !taken[s] {
+			if s.Op.Kind == Send && s.Op.Peer == to && s.Op.Sync && s.DoneAt != 0 && s.err == nil &&
+				!s.status.Cancelled && !taken[s] {
 				sends = append(sends, s)
 			}
 		}

@@ -233,14 +233,17 @@ func TestChecksFire(t *testing.T) {
 			func(p *faulty) { p.needs = func() variants.Needs { return variants.NeedsArrivals } }},
 		{"wakes again and again", "are to be woken again", eager,
 			func(p *faulty) { p.needs = func() variants.Needs { return variants.NeedsWake } }},
-		{"progress for ever", "Progress says for ever", long, func(p *faulty) { p.progress = func() bool { return true } }},
-		{"something left", "still has: a thing", eager, func(p *faulty) { p.waiting = func(f func(string)) { f("a thing") } }},
+		{"progress for ever", "Progress says for ever", long,
+			func(p *faulty) { p.progress = func() bool { return true } }},
+		{"something left", "still has: a thing", eager,
+			func(p *faulty) { p.waiting = func(f func(string)) { f("a thing") } }},
 		{"wrong count", "receives are counted", eager, func(p *faulty) { p.Counters().Receives++ }},
 		{"probe fails", "a probe returns an error: wrong", Program{{isend(8)}, {{Kind: Probe, Peer: 0, Tag: 1}}},
 			func(p *faulty) {
 				p.probe = func() (variants.Status, bool, error) { return variants.Status{}, false, wrong }
 			}},
-		{"probe finds another message", "which is not what a receive would get", Program{{isend(8)}, {{Kind: Probe, Peer: 0, Tag: 1}}},
+		{"probe finds another message", "which is not what a receive would get", Program{{isend(8)},
+			{{Kind: Probe, Peer: 0, Tag: 1}}},
 			func(p *faulty) {
 				p.probe = func() (variants.Status, bool, error) { return variants.Status{Tag: 1, Size: 7}, true, nil }
 			}},
@@ -248,7 +251,8 @@ func TestChecksFire(t *testing.T) {
 			func(p *faulty) {
 				p.probe = func() (variants.Status, bool, error) { return variants.Status{}, false, nil }
 			}},
-		{"cancelling does nothing", "was to be cancelled, and never completes", Program{nil, {irecv(50), {Kind: Cancel}}},
+		{"cancelling does nothing", "was to be cancelled, and never completes", Program{nil,
+			{irecv(50), {Kind: Cancel}}},
 			func(p *faulty) { p.cancel = func() {} }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
