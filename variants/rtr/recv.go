@@ -79,7 +79,7 @@ func (p *Protocol) receive(c *comm, r *variants.Request, e variants.Envelope, si
 		p.Fill(r, payload)
 		return
 	}
-	if r.Advertised {
+	if r.Advertised && (r.Slot >= 0 || size > r.Len()) {
 		p.Count.Crossings++
 		p.announced(r)
 		return

@@ -10,10 +10,11 @@ import (
 // send is a posted send that no RTR, CTS or Ack has matched. An eager one may
 // have completed for its caller: then it has no request any more.
 type send struct {
-	tag    int32
-	number uint32
-	r      *variants.Request
-	long   bool // its RTS is out; else its EnvD
+	tag     int32
+	number  uint32
+	r       *variants.Request
+	long    bool // its RTS is out; else its EnvD
+	matched bool // by an RTR, and waits for a CTS
 
 	link variants.Link[send]
 }
@@ -141,8 +142,12 @@ func (p *Protocol) onRTR(c *comm, e variants.Envelope, payload []byte) {
 	a := rtr{variants.RoomOf(payload), e.Ticket, e.Tag}
 	for s := d.posted.First(); s != nil; s = s.link.Next() {
 		p.Done.Searched++
-		if a.tag != s.tag && a.tag != variants.AnyTag {
+		if s.matched || a.tag != s.tag && a.tag != variants.AnyTag {
 			continue
+		}
+		if s.long && s.r.Len() <= a.Capacity && a.Capacity <= p.Limit() {
+			s.matched = true // a short send without credit: its receive is exposed when the RTS has come, by a CTS
+			return
 		}
 		d.remove(s)
 		switch {
