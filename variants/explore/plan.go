@@ -95,8 +95,8 @@ func Plan(p world.Protocol, short, deep bool) []Part {
 				Programs: Sized.Programs(all, 2)})
 	}
 	if p.Tickets {
-		parts = append(parts, Part{Name: "sample of 5, cancelled", Ranks: 2, Pieces: 1,
-			Programs: sample(Cancelled, 5, 50*times, 12)})
+		parts = append(parts, Part{Name: "sample of 4, cancelled", Ranks: 2, Pieces: 1,
+			Programs: sample(Cancelled, 4, 20*times, 12)})
 	}
 	if p.Forgetful { // otherwise it is as the protocol that keeps its lanes
 		if parts = parts[6:10:10]; !p.Tickets {
