@@ -29,9 +29,10 @@ test-random: # -v shows how often each event of the protocols occurred
 	$(GO) test -timeout 20m -v ./test/randprog
 
 # Every interleaving of what ranks do in shared memory (docs/exploring.md).
-INTERLEAVED = ./emu/host ./coll/shm
+INTERLEAVED = ./emu/host ./coll/shm ./test/interleave/native
+REWRITTEN = ./emu/host ./coll/shm ./internal/mem ./internal/fastpath
 test-interleave:
-	$(GO) run ./test/interleave/rewrite -o bin/_interleave $(INTERLEAVED) ./internal/mem
+	$(GO) run ./test/interleave/rewrite -o bin/_interleave $(REWRITTEN)
 	$(GO) test -timeout 10m -overlay bin/_interleave/overlay.json -tags interleave -run '^TestEvery' $(INTERLEAVED)
 
 test-race:

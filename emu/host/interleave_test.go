@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"testing"
-	"unsafe"
 
 	"github.com/exanet-mpi/exanet/internal/mem"
 	"github.com/exanet-mpi/exanet/packetizer"
@@ -128,37 +127,6 @@ func TestEveryClaimThatIsGivenUp(t *testing.T) {
 	}
 }
 
-// ranksOf makes a job of n ranks with small rings, those of some pairs. The header of a message but for its first word,
-// and the payload of a cell behind its first, get from one rank to the other as that does, and are left out: the
-// receiver finds zeros there.
-func ranksOf(m *interleave.Memory, n int, cells, bulk uint64, pairs ...[2]int) []*Fabric {
-	j := &Job{ranks: n, geo: geometryOf(cells, bulk)}
-	var area0 int
-	j.controlStep, j.ring0, j.ringStep, area0 = layout(n, j.geo)
-	b := mem.Bytes(make([]uint64, area0/8))
-	j.mapped, j.head, j.control0 = b, mem.Struct[header](b, 0), unsafe.Pointer(&b[headerSize])
-	m.Share("header", j.head)
-	fabrics := make([]*Fabric, n)
-	for i := range fabrics {
-		m.Share(fmt.Sprintf("control %d", i), j.control(i))
-		at := headerSize + i*j.controlStep
-		m.ShareBytes(fmt.Sprintf("opened %d", i), b[at+controlSize:at+j.controlStep])
-		fabrics[i] = NewFabric(&Member{job: j, me: i, self: j.control(i)}, int(bulk)/4)
-		fabrics[i].fenced = false
-	}
-	for _, p := range pairs {
-		r := j.ringOf(p[0], p[1])
-		m.Share(fmt.Sprintf("ring %d-%d", p[0], p[1]), r.head)
-		for i := range cells {
-			c := r.cell(&j.geo, i)
-			m.Share(fmt.Sprintf("ring %d-%d cell %d word", p[0], p[1], i), &c.header[0])
-			m.ShareBytes(fmt.Sprintf("ring %d-%d cell %d payload", p[0], p[1], i), c.payload[:8])
-		}
-		m.ShareBytes(fmt.Sprintf("ring %d-%d bulk", p[0], p[1]), r.bulkBytes(&j.geo, 0, int(bulk)))
-	}
-	return fabrics
-}
-
 // idle is what a rank does when there is nothing to do.
 type idle func(f *Fabric, mark uint32)
 
@@ -214,9 +182,9 @@ func (f *Fabric) receives(messages, words int, idle idle) any {
 func oneWay(cells, bulk uint64, messages, words int, fenced bool, idle idle) interleave.Program[[]*Fabric] {
 	return interleave.Program[[]*Fabric]{
 		World: func(m *interleave.Memory) []*Fabric {
-			fabrics := ranksOf(m, 2, cells, bulk, [2]int{0, 1}, [2]int{1, 0})
+			fabrics := Interleaved(m, 2, cells, bulk, false, [2]int{0, 1}, [2]int{1, 0})
 			for _, f := range fabrics {
-				f.fenced = fenced
+				f.SendFenced(fenced)
 			}
 			return fabrics
 		},
@@ -247,9 +215,9 @@ func TestEverySleep(t *testing.T) {
 func TestEverySleepOfThree(t *testing.T) {
 	p := interleave.Program[[]*Fabric]{
 		World: func(m *interleave.Memory) []*Fabric {
-			f := ranksOf(m, 3, 8, 4096, [2]int{0, 2}, [2]int{1, 2})
-			f[0].open(f[0].job.ringOf(0, 2), 2)
-			f[1].open(f[1].job.ringOf(1, 2), 2)
+			f := Interleaved(m, 3, 8, 4096, false, [2]int{0, 2}, [2]int{1, 2})
+			f[0].Opened(2)
+			f[1].Opened(2)
 			return f
 		},
 		Ranks: []func([]*Fabric) any{
@@ -283,10 +251,10 @@ func TestEverySleepInTheBackground(t *testing.T) {
 // A ring whose cells, or whose bulk space, are used again and again by a sender that runs out, and waits for room
 // awake or asleep.
 func TestEveryRing(t *testing.T) {
-	inCells := oneWay(2, 1024, 4, 1, false, spins)
+	inCells, inBulk := oneWay(2, 1024, 4, 1, false, spins), oneWay(8, 1024, 4, 33, false, spins)
 	asleep := oneWay(2, 1024, 3, 1, false, sleeps)
 	for _, model := range lateStores {
-		for _, p := range []interleave.Program[[]*Fabric]{inCells, asleep} {
+		for _, p := range []interleave.Program[[]*Fabric]{inCells, inBulk, asleep} {
 			interleave.Holds(t, model, p)
 		}
 		early := inCells
