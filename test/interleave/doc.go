@@ -11,6 +11,8 @@
 //	model.go    memory, store buffers, futexes; which steps a state has
 //	search.go   all states breadth first, and whether each can still come to an end
 //	report.go   a violation as the steps that lead to it
+//	rewrite/    makes the overlay
+//	native/     code in C, which the compiler instruments, and its tests
 //
 // A rank is deterministic but for the values that it reads. So its local state is
 // its history, and to find the operation behind a new value the rank is run again
