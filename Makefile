@@ -131,7 +131,7 @@ test-real:
 # the launcher of this machine starts (docs/testing.md).
 QEMU = qemu-aarch64
 ARM64_GO = GOARCH=arm64 CGO_ENABLED=0 $(GO)
-ARM64_PACKAGES = ./datatype ./emu/host ./packetizer ./mbox ./internal/mmio ./variants/scenario ./variants/world ./mpi
+ARM64_PACKAGES = ./datatype ./emu/host ./packetizer ./mbox ./internal/mmio ./variants/check/scenario ./variants/check/world ./mpi
 # Slow there, or start themselves again, which qemu does not do.
 ARM64_SKIP = Stopped|Columns|InReverse|LeaveNothingBehind|MatchInOrder|MoreThanTheCredit|ShareMessages|Vigil
 

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/exanet-mpi/exanet/internal/atomicfile"
-	"github.com/exanet-mpi/exanet/variants/scenario"
+	"github.com/exanet-mpi/exanet/variants/check/scenario"
 )
 
 func init() { commands = append(commands, newChart) }

@@ -6,9 +6,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/exanet-mpi/exanet/variants"
-	"github.com/exanet-mpi/exanet/variants/explore"
+	"github.com/exanet-mpi/exanet/variants/check/explore"
+	"github.com/exanet-mpi/exanet/variants/check/world"
 	"github.com/exanet-mpi/exanet/variants/ticket"
-	"github.com/exanet-mpi/exanet/variants/world"
 )
 
 // Where the tickets of a lane begin makes no difference: all programs of the

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/exanet-mpi/exanet/variants"
-	"github.com/exanet-mpi/exanet/variants/world"
+	"github.com/exanet-mpi/exanet/variants/check/world"
 )
 
 // letters are the names of ranks in files that are written.

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/exanet-mpi/exanet/variants"
-	"github.com/exanet-mpi/exanet/variants/world"
+	"github.com/exanet-mpi/exanet/variants/check/world"
 )
 
 // Sizes in bytes around the eager limit of 40. Tiny receives are too short for

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/exanet-mpi/exanet/variants"
-	"github.com/exanet-mpi/exanet/variants/world"
+	"github.com/exanet-mpi/exanet/variants/check/world"
 )
 
 func tag(t int32) string {
