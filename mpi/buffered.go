@@ -79,7 +79,7 @@ func (c *Comm) DetachBuffer() (size int, err error) {
 		return 0, err
 	}
 	k := c.rank
-	defer k.timed("DetachBuffer", 0)()
+	defer k.timed("DetachBuffer", 0).end()
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	l := &k.leavings
@@ -118,7 +118,7 @@ func (c *Comm) bsend(op string, d parcel, dest, tag int) error {
 		return err
 	}
 	k := c.rank
-	defer k.timed(op, d.size())()
+	defer k.timed(op, d.size()).end()
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.buffer(c, op, d.memory, int32(dest), int32(tag))

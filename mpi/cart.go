@@ -36,7 +36,7 @@ func (c *Comm) Cart(dims []int, periods []bool, reorder bool) (*Comm, error) {
 
 // first makes a communicator of the first n ranks, with a topology.
 func (c *Comm) first(op string, n int, topology any) (*Comm, error) {
-	defer c.rank.timed(op, 0)()
+	defer c.rank.timed(op, 0).end()
 	var members *group.Group
 	var err error
 	switch {

@@ -220,7 +220,7 @@ func (k *rank) load(m *pooled, d memory) {
 		m.View = d.view
 	default:
 		if cap(m.packed) < n {
-			m.packed = make([]byte, k.limit)
+			m.packed = make([]byte, min(max(n, 2*cap(m.packed)), k.limit))
 		}
 		m.Buf = m.packed[:n]
 		d.view.Pack(m.Buf, 0)

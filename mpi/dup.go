@@ -74,7 +74,7 @@ func (c *Comm) Dup() (*Comm, error) {
 
 // duplicate makes a communicator by dup, and gives it what a duplicate has of c.
 func (c *Comm) duplicate(op string, dup func(op string, bad error) (*Comm, error)) (*Comm, error) {
-	defer c.rank.timed(op, 0)()
+	defer c.rank.timed(op, 0).end()
 	copied, bad := c.copyAttrs(op)
 	d, err := dup(op, bad)
 	if err != nil {

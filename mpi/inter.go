@@ -22,7 +22,7 @@ func (c *Comm) InterCreate(leader int, bridge *Comm, remote, tag int) (*Comm, er
 	if err := c.usableWithin(op); err != nil {
 		return nil, err
 	}
-	defer c.rank.timed(op, 0)()
+	defer c.rank.timed(op, 0).end()
 	if leader < 0 || leader >= c.size {
 		return nil, c.fail(op, leader, tag, noValue, ErrRank, "ranks of this communicator are 0 to "+itoa(c.size-1))
 	}
@@ -141,7 +141,7 @@ func (c *Comm) Merge(high bool) (*Comm, error) {
 	if err := c.usable(op); err != nil {
 		return nil, err
 	}
-	defer c.rank.timed(op, 0)()
+	defer c.rank.timed(op, 0).end()
 	if c.local == nil {
 		return nil, c.fail(op, noValue, noValue, noValue, fmt.Errorf("%w: it is no intercommunicator", ErrComm), "use Dup")
 	}

@@ -81,7 +81,7 @@ func (c *Comm) send(op string, mode variants.Mode, d *parcel, dest, tag int) err
 		return err
 	}
 	k := c.rank
-	defer k.timed(op, d.size())()
+	defer k.timed(op, d.size()).end()
 	k.mu.Lock()
 	if mode == variants.Standard && !d.gaps() && k.proto.TrySend(c.p2p, int32(dest), int32(tag), d.buf) {
 		c.lendOut(dest, tag)
@@ -98,7 +98,7 @@ func (c *Comm) recv(op string, d *parcel, source, tag int) (Status, error) {
 	if source == ProcNull {
 		return nullStatus, nil
 	}
-	defer c.rank.timed(op, d.size())()
+	defer c.rank.timed(op, d.size()).end()
 	c.rank.mu.Lock()
 	if !d.gaps() {
 		if st, ok := c.receiveNow(c.p2p, d.buf, source, tag); ok {
@@ -112,7 +112,7 @@ func (c *Comm) sendrecv(op string, send parcel, dest, sendTag int, recv parcel, 
 	if err := c.checkPair(op, &send, dest, sendTag, &recv, source, recvTag); err != nil {
 		return Status{}, err
 	}
-	defer c.rank.timed(op, send.size()+recv.size())()
+	defer c.rank.timed(op, send.size()+recv.size()).end()
 	c.rank.mu.Lock()
 	return c.exchange(op, c.p2p, send.memory, dest, sendTag, recv.memory, source, recvTag)
 }
@@ -121,7 +121,7 @@ func (c *Comm) sendrecvReplace(op string, d parcel, dest, sendTag, source, recvT
 	if err := c.checkPair(op, &d, dest, sendTag, &d, source, recvTag); err != nil {
 		return Status{}, err
 	}
-	defer c.rank.timed(op, 2*d.size())()
+	defer c.rank.timed(op, 2*d.size()).end()
 	out := borrow[byte](c, d.size())
 	defer giveBack(c, out)
 	d.pack(out, 0)

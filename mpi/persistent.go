@@ -103,7 +103,7 @@ func startAll(op string, reqs ...*Request) error {
 		}
 	}
 	k := reqs[0].c.rank
-	defer k.timed(op, 0)()
+	defer k.timed(op, 0).end()
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, q := range reqs {

@@ -80,7 +80,7 @@ func (c *Comm) await(ctx context.Context, op string, source, tag int, extract bo
 		return nil, nullStatus, nil
 	}
 	k := c.rank
-	defer k.timed(op, 0)()
+	defer k.timed(op, 0).end()
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	l := look{c: c, source: source, tag: tag, extract: extract}
@@ -116,7 +116,7 @@ func (c *Comm) glance(op string, source, tag int, extract bool) (m *variants.Mes
 		return nil, true, nullStatus, nil
 	}
 	k := c.rank
-	defer k.timed(op, 0)()
+	defer k.timed(op, 0).end()
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	l := look{c: c, source: source, tag: tag, extract: extract}

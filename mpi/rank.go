@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"github.com/exanet-mpi/exanet/coll"
+	"github.com/exanet-mpi/exanet/coll/shm"
 	"github.com/exanet-mpi/exanet/mpi/internal/commid"
 	"github.com/exanet-mpi/exanet/mpi/internal/progress"
 	"github.com/exanet-mpi/exanet/variants"
@@ -40,6 +41,8 @@ type rank struct {
 	scratch     [][]byte // for reductions
 	probes      *probe   // calls of Probe that wait
 	spareProbes spares[probe]
+	views       []*shm.View // areas that C makes calls in, and the calls of those
+	collectives [coll.Collectives]shm.Count
 	stats       *callStats    // nil: not wanted
 	idents      commid.Supply // of communicators that this rank leads
 	closing     []*Comm       // freed, but requests are pending on them

@@ -116,7 +116,7 @@ func (c *Comm) isendrecvReplace(op string, d parcel, dest, sendTag, source, recv
 
 func (p *pair) post() *Request {
 	k := p.c.rank
-	defer k.timed(p.op, p.out.size()+p.in.size())()
+	defer k.timed(p.op, p.out.size()+p.in.size()).end()
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	q := k.request(p.c, p.op)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/exanet-mpi/exanet/coll"
 	"github.com/exanet-mpi/exanet/coll/shm"
@@ -78,12 +79,28 @@ func (k *rank) vacant(slot int) bool {
 
 // sharedArea is inside.Functions.SharedArea.
 func (c *Comm) sharedArea(v *shm.View) bool {
-	if c == nil || c.area == nil || v == nil || c.rank.stats != nil {
+	if c == nil || c.area == nil || v == nil {
 		return false
 	}
+	k := c.rank
+	k.mu.Lock()
+	if !slices.Contains(k.views, v) {
+		k.views = append(k.views, v)
+	}
+	k.tally(v) // of a communicator that has been freed
+	k.mu.Unlock()
 	c.area.View(v, func(op coll.Collective) int { return c.algorithms.SharedUpTo(op, c.size) })
 	v.Bells, v.BellStep = c.rank.Shared.Berths()
 	return true
+}
+
+// tally adds up the calls that C has made in an area.
+func (k *rank) tally(v *shm.View) {
+	for op := range v.Counts {
+		k.collectives[op].Calls += v.Counts[op].Calls
+		k.collectives[op].Bytes += v.Counts[op].Bytes
+		v.Counts[op] = shm.Count{}
+	}
 }
 
 // patience says how often a rank looks for what it takes, or yields, before it makes progress

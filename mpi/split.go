@@ -46,7 +46,7 @@ func (c *Comm) split(op string, color, key int) (*Comm, error) {
 	if err := c.usableWithin(op); err != nil {
 		return nil, err
 	}
-	defer c.rank.timed(op, 0)()
+	defer c.rank.timed(op, 0).end()
 	// Each rank might lead, so each proposes an ID.
 	k := c.rank
 	mine, err := c.propose(op)
@@ -124,7 +124,7 @@ func (c *Comm) create(op string, g *Group, tag int) (*Comm, error) {
 	if err := c.usableWithin(op); err != nil {
 		return nil, err
 	}
-	defer c.rank.timed(op, 0)()
+	defer c.rank.timed(op, 0).end()
 	if g == nil {
 		return nil, c.fail(op, noValue, noValue, noValue, fmt.Errorf("%w: nil", ErrGroup), "use what Comm.Group and the methods of Group return")
 	}

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/exanet-mpi/exanet/coll"
 	"github.com/exanet-mpi/exanet/internal/atomicfile"
 	"github.com/exanet-mpi/exanet/variants"
 )
@@ -26,6 +27,7 @@ type callStats struct {
 
 	mu    sync.Mutex
 	calls map[string]*CallStats
+	spare spares[timing]
 }
 
 // CallStats sums up the calls of one MPI function.
@@ -44,11 +46,14 @@ type Stats struct {
 	Control map[string]uint64 `json:"control"`
 	// Writes counts RDMA writes started, Receives completed receives, and
 	// FastReceives sends that found the receive advertised (thesis ch. 4).
-	Writes       uint64                `json:"writes"`
-	Receives     uint64                `json:"receives"`
-	FastReceives uint64                `json:"fast_receives"`
-	Calls        map[string]*CallStats `json:"calls"`
-	Counters     map[string]uint64     `json:"counters"`
+	Writes       uint64 `json:"writes"`
+	Receives     uint64 `json:"receives"`
+	FastReceives uint64 `json:"fast_receives"`
+	// Calls are those that were made in Go, and FastPath those of a preloaded program that
+	// were not: "send", "receive", "wait" for a message that was not there yet, and collectives.
+	Calls    map[string]*CallStats `json:"calls"`
+	FastPath map[string]FastCalls  `json:"fast_path,omitempty"`
+	Counters map[string]uint64     `json:"counters"`
 	// CollectorCycles is how often the garbage collector of this process, which may
 	// have several ranks, has run since Init.
 	CollectorCycles uint64 `json:"collector_cycles"`
@@ -62,6 +67,35 @@ func withPassed(calls map[string]uint64) Option {
 		s.passed = calls
 		return nil
 	}
+}
+
+// FastCalls sums up calls of a kind on the fast path.
+type FastCalls struct {
+	N     uint64 `json:"n"`
+	Bytes uint64 `json:"bytes"`
+}
+
+// fastCalls is what the fast path has counted, with the lock held.
+func (k *rank) fastCalls() map[string]FastCalls {
+	all := make(map[string]FastCalls)
+	add := func(name string, n, bytes uint64) {
+		if n > 0 {
+			all[name] = FastCalls{n, bytes}
+		}
+	}
+	if k.fast != nil {
+		n := &k.fast.table.Counts
+		add("send", n.Sends, n.Sent)
+		add("receive", n.Receives, n.Received)
+		add("wait", n.Waits, 0)
+	}
+	for _, v := range k.views {
+		k.tally(v)
+	}
+	for op, n := range k.collectives {
+		add(coll.Collective(op).String(), n.Calls, n.Bytes)
+	}
+	return all
 }
 
 func newCallStats(variant string, passed map[string]uint64) *callStats {
@@ -93,17 +127,36 @@ func (s *callStats) record(op string, bytes int, began time.Time) {
 	c.Bytes += uint64(bytes)
 }
 
-// timed begins to count a call, if calls are counted, and returns what ends it.
-func (k *rank) timed(op string, bytes int) (end func()) {
-	s := k.stats
-	if s == nil {
-		return nothing
-	}
-	began := time.Now()
-	return func() { s.record(op, bytes, began) }
+// timing is a call that is counted when it ends.
+type timing struct {
+	stats *callStats
+	op    string
+	bytes int
+	began time.Time
 }
 
-func nothing() {}
+// timed begins to count a call; it returns nil if calls are not counted.
+func (k *rank) timed(op string, bytes int) *timing {
+	s := k.stats
+	if s == nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := s.spare.take()
+	*t = timing{s, op, bytes, time.Now()}
+	return t
+}
+
+func (t *timing) end() {
+	if t == nil {
+		return
+	}
+	t.stats.record(t.op, t.bytes, t.began)
+	t.stats.mu.Lock()
+	defer t.stats.mu.Unlock()
+	t.stats.spare.put(t)
+}
 
 // writeStats writes the statistics file of a rank whose lock is held, or says why it
 // cannot: what the program has computed is not spoilt by that.
@@ -126,11 +179,12 @@ func (k *rank) statistics() *Stats {
 	s := k.stats
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	n := k.proto.Counters()
+	n, fast := *k.proto.Counters(), k.fastCalls()
+	n.Receives += fast["receive"].N
 	return &Stats{
 		Rank: k.fab.Rank(), Size: k.fab.Size(), Variant: s.variant,
-		Control: controlMap(n), Writes: n.Writes, Receives: n.Receives, FastReceives: n.FastReceives,
-		Calls: s.calls, Counters: counterMap(n), CollectorCycles: collectorCycles() - s.cycles, Passed: s.passed,
+		Control: controlMap(&n), Writes: n.Writes, Receives: n.Receives, FastReceives: n.FastReceives,
+		Calls: s.calls, Counters: counterMap(&n), FastPath: fast, CollectorCycles: collectorCycles() - s.cycles, Passed: s.passed,
 	}
 }
 

@@ -15,7 +15,7 @@ func (q *Request) Wait() (Status, error) {
 		return q.finish()
 	}
 	k := q.c.rank
-	defer k.timed("Wait", 0)()
+	defer k.timed("Wait", 0).end()
 	k.mu.Lock()
 	if !q.done() {
 		if k.Ended() {
@@ -44,7 +44,7 @@ func (q *Request) waitContext(ctx context.Context, op string) (Status, error) {
 		return q.Wait()
 	}
 	k := q.c.rank
-	defer k.timed(op, 0)()
+	defer k.timed(op, 0).end()
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if !q.done() && k.Ended() {
@@ -99,7 +99,7 @@ func (q *Request) Test() (done bool, st Status, err error) {
 		return true, emptyStatus, nil
 	}
 	k := q.c.rank
-	defer k.timed("Test", 0)()
+	defer k.timed("Test", 0).end()
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if !k.Test(q.done) {

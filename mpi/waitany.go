@@ -107,7 +107,7 @@ func anyOf(op string, reqs []*Request, wait bool) (index int, done bool, st Stat
 	if k == nil {
 		return -1, true, emptyStatus, nil
 	}
-	defer k.timed(op, 0)()
+	defer k.timed(op, 0).end()
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	l := search{k: k, reqs: reqs}
@@ -136,7 +136,7 @@ func someOf(op string, out []Completion, reqs []*Request, wait bool) (_ []Comple
 	if k == nil {
 		return out, nil
 	}
-	defer k.timed(op, 0)()
+	defer k.timed(op, 0).end()
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	l := search{k: k, reqs: reqs}

@@ -52,7 +52,7 @@ func TestAll(reqs ...*Request) (done bool, err error) {
 func TestAllStatus(out []Completion, reqs ...*Request) (_ []Completion, done bool, err error) {
 	l := all{k: anyRank(reqs), reqs: reqs}
 	if l.k != nil {
-		defer l.k.timed("TestAll", 0)()
+		defer l.k.timed("TestAll", 0).end()
 		l.k.mu.Lock()
 		l.at = l.k.lastPending
 		done = l.k.Test(l.done)
@@ -118,7 +118,7 @@ func waitAll(op string, reqs []*Request) (l all, err error) {
 			return l, q.strange(op)
 		}
 	}
-	defer k.timed(op, 0)()
+	defer k.timed(op, 0).end()
 	k.mu.Lock()
 	if !l.done() && !k.Ended() {
 		k.Until(l.done)

@@ -33,6 +33,10 @@ func TestAMillionMessagesCostNoCollectorCycle(t *testing.T) {
 			var stats mpi.Stats
 			require.NoError(t, json.Unmarshal(text, &stats))
 			assert.Zero(t, stats.CollectorCycles)
+			// To be counted they take no other way.
+			assert.Greater(t, stats.FastPath["send"].N, uint64(1000))
+			assert.Greater(t, stats.FastPath["receive"].N, uint64(1000))
+			assert.GreaterOrEqual(t, stats.Receives, stats.FastPath["receive"].N)
 		}
 	})
 }

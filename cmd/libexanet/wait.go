@@ -8,6 +8,7 @@ import "C"
 import (
 	"unsafe"
 
+	"github.com/exanet-mpi/exanet/internal/fastpath"
 	"github.com/exanet-mpi/exanet/mpi"
 )
 
@@ -135,6 +136,11 @@ func (l *several) passes() bool { return !l.some && !l.counted }
 
 // give ends the call.
 func (l *several) give() {
+	for i := range l.ours { // sends that have left have a request for this call alone
+		if l.ours[i] != nil && requestNumber(l.handles[i]) == fastpath.SentAll {
+			_, _ = l.ours[i].Wait()
+		}
+	}
 	dropRequests(l.over...)
 	clear(l.known)
 	clear(l.ours)

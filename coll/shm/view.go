@@ -18,7 +18,13 @@ type View struct {
 	spins, yields                     uint32 // see Area
 	_                                 uint32
 	Limit                             [coll.Collectives]uint64 // C makes calls of fewer bytes
+	Counts                            [coll.Collectives]Count
 }
+
+// Count is the calls of a collective that have ended in C, and their bytes.
+//
+//exanet:c collective_count
+type Count struct{ Calls, Bytes uint64 }
 
 // Operators for which C has functions.
 //

@@ -61,9 +61,17 @@ type Table struct {
 	Doorbells uint64    // address of rank 0's
 	Credit    [2]uint64 // of the header of the messages that tell what has been consumed
 
+	Counts Counts
+
 	In, Out [Channels]Channel
 	Slots   [Slots]Slot
 }
+
+// Counts is what the fast path has done: messages and their bytes, and waits for one
+// that was not there.
+//
+//exanet:c fast_counts
+type Counts struct{ Sends, Sent, Receives, Received, Waits uint64 }
 
 // Geometry is the size of every ring of the job.
 //

@@ -99,6 +99,7 @@ int exanet_fast_recv(void *buf, int64_t count, exanet_handle type, int source, i
 			else if ((waits = room <= t->limit && fast_waits(t)))
 				next = next_from(t, port_of(ch));
 		}
+		t->counts.waits += waits;
 		lock_leave(&t->lock);
 	} while (waits && fast_wait_for(t, &next));
 	if (received && wanted(status))
@@ -203,6 +204,7 @@ static inline enum outcome all(int n, exanet_handle *h, MPI_Status *statuses, in
 			next = next_from(t, port_of(&t->in[slot_of(t, h[i])->place]));
 		for (int k = 0; o == DONE && k < n; k++)
 			end(t, &h[k], statuses ? &statuses[k] : 0);
+		t->counts.waits += blocks && waits;
 		lock_leave(&t->lock);
 	} while (blocks && waits && fast_wait_for(t, &next));
 	return o == NOTHING && !waits ? ELSEWHERE : o;

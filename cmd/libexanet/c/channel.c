@@ -48,6 +48,8 @@ int fast_send(struct fast_table *t, uint64_t comm, const void *buf, uint32_t n, 
 	c->header[2] = ch->header[2];
 	ch->header[2] += FAST_NEXT_MESSAGE;
 	p->account.unmatched += HEADER + n;
+	t->counts.sends++;
+	t->counts.sent += n;
 	publish(t, p, c, ch->header[0], n);
 	return 1;
 }
@@ -100,6 +102,8 @@ static inline int take(struct fast_table *t, struct fast_channel *ch, const stru
 	memcpy(buf, ring_payload(&t->rings, ring_at(p->in), c, n), n);
 	p->account.consumed += HEADER + n;
 	ch->header[2] += FAST_NEXT_MESSAGE;
+	t->counts.receives++;
+	t->counts.received += n;
 	consume(t, p);
 	if (credit)
 		give_credit(t, p, credit);

@@ -188,6 +188,15 @@ _Static_assert(offsetof(struct collective_slot, second) == 40, "second");
 _Static_assert(offsetof(struct collective_slot, data) == 48, "data");
 _Static_assert(sizeof(struct collective_slot) == 128, "size");
 
+/* coll/shm.Count */
+struct collective_count {
+	uint64_t calls;
+	uint64_t bytes;
+};
+_Static_assert(offsetof(struct collective_count, calls) == 0, "Calls");
+_Static_assert(offsetof(struct collective_count, bytes) == 8, "Bytes");
+_Static_assert(sizeof(struct collective_count) == 16, "size");
+
 /* coll/shm.View */
 struct collective_area {
 	uint64_t id;
@@ -206,6 +215,7 @@ struct collective_area {
 	uint32_t yields;
 	unsigned char unused0[4];
 	uint64_t limit[22];
+	struct collective_count counts[22];
 };
 _Static_assert(offsetof(struct collective_area, id) == 0, "ID");
 _Static_assert(offsetof(struct collective_area, head) == 8, "head");
@@ -222,7 +232,8 @@ _Static_assert(offsetof(struct collective_area, fenced) == 72, "fenced");
 _Static_assert(offsetof(struct collective_area, spins) == 76, "spins");
 _Static_assert(offsetof(struct collective_area, yields) == 80, "yields");
 _Static_assert(offsetof(struct collective_area, limit) == 88, "Limit");
-_Static_assert(sizeof(struct collective_area) == 264, "size");
+_Static_assert(offsetof(struct collective_area, counts) == 264, "Counts");
+_Static_assert(sizeof(struct collective_area) == 616, "size");
 
 /* coll/shm.Type */
 struct shared_type {
@@ -255,10 +266,10 @@ struct shared {
 	uint64_t known;
 };
 _Static_assert(offsetof(struct shared, areas) == 0, "Areas");
-_Static_assert(offsetof(struct shared, types) == 16896, "Types");
-_Static_assert(offsetof(struct shared, ops) == 23040, "Ops");
-_Static_assert(offsetof(struct shared, known) == 23296, "Known");
-_Static_assert(sizeof(struct shared) == 23304, "size");
+_Static_assert(offsetof(struct shared, types) == 39424, "Types");
+_Static_assert(offsetof(struct shared, ops) == 45568, "Ops");
+_Static_assert(offsetof(struct shared, known) == 45824, "Known");
+_Static_assert(sizeof(struct shared) == 45832, "size");
 
 /* emu/host.ringHead */
 struct ring {
@@ -351,6 +362,21 @@ _Static_assert(offsetof(struct geometry, shift) == 4, "Shift");
 _Static_assert(offsetof(struct geometry, bulk) == 8, "Bulk");
 _Static_assert(sizeof(struct geometry) == 12, "size");
 
+/* internal/fastpath.Counts */
+struct fast_counts {
+	uint64_t sends;
+	uint64_t sent;
+	uint64_t receives;
+	uint64_t received;
+	uint64_t waits;
+};
+_Static_assert(offsetof(struct fast_counts, sends) == 0, "Sends");
+_Static_assert(offsetof(struct fast_counts, sent) == 8, "Sent");
+_Static_assert(offsetof(struct fast_counts, receives) == 16, "Receives");
+_Static_assert(offsetof(struct fast_counts, received) == 24, "Received");
+_Static_assert(offsetof(struct fast_counts, waits) == 32, "Waits");
+_Static_assert(sizeof(struct fast_counts) == 40, "size");
+
 /* internal/fastpath.Channel */
 struct fast_channel {
 	uint64_t comm;
@@ -413,6 +439,7 @@ struct fast_table {
 	uint64_t outside;
 	uint64_t doorbells;
 	uint64_t credit[2];
+	struct fast_counts counts;
 	struct fast_channel in[256];
 	struct fast_channel out[256];
 	struct fast_slot slots[2048];
@@ -432,10 +459,11 @@ _Static_assert(offsetof(struct fast_table, fresh) == 72, "Fresh");
 _Static_assert(offsetof(struct fast_table, outside) == 80, "Outside");
 _Static_assert(offsetof(struct fast_table, doorbells) == 88, "Doorbells");
 _Static_assert(offsetof(struct fast_table, credit) == 96, "Credit");
-_Static_assert(offsetof(struct fast_table, in) == 112, "In");
-_Static_assert(offsetof(struct fast_table, out) == 14448, "Out");
-_Static_assert(offsetof(struct fast_table, slots) == 28784, "Slots");
-_Static_assert(sizeof(struct fast_table) == 127088, "size");
+_Static_assert(offsetof(struct fast_table, counts) == 112, "Counts");
+_Static_assert(offsetof(struct fast_table, in) == 152, "In");
+_Static_assert(offsetof(struct fast_table, out) == 14488, "Out");
+_Static_assert(offsetof(struct fast_table, slots) == 28824, "Slots");
+_Static_assert(sizeof(struct fast_table) == 127128, "size");
 
 /* variants.Account */
 struct account {

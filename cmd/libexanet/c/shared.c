@@ -94,13 +94,13 @@ static __attribute__((noinline, cold)) void wake(const struct collective_area *a
 
 /* A call under way. */
 struct call {
-	const struct collective_area *area;
+	struct collective_area *area;
 	uint64_t n, what;
 	uint32_t spins, yields; /* left before it goes on in Go */
 };
 
 /* Begins a call, unless it belongs into Go: so it is if the slot is not free. */
-static inline int begin(struct call *c, const struct collective_area *a, uint32_t op, uint32_t root, size_t n)
+static inline int begin(struct call *c, struct collective_area *a, uint32_t op, uint32_t root, size_t n)
 {
 	struct collective_line *l = own(a);
 	uint64_t what = op | (uint64_t)root << COLLECTIVE_ROOT_SHIFT | (uint64_t)n << COLLECTIVE_SIZE_SHIFT;
@@ -136,6 +136,9 @@ static inline void publish(const struct call *c, size_t length)
 static inline int end(const struct call *c)
 {
 	struct collective_line *l = own(c->area);
+	struct collective_count *count = &c->area->counts[c->what & ((1 << COLLECTIVE_ROOT_SHIFT) - 1)];
+	count->calls++;
+	count->bytes += c->what >> COLLECTIVE_SIZE_SHIFT;
 	l->past = (l->past ^ (c->what & ((1u << COLLECTIVE_SIZE_SHIFT) - 1))) * COLLECTIVE_MIXER + 1;
 	l->posted = 0;
 	l->call = c->n + 1;
@@ -213,9 +216,9 @@ static void combine(const struct call *c, const void *send, void *recv, size_t n
 	}
 }
 
-static inline const struct collective_area *area_of(exanet_handle comm)
+static inline struct collective_area *area_of(exanet_handle comm)
 {
-	const struct collective_area *a = &exanet_shared.areas[exanet_spread((uint64_t)comm) % SHARED_AREAS];
+	struct collective_area *a = &exanet_shared.areas[exanet_spread((uint64_t)comm) % SHARED_AREAS];
 	uint64_t id = load(&a->id);
 	return id && id == (uint64_t)comm ? a : 0;
 }
@@ -239,7 +242,7 @@ static inline int within(const struct collective_area *a, int root) { return roo
 
 int exanet_shared_Barrier(exanet_handle comm)
 {
-	const struct collective_area *a = area_of(comm);
+	struct collective_area *a = area_of(comm);
 	struct call c;
 	if (!a || !begin(&c, a, COLL_BARRIER, 0, 0))
 		return 0;
@@ -249,7 +252,7 @@ int exanet_shared_Barrier(exanet_handle comm)
 
 int exanet_shared_Bcast(void *buf, int64_t count, exanet_handle type, int root, exanet_handle comm)
 {
-	const struct collective_area *a = area_of(comm);
+	struct collective_area *a = area_of(comm);
 	struct call c;
 	size_t n = bytes(buf, count, type);
 	if (!a || !n || !within(a, root) || !begin(&c, a, COLL_BCAST, root, n))
@@ -334,7 +337,7 @@ static combiner combiner_of(exanet_handle operator, const struct shared_type *t)
 static int reduce(uint32_t op, const void *out, void *in, int64_t count, exanet_handle type,
 	exanet_handle operator, int root, exanet_handle comm)
 {
-	const struct collective_area *a = area_of(comm);
+	struct collective_area *a = area_of(comm);
 	struct call c;
 	combiner f;
 	size_t n = bytes(out, count, type);
