@@ -7,7 +7,7 @@ RACE_FLAGS ?= -race -short
 # .ci/run gives -short: fewer kills, and 2 and 4 ranks where it would be 2, 3 and 4.
 REAL_FLAGS ?=
 # What has no goroutines, but for the explorer's, which tests of cmd/exanet run.
-SERIAL = coll|datatype|group|topo|chart|optimistic|launch/preload|variants(/.*)?|internal/ldso|test/(elftest|interleave(/.*)?|randtype)
+SERIAL = coll|check/(chart|scenario|world|explore)|datatype|group|topo|optimistic|launch/preload|variants(/.*)?|internal/ldso|test/(elftest|interleave(/.*)?|randtype)
 
 .PHONY: all build preload test test-fast test-most test-random test-interleave test-race test-tags test-real test-arm64 vet columns deps bench bench-programs clean
 
@@ -30,7 +30,7 @@ test-random: # -v shows how often each event of the protocols occurred
 
 # Every interleaving of what ranks do in shared memory (docs/exploring.md).
 INTERLEAVED = ./emu/host ./coll/shm ./test/interleave/native
-REWRITTEN = ./emu/host ./coll/shm ./internal/mem ./internal/fastpath
+REWRITTEN = ./emu/host ./coll/shm ./internal/mem ./fastpath
 test-interleave:
 	$(GO) run ./test/interleave/rewrite -o bin/_interleave $(REWRITTEN)
 	$(GO) test -timeout 10m -overlay bin/_interleave/overlay.json -tags interleave -run '^TestEvery' $(INTERLEAVED)
@@ -131,7 +131,7 @@ test-real:
 # the launcher of this machine starts (docs/testing.md).
 QEMU = qemu-aarch64
 ARM64_GO = GOARCH=arm64 CGO_ENABLED=0 $(GO)
-ARM64_PACKAGES = ./datatype ./emu/host ./packetizer ./mbox ./internal/mmio ./variants/check/scenario ./variants/check/world ./mpi
+ARM64_PACKAGES = ./datatype ./emu/host ./packetizer ./mbox ./internal/mmio ./check/scenario ./check/world ./mpi
 # Slow there, or start themselves again, which qemu does not do.
 ARM64_SKIP = Stopped|Columns|InReverse|LeaveNothingBehind|MatchInOrder|MoreThanTheCredit|ShareMessages|Vigil
 

@@ -4,7 +4,7 @@ import (
 	"errors"
 
 	"github.com/exanet-mpi/exanet/emu/host"
-	"github.com/exanet-mpi/exanet/internal/network"
+	"github.com/exanet-mpi/exanet/network"
 	"github.com/exanet-mpi/exanet/variants"
 )
 

@@ -2,9 +2,9 @@ package mpi
 
 import (
 	"github.com/exanet-mpi/exanet/emu/host"
-	"github.com/exanet-mpi/exanet/internal/fastpath"
-	"github.com/exanet-mpi/exanet/internal/inside"
+	"github.com/exanet-mpi/exanet/fastpath"
 	"github.com/exanet-mpi/exanet/internal/mem"
+	"github.com/exanet-mpi/exanet/mpi/inside"
 	"github.com/exanet-mpi/exanet/variants"
 )
 

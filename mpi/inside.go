@@ -1,6 +1,6 @@
 package mpi
 
-import "github.com/exanet-mpi/exanet/internal/inside"
+import "github.com/exanet-mpi/exanet/mpi/inside"
 
 // init gives the rest of the module what is not for programs.
 func init() {

@@ -3,8 +3,8 @@ package mpi
 import (
 	"errors"
 
-	"github.com/exanet-mpi/exanet/internal/inside"
-	"github.com/exanet-mpi/exanet/internal/network"
+	"github.com/exanet-mpi/exanet/mpi/inside"
+	"github.com/exanet-mpi/exanet/network"
 	"github.com/exanet-mpi/exanet/variants"
 )
 

@@ -9,9 +9,9 @@ import (
 	"github.com/exanet-mpi/exanet/coll"
 	"github.com/exanet-mpi/exanet/coll/shm"
 	"github.com/exanet-mpi/exanet/group"
-	"github.com/exanet-mpi/exanet/internal/network"
 	"github.com/exanet-mpi/exanet/mpi/internal/commid"
 	"github.com/exanet-mpi/exanet/mpi/internal/progress"
+	"github.com/exanet-mpi/exanet/network"
 	"github.com/exanet-mpi/exanet/variants"
 )
 

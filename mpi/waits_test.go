@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/exanet-mpi/exanet/internal/network"
+	"github.com/exanet-mpi/exanet/network"
 )
 
 // crowd is a host of which only this is asked.

@@ -7,11 +7,11 @@ import (
 	"slices"
 	"time"
 
+	"github.com/exanet-mpi/exanet/check/chart"
 	"github.com/exanet-mpi/exanet/emu/sim"
 	"github.com/exanet-mpi/exanet/mpi"
 	"github.com/exanet-mpi/exanet/reproduce/virtual"
 	"github.com/exanet-mpi/exanet/variants"
-	"github.com/exanet-mpi/exanet/variants/check/chart"
 )
 
 // messageChart is one fast receive.

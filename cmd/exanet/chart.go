@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/exanet-mpi/exanet/check/scenario"
 	"github.com/exanet-mpi/exanet/internal/atomicfile"
-	"github.com/exanet-mpi/exanet/variants/check/scenario"
 )
 
 func init() { commands = append(commands, newChart) }

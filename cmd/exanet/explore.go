@@ -9,8 +9,8 @@ import (
 	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 
-	"github.com/exanet-mpi/exanet/variants/check/explore"
-	"github.com/exanet-mpi/exanet/variants/check/world"
+	"github.com/exanet-mpi/exanet/check/explore"
+	"github.com/exanet-mpi/exanet/check/world"
 )
 
 func init() { commands = append(commands, newExplore) }

@@ -8,10 +8,10 @@ import (
 	"runtime"
 	"unsafe"
 
-	"github.com/exanet-mpi/exanet/internal/fastpath"
-	"github.com/exanet-mpi/exanet/internal/inside"
+	"github.com/exanet-mpi/exanet/fastpath"
 	"github.com/exanet-mpi/exanet/internal/mem"
 	"github.com/exanet-mpi/exanet/mpi"
+	"github.com/exanet-mpi/exanet/mpi/inside"
 )
 
 // The Go side of the fast path: short messages that c/calls.c moves without entering Go.

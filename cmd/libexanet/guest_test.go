@@ -104,7 +104,7 @@ func TestLimits(t *testing.T) {
 	lib, program := library(t), compile(t, "p2p")
 	_, path, _ := strings.Cut(lib, "=")
 	alone := job(t, 2, nil, program)
-	for limit, says := range map[string]string{"ulimit -v 900000": "ulimit -v", "ulimit -v 1450000": "ulimit -v", "ulimit -f 140000": "ulimit -f", "ulimit -d 100000": "-d or -l leaves less", "ulimit -n 30": "ulimit -n"} {
+	for limit, says := range map[string]string{"ulimit -v 900000": "ulimit -v", "ulimit -v 1450000": "ulimit -v", "ulimit -f 20000": "ulimit -f", "ulimit -d 100000": "-d or -l leaves less", "ulimit -n 30": "ulimit -n"} {
 		got := ranks(t, "-np", "2", "-genv", "LD_PRELOAD", path, "sh", "-c", limit+"; exec "+program)
 		said, rest, _ := strings.Cut(got.out, "\n")
 		assert.Contains(t, said, says)

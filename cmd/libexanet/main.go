@@ -28,8 +28,8 @@
 package main
 
 import (
-	"github.com/exanet-mpi/exanet/internal/inside"
 	"github.com/exanet-mpi/exanet/mpi"
+	"github.com/exanet-mpi/exanet/mpi/inside"
 )
 
 // within is what package mpi does for this module alone.

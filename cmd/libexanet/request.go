@@ -8,7 +8,7 @@ import "C"
 import (
 	"unsafe"
 
-	"github.com/exanet-mpi/exanet/internal/fastpath"
+	"github.com/exanet-mpi/exanet/fastpath"
 	"github.com/exanet-mpi/exanet/mpi"
 )
 

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/exanet-mpi/exanet/internal/fastpath"
+	"github.com/exanet-mpi/exanet/fastpath"
 )
 
 // table gives numbers to objects; 0 is none. To look one up takes no lock: its place

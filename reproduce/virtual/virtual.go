@@ -16,9 +16,9 @@ import (
 	"time"
 
 	"github.com/exanet-mpi/exanet/emu/sim"
-	"github.com/exanet-mpi/exanet/internal/inside"
-	"github.com/exanet-mpi/exanet/internal/network"
 	"github.com/exanet-mpi/exanet/mpi"
+	"github.com/exanet-mpi/exanet/mpi/inside"
+	"github.com/exanet-mpi/exanet/network"
 	"github.com/exanet-mpi/exanet/variants"
 )
 

@@ -5,9 +5,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/exanet-mpi/exanet/check/explore"
+	"github.com/exanet-mpi/exanet/check/world"
 	"github.com/exanet-mpi/exanet/variants"
-	"github.com/exanet-mpi/exanet/variants/check/explore"
-	"github.com/exanet-mpi/exanet/variants/check/world"
 	"github.com/exanet-mpi/exanet/variants/ticket"
 )
 

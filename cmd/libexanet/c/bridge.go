@@ -41,7 +41,7 @@ import "C"
 import (
 	"unsafe"
 
-	"github.com/exanet-mpi/exanet/internal/fastpath"
+	"github.com/exanet-mpi/exanet/fastpath"
 )
 
 // Path is the C side of a table.

@@ -1,4 +1,4 @@
-/* Messages of channels that are leased (package internal/fastpath), see channel.c. The caller has the table's lock. */
+/* Messages of channels that are leased (package fastpath), see channel.c. The caller has the table's lock. */
 #ifndef EXANET_CHANNEL_H
 #define EXANET_CHANNEL_H
 

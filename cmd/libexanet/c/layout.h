@@ -103,25 +103,25 @@ enum { WAIT_HAND_OVER = 1000 };
 enum { WAIT_DEAR = 1000000 };
 enum { WAIT_SHUN = 100000000 };
 
-/* internal/fastpath */
+/* fastpath */
 enum { FAST_CHANNELS = 256 };
 enum { FAST_SLOTS = 2048 };
 enum { FAST_FIRST_SLOT = 33554432 };
 enum { FAST_SENT_ALL = 67108863 };
 static const uint64_t FAST_NEXT_MESSAGE = 0x100000000u;
 
-/* internal/fastpath */
+/* fastpath */
 enum { FAST_DEDICATED = 0 };
 enum { FAST_YIELDING = 1 };
 enum { FAST_IN_GO = 2 };
 
-/* internal/fastpath */
+/* fastpath */
 enum { SLOT_UNUSED = 0 };
 enum { SLOT_PENDING = 1 };
 enum { SLOT_DONE = 2 };
 enum { SLOT_POSTED = 3 };
 
-/* internal/fastpath */
+/* fastpath */
 static const uint64_t PLACE_COMM_FACTOR = 0x9e3779b1u;
 static const uint64_t PLACE_PEER_FACTOR = 0x85ebca6bu;
 static const uint64_t PLACE_TAG_FACTOR = 0xc2b2ae35u;
@@ -337,7 +337,7 @@ _Static_assert(offsetof(struct doorbell, foreground) == 64, "foreground");
 _Static_assert(offsetof(struct doorbell, background) == 68, "background");
 _Static_assert(sizeof(struct doorbell) == 128, "size");
 
-/* internal/fastpath.BiasedLock */
+/* fastpath.BiasedLock */
 struct biased_lock {
 	uint32_t shut;
 	uint32_t inside;
@@ -351,7 +351,7 @@ _Static_assert(offsetof(struct biased_lock, many) == 8, "many");
 _Static_assert(offsetof(struct biased_lock, caller) == 16, "caller");
 _Static_assert(sizeof(struct biased_lock) == 24, "size");
 
-/* internal/fastpath.Geometry */
+/* fastpath.Geometry */
 struct geometry {
 	uint32_t cells;
 	uint32_t shift;
@@ -362,7 +362,7 @@ _Static_assert(offsetof(struct geometry, shift) == 4, "Shift");
 _Static_assert(offsetof(struct geometry, bulk) == 8, "Bulk");
 _Static_assert(sizeof(struct geometry) == 12, "size");
 
-/* internal/fastpath.Counts */
+/* fastpath.Counts */
 struct fast_counts {
 	uint64_t sends;
 	uint64_t sent;
@@ -377,7 +377,7 @@ _Static_assert(offsetof(struct fast_counts, received) == 24, "Received");
 _Static_assert(offsetof(struct fast_counts, waits) == 32, "Waits");
 _Static_assert(sizeof(struct fast_counts) == 40, "size");
 
-/* internal/fastpath.Channel */
+/* fastpath.Channel */
 struct fast_channel {
 	uint64_t comm;
 	int32_t peer;
@@ -396,7 +396,7 @@ _Static_assert(offsetof(struct fast_channel, pending) == 48, "Pending");
 _Static_assert(offsetof(struct fast_channel, leased) == 52, "Leased");
 _Static_assert(sizeof(struct fast_channel) == 56, "size");
 
-/* internal/fastpath.Slot */
+/* fastpath.Slot */
 struct fast_slot {
 	uint64_t buf;
 	uint32_t room;
@@ -421,7 +421,7 @@ _Static_assert(offsetof(struct fast_slot, next) == 40, "Next");
 _Static_assert(offsetof(struct fast_slot, prev) == 44, "Prev");
 _Static_assert(sizeof(struct fast_slot) == 48, "size");
 
-/* internal/fastpath.Table */
+/* fastpath.Table */
 struct fast_table {
 	struct biased_lock lock;
 	uint32_t armed;
@@ -478,7 +478,7 @@ _Static_assert(offsetof(struct account, shut) == 16, "Shut");
 _Static_assert(offsetof(struct account, world) == 20, "World");
 _Static_assert(sizeof(struct account) == 24, "size");
 
-/* internal/fastpath.Port */
+/* fastpath.Port */
 struct fast_port {
 	struct account account;
 	uint64_t out;

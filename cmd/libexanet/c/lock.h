@@ -1,4 +1,4 @@
-/* The biased lock, see package internal/fastpath: what a call in C does. */
+/* The biased lock, see package fastpath: what a call in C does. */
 #ifndef EXANET_LOCK_H
 #define EXANET_LOCK_H
 

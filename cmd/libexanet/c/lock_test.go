@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/exanet-mpi/exanet/internal/fastpath"
+	"github.com/exanet-mpi/exanet/fastpath"
 	"github.com/exanet-mpi/exanet/internal/mem"
 )
 

@@ -18,7 +18,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/exanet-mpi/exanet/internal/network"
+	"github.com/exanet-mpi/exanet/network"
 	"github.com/exanet-mpi/exanet/variants"
 )
 

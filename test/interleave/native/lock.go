@@ -9,7 +9,7 @@ import "C"
 import (
 	"unsafe"
 
-	"github.com/exanet-mpi/exanet/internal/fastpath"
+	"github.com/exanet-mpi/exanet/fastpath"
 )
 
 func enter(l *fastpath.BiasedLock) bool { return C.native_enter(unsafe.Pointer(l)) != 0 }

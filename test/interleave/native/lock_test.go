@@ -7,7 +7,7 @@ import (
 	"runtime"
 	"testing"
 
-	"github.com/exanet-mpi/exanet/internal/fastpath"
+	"github.com/exanet-mpi/exanet/fastpath"
 	"github.com/exanet-mpi/exanet/test/interleave"
 )
 

@@ -11,7 +11,7 @@ import (
 	"unsafe"
 
 	"github.com/exanet-mpi/exanet/emu/host"
-	"github.com/exanet-mpi/exanet/internal/fastpath"
+	"github.com/exanet-mpi/exanet/fastpath"
 	"github.com/exanet-mpi/exanet/internal/mem"
 )
 

@@ -3,7 +3,7 @@ package explore
 import (
 	"iter"
 
-	"github.com/exanet-mpi/exanet/variants/check/world"
+	"github.com/exanet-mpi/exanet/check/world"
 )
 
 // Family is a set of programs that begin alike: each rank executes its part of

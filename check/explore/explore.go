@@ -1,6 +1,6 @@
 // Package explore runs small programs over a protocol in every order in which
 // the devices can deliver messages, land writes and show notifications, and
-// checks each state that is reached (package variants/check/world says for what).
+// checks each state that is reached (package check/world says for what).
 //
 //	Alphabet -> Programs, Sample -> Explore each -> Report
 //	                                     \-> on a violation: Shrink -> Counterexample
@@ -24,7 +24,7 @@
 package explore
 
 import (
-	"github.com/exanet-mpi/exanet/variants/check/world"
+	"github.com/exanet-mpi/exanet/check/world"
 )
 
 // Stats counts what an exploration has covered.

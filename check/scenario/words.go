@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/exanet-mpi/exanet/check/world"
 	"github.com/exanet-mpi/exanet/variants"
-	"github.com/exanet-mpi/exanet/variants/check/world"
 )
 
 func tag(t int32) string {

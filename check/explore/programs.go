@@ -4,8 +4,8 @@ import (
 	"iter"
 	"math/rand/v2"
 
+	"github.com/exanet-mpi/exanet/check/world"
 	"github.com/exanet-mpi/exanet/variants"
-	"github.com/exanet-mpi/exanet/variants/check/world"
 )
 
 // Sizes in bytes around the eager limit of 40. Tiny receives are too short for

@@ -15,8 +15,8 @@ import (
 	"sync/atomic"
 
 	"github.com/exanet-mpi/exanet/coll/shm"
-	"github.com/exanet-mpi/exanet/internal/fastpath"
-	"github.com/exanet-mpi/exanet/internal/network"
+	"github.com/exanet-mpi/exanet/fastpath"
+	"github.com/exanet-mpi/exanet/network"
 	"github.com/exanet-mpi/exanet/variants"
 )
 

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/exanet-mpi/exanet/variants/check/world"
+	"github.com/exanet-mpi/exanet/check/world"
 )
 
 var deep = flag.Bool("deep", false, "twenty times the samples, and writes in two pieces in all small programs")

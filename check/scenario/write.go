@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/exanet-mpi/exanet/check/world"
 	"github.com/exanet-mpi/exanet/variants"
-	"github.com/exanet-mpi/exanet/variants/check/world"
 )
 
 // letters are the names of ranks in files that are written.

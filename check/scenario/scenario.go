@@ -1,7 +1,7 @@
 // Package scenario plays small text files that say what ranks do and in which
 // order the devices move what they send, and draws what happens as a message
 // chart. The figures of the thesis are such files, in variants/testdata, and so
-// is a counterexample that package variants/check/explore finds.
+// is a counterexample that package check/explore finds.
 //
 // A file has the form of github.com/cockroachdb/datadriven: a directive, lines
 // of input, a line of four dashes, and the output. There are three directives:
@@ -29,7 +29,7 @@
 //	enter R          R enters the protocol, which posts what is pending on the fast path
 //	flush S          S tries again to send what a full mailbox has refused
 //	run              everything that is in flight happens
-//	close            what package variants/check/world does when nothing is left to happen
+//	close            what package check/world does when nothing is left to happen
 //	show             what is in flight, and the state of the requests
 //
 // Where several writes could be meant, a number at the end says which.
@@ -43,8 +43,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/exanet-mpi/exanet/variants/check/chart"
-	"github.com/exanet-mpi/exanet/variants/check/world"
+	"github.com/exanet-mpi/exanet/check/chart"
+	"github.com/exanet-mpi/exanet/check/world"
 )
 
 // Player is a scenario under way.

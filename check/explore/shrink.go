@@ -1,6 +1,6 @@
 package explore
 
-import "github.com/exanet-mpi/exanet/variants/check/world"
+import "github.com/exanet-mpi/exanet/check/world"
 
 // Minimal makes a failure as small as it can: first the program, operation by
 // operation, then the actions, of which it finds a shortest list.

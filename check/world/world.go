@@ -14,8 +14,8 @@
 //	                               -> Start   -> Land -> Notice (receiver)
 //	                                                  -> Finish (sender)
 //
-// Package variants/check/explore chooses in every possible way, package
-// variants/check/scenario as a text file says.
+// Package check/explore chooses in every possible way, package
+// check/scenario as a text file says.
 //
 // # What is promised
 //

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"iter"
 
-	"github.com/exanet-mpi/exanet/variants/check/world"
+	"github.com/exanet-mpi/exanet/check/world"
 )
 
 // Part is a set of programs of a Plan, and the world they run in.

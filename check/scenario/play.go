@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/exanet-mpi/exanet/check/world"
 	"github.com/exanet-mpi/exanet/variants"
-	"github.com/exanet-mpi/exanet/variants/check/world"
 )
 
 var timed = regexp.MustCompile(`^(t[0-9]+'*):\s*(.*)$`)
@@ -39,7 +39,7 @@ func (s *Player) line(line string) (string, error) {
 		return "", nil
 	}
 	if len(words) < 2 {
-		return "", fmt.Errorf("unknown (see the package comment of variants/check/scenario)")
+		return "", fmt.Errorf("unknown (see the package comment of check/scenario)")
 	}
 	nth, half := 1, false
 	for _, w := range words[2:] {

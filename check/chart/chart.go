@@ -1,7 +1,7 @@
 // Package chart draws message charts, as text for terminals and test files and
 // as SVG: ranks are vertical lines, time runs downwards, and every message,
 // RDMA write and notification is an arrow from one line to another. It knows
-// nothing of protocols; package variants/check/scenario makes charts of scenarios.
+// nothing of protocols; package check/scenario makes charts of scenarios.
 package chart
 
 // Kind is what an arrow stands for.

@@ -13,7 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/exanet-mpi/exanet/variants/check/world"
+	"github.com/exanet-mpi/exanet/check/world"
 )
 
 // mutant is a fault that can be put into a source file.
@@ -66,7 +66,7 @@ func TestMutants(t *testing.T) {
 	if testing.Short() {
 		t.Skip("explores every protocol with each fault")
 	}
-	root, err := filepath.Abs("../../..")
+	root, err := filepath.Abs("../..")
 	require.NoError(t, err)
 	dir := t.TempDir()
 	list := mutants(t)

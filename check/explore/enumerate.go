@@ -3,7 +3,7 @@ package explore
 import (
 	"iter"
 
-	"github.com/exanet-mpi/exanet/variants/check/world"
+	"github.com/exanet-mpi/exanet/check/world"
 )
 
 // Programs returns all programs of at most n operations a rank, for two ranks,

@@ -3,10 +3,10 @@ package explore
 import (
 	"fmt"
 
-	"github.com/exanet-mpi/exanet/variants/check/scenario"
+	"github.com/exanet-mpi/exanet/check/scenario"
 )
 
-// Scenario returns a scenario file (package variants/check/scenario) that ends with
+// Scenario returns a scenario file (package check/scenario) that ends with
 // the violation, and below it the chart of what happens.
 func (f *Failure) Scenario(protocol string) string {
 	file := scenario.Write("Counterexample: "+f.Violation.Error(), protocol, f.Config, f.Program, f.Actions, f.Settled)

@@ -27,12 +27,12 @@ func TestCoverage(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the package with coverage")
 	}
-	root, err := filepath.Abs("../../..")
+	root, err := filepath.Abs("../..")
 	require.NoError(t, err)
 	profile := filepath.Join(t.TempDir(), "profile")
 	packages := "./" + strings.Join(protocolDirs, ",./")
 	cmd := exec.Command("go", "test", "-vet=off", "-count=1", "-timeout=1h", "-short", "-run", "^TestAllSmallPrograms$",
-		"-coverpkg", packages, "-coverprofile", profile, "./variants/check/explore")
+		"-coverpkg", packages, "-coverprofile", profile, "./check/explore")
 	cmd.Dir = root
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s", out)
