@@ -94,16 +94,16 @@ func Plan(p world.Protocol, short, deep bool) []Part {
 			Part{Name: "all of 2, one short and one long, 2 pieces", Ranks: 2, Pieces: 2, Doubts: true, Broken: true,
 				Programs: Sized.Programs(all, 2)})
 	}
-	if p.Tickets {
-		parts = append(parts, Part{Name: "sample of 4, cancelled", Ranks: 2, Pieces: 1,
-			Programs: sample(Cancelled, 4, 20*times, 12)})
+	if p.Tickets && !p.Leased {
+		parts = append(parts, Part{Name: "three cancelled, in each order", Ranks: 2, Pieces: 1,
+			Programs: Singles(threeCancelled)})
 	}
 	if p.Forgetful { // otherwise it is as the protocol that keeps its lanes
 		if parts = parts[6:10:10]; !p.Tickets {
 			parts = nil
 		}
 		parts = append(parts, Part{Name: "sample of 4, tags", Ranks: 2, Pieces: 1,
-			Programs: sample(Tags, 4, 5*times, 5)},
+			Programs: sample(Tags, 4, 5*many, 5)},
 			Part{Name: "all of 2, tags, mailboxes of 1", Ranks: 2, Pieces: 1, Capacity: 1,
 				Programs: Tags.Programs(cfg, 2)},
 			Part{Name: "all of 2, tags, either rank dies", Ranks: 2, Pieces: 1, Mortal: 2,

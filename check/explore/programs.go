@@ -119,16 +119,6 @@ var SizedAndCancelled = Alphabet{
 	},
 }
 
-// Cancelled is for protocols that number what they send: several are cancelled.
-var Cancelled = Alphabet{
-	Name:  "cancelled",
-	About: "one rank sends, the other receives, and both cancel much",
-	Ranks: [][]world.Op{
-		{send(1, 1, Long), cancel, cancel},
-		{recv(0, 1, Large), cancel, cancel},
-	},
-}
-
 // Tags is for protocols that keep something for each tag.
 var Tags = Alphabet{
 	Name:  "tags",
@@ -137,6 +127,19 @@ var Tags = Alphabet{
 		{send(1, 1, Eager), send(1, 1, Long), send(1, 2, Eager), cancel},
 		{recv(0, 1, Large), recv(0, 2, Small), recv(0, anyTag, Large), cancel},
 	},
+}
+
+// threeCancelled are programs in which three receives are cancelled, in each order.
+func threeCancelled(yield func(world.Program) bool) {
+	for _, order := range [][]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}} {
+		ops := []world.Op{recv(0, 1, Large), recv(0, 1, Large), recv(0, 1, Large)}
+		for _, n := range order {
+			ops = append(ops, world.Op{Kind: world.Cancel, Req: n})
+		}
+		if !yield(world.Program{{send(1, 1, Eager)}, ops}) {
+			return
+		}
+	}
 }
 
 // Full is the alphabet with everything, in both directions.

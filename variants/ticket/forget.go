@@ -185,9 +185,6 @@ func (p *Protocol) onForgotten(c *comm, e variants.Envelope, payload []byte) {
 	for i := range min(len(payload)/8, lanesAsked) {
 		w := variants.Word(payload, i)
 		l := c.in[key(e.Src, int32(uint32(w)))]
-		if l == nil || !l.forgetting {
-			continue // its peer has died meanwhile
-		}
 		l.forgetting = false
 		c.asked--
 		if w>>32 != 0 {
