@@ -196,7 +196,8 @@ func (c *Call) Bytes() int {
 // Sized reports whether all ranks know a size of the operation's calls, see Call.Bytes.
 func (c Collective) Sized() bool {
 	switch c {
-	case Bcast, Reduce, Allreduce, Scan, Exscan, Gather, Scatter, Allgather, Alltoall, Allgatherv, ReduceScatter, ReduceScatterBlock:
+	case Bcast, Reduce, Allreduce, Scan, Exscan, Gather, Scatter, Allgather, Alltoall, Allgatherv, ReduceScatter,
+		ReduceScatterBlock:
 		return true
 	}
 	return false

@@ -16,7 +16,8 @@ import (
 const mostRanks = 17
 
 // solve performs a problem's schedules and compares with what must come out.
-func (q *problem) solve(pick func(*coll.Call) *coll.Algorithm, schedules []*coll.Schedule, rng *rand.Rand) (*simulation, error) {
+func (q *problem) solve(pick func(*coll.Call) *coll.Algorithm, schedules []*coll.Schedule,
+	rng *rand.Rand) (*simulation, error) {
 	s, err := simulate(q.calls, pick, schedules, q.combine(), rng)
 	if err != nil {
 		return s, err
@@ -35,7 +36,8 @@ func (q *problem) solve(pick func(*coll.Call) *coll.Algorithm, schedules []*coll
 func head(b []byte) []byte { return b[:min(len(b), 64)] }
 
 func rooted(op coll.Collective) bool {
-	return slices.Contains([]coll.Collective{coll.Bcast, coll.Gather, coll.Gatherv, coll.Scatter, coll.Scatterv, coll.Reduce}, op)
+	return slices.Contains([]coll.Collective{coll.Bcast, coll.Gather, coll.Gatherv, coll.Scatter, coll.Scatterv,
+		coll.Reduce}, op)
 }
 
 func neighbor(op coll.Collective) bool { return op >= coll.NeighborAllgather }
@@ -59,7 +61,8 @@ func schedules() []*coll.Schedule {
 // messages are the algorithms of a collective that send messages; package shm has
 // the others.
 func messages(op coll.Collective) []coll.Algorithm {
-	return slices.DeleteFunc(slices.Clone(coll.Algorithms(op)), func(a coll.Algorithm) bool { return a.Name == coll.Shared })
+	return slices.DeleteFunc(slices.Clone(coll.Algorithms(op)),
+		func(a coll.Algorithm) bool { return a.Name == coll.Shared })
 }
 
 // Every algorithm, for 1 to 17 ranks, all roots, in place and not, with an
@@ -85,12 +88,14 @@ func TestEveryAlgorithmAgainstSerial(t *testing.T) {
 						for _, n := range sizes {
 							for kind := range 4 {
 								inPlace, commute := kind&1 != 0, kind&2 != 0
-								if commute && !reduces(op) || inPlace && (op == coll.Barrier || op == coll.Bcast || neighbor(op)) {
+								if commute && !reduces(op) || inPlace &&
+									(op == coll.Barrier || op == coll.Bcast || neighbor(op)) {
 									continue
 								}
 								q := pose(op, p, n, root, inPlace, commute, rng)
 								_, err := q.solve(pick, mem, rng)
-								require.NoError(t, err, "%d ranks, root %d, %d elements, in place %v, commutes %v", p, root, n, inPlace, commute)
+								require.NoError(t, err, "%d ranks, root %d, %d elements, in place %v, commutes %v", p,
+									root, n, inPlace, commute)
 							}
 						}
 					}
@@ -156,8 +161,10 @@ func TestRoundsAndMessages(t *testing.T) {
 		for _, op := range []coll.Collective{coll.Bcast, coll.Gather, coll.Scatter, coll.Reduce} {
 			require.Equal(t, p-1, run(op, "binomial", p, 4).messages, "%v, %d ranks", op, p)
 		}
-		require.Equal(t, 2*extra+pow*(log-b2i(extra > 0)), run(coll.Allreduce, "recursive_doubling", p, 4).messages, "%d ranks", p)
-		require.Equal(t, 2*extra+2*pow*(log-b2i(extra > 0)), run(coll.Allreduce, "rabenseifner", p, 100).messages, "%d ranks", p)
+		require.Equal(t, 2*extra+pow*(log-b2i(extra > 0)), run(coll.Allreduce, "recursive_doubling", p, 4).messages,
+			"%d ranks", p)
+		require.Equal(t, 2*extra+2*pow*(log-b2i(extra > 0)), run(coll.Allreduce, "rabenseifner", p, 100).messages,
+			"%d ranks", p)
 		require.Equal(t, 2*p*(p-1), run(coll.Allreduce, "ring", p, 100).messages)
 		require.Equal(t, 2*(p-1), run(coll.Allreduce, "tree", p, 4).messages)
 		require.Equal(t, log, run(coll.Allgather, "bruck", p, 4).rounds)

@@ -119,7 +119,8 @@ func ParseTable(text string) ([]Row, error) {
 		r.Line = line
 		for i := range rows {
 			if rows[i].Op == r.Op && rows[i].covers(&r.Rule) {
-				return nil, &TableError{Line: line, Err: fmt.Errorf("no call comes to this row: line %d has them all", rows[i].Line)}
+				return nil, &TableError{Line: line, Err: fmt.Errorf("no call comes to this row: line %d has them all",
+					rows[i].Line)}
 			}
 		}
 		rows = append(rows, r)

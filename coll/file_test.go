@@ -33,7 +33,8 @@ bcast any 2 binomial
 scan any any linear`)
 	s, err := coll.NewSelection("bcast:scatter_ring, @" + name)
 	require.NoError(t, err)
-	require.Equal(t, "scatter_ring", s.Pick(&coll.Call{Op: coll.Bcast, Ranks: 2, Recv: make([]byte, 5000)}).Name, "forced")
+	require.Equal(t, "scatter_ring", s.Pick(&coll.Call{Op: coll.Bcast, Ranks: 2, Recv: make([]byte, 5000)}).Name,
+		"forced")
 	s, err = coll.NewSelection("@" + name)
 	require.NoError(t, err)
 	require.Equal(t, name, s.File())
@@ -47,7 +48,8 @@ scan any any linear`)
 	require.Equal(t, "binomial", s.Pick(call(2, 1001)).Name)
 	require.True(t, shared(call(3, 1000)), "built in")
 	require.Equal(t, "linear", s.Pick(&coll.Call{Op: coll.Scan, Ranks: 9}).Name)
-	require.Equal(t, []coll.Rule{{Algorithm: "linear", Line: 6}}, s.Rules(coll.Scan), "no call comes to what is built in")
+	require.Equal(t, []coll.Rule{{Algorithm: "linear", Line: 6}}, s.Rules(coll.Scan),
+		"no call comes to what is built in")
 }
 
 func TestMistakesInAFile(t *testing.T) {
@@ -55,17 +57,21 @@ func TestMistakesInAFile(t *testing.T) {
 		"bcast any any":                "line 1: want collective, bytes, ranks and algorithm: 3 words",
 		"bcast any any any binomial":   "line 1: want collective, bytes, ranks and algorithm: 5 words",
 		"\n# x\nbcst any any binomial": `line 3: there is no collective "bcst": there are barrier, bcast`,
-		"bcast any any ring":           `line 1: bcast has no algorithm "ring": it has binomial, scatter_ring, shared, direct`,
-		"gatherv any any binomial":     `line 1: gatherv has no algorithm "binomial"`,
-		"bcast 0 any binomial":         `line 1: bytes "0": want a number from 1 on, or any`,
-		"bcast 1k any binomial":        `line 1: bytes "1k"`,
-		"bcast any -2 binomial":        `line 1: ranks "-2": want a number from 1 on, or any`,
-		"bcast any 1e9 binomial":       `line 1: ranks "1e9"`,
-		"alltoallv 64 any linear":      "line 1: not all ranks know a size of alltoallv: bytes must be any",
-		"bcast 8 any shared\nbarrier any any tree\nbcast 8 4 shared": "line 3: no call comes to this row: line 1 has them all",
-		"bcast any any binomial\nbcast 8 any shared":                 "line 2: no call comes to this row: line 1 has them all",
+		"bcast any any ring": `line 1: bcast has no algorithm "ring": it has binomial, scatter_ring, ` +
+			`shared, direct`,
+		"gatherv any any binomial": `line 1: gatherv has no algorithm "binomial"`,
+		"bcast 0 any binomial":     `line 1: bytes "0": want a number from 1 on, or any`,
+		"bcast 1k any binomial":    `line 1: bytes "1k"`,
+		"bcast any -2 binomial":    `line 1: ranks "-2": want a number from 1 on, or any`,
+		"bcast any 1e9 binomial":   `line 1: ranks "1e9"`,
+		"alltoallv 64 any linear":  "line 1: not all ranks know a size of alltoallv: bytes must be any",
+		"bcast 8 any shared\nbarrier any any tree\nbcast 8 4 shared": "line 3: no call comes to this row: line 1 has " +
+			"them all",
+		"bcast any any binomial\nbcast 8 any shared": "line 2: no call comes to this row: line 1 has " +
+			"them all",
 		"\xff\x00 \n": "line 1: want collective",
-		"bcast any any " + strings.Repeat("x", 1000):          `line 1: bcast has no algorithm "` + strings.Repeat("x", 40) + `": it has`,
+		"bcast any any " + strings.Repeat("x", 1000): `line 1: bcast has no algorithm "` +
+			strings.Repeat("x", 40) + `": it has`,
 		strings.Repeat("#", 1<<20) + "\nbcast any any shared": "it is longer than 1048576 bytes",
 	} {
 		name := file(t, text)
@@ -111,8 +117,10 @@ func TestSelectionsAreToldApart(t *testing.T) {
 // rows draws rows of a table that is not refused.
 func rows(t *rapid.T) (rows []coll.Row) {
 	for range rapid.IntRange(0, 12).Draw(t, "rows") {
-		op := rapid.SampledFrom([]coll.Collective{coll.Bcast, coll.Allreduce, coll.Alltoallv, coll.Barrier}).Draw(t, "op")
-		r := coll.Row{Op: op, Rule: coll.Rule{Algorithm: rapid.SampledFrom(coll.Algorithms(op)).Draw(t, "algorithm").Name, Ranks: rapid.IntRange(0, 4).Draw(t, "ranks")}}
+		op := rapid.SampledFrom([]coll.Collective{coll.Bcast, coll.Allreduce, coll.Alltoallv, coll.Barrier}).Draw(t,
+			"op")
+		r := coll.Row{Op: op, Rule: coll.Rule{Algorithm: rapid.SampledFrom(coll.Algorithms(op)).Draw(t,
+			"algorithm").Name, Ranks: rapid.IntRange(0, 4).Draw(t, "ranks")}}
 		if op.Sized() {
 			r.Bytes = rapid.IntRange(0, 9).Draw(t, "bytes")
 		}
@@ -152,7 +160,8 @@ func TestTheFirstRowThatFitsCounts(t *testing.T) {
 			for ranks := 1; ranks <= 5; ranks++ {
 				limit := s.SharedUpTo(op, ranks)
 				for bytes := range 12 {
-					c := &coll.Call{Op: op, Ranks: ranks, Elem: 1, Commute: true, Recv: make([]byte, bytes), InPlace: true}
+					c := &coll.Call{Op: op, Ranks: ranks, Elem: 1, Commute: true, Recv: make([]byte, bytes),
+						InPlace: true}
 					first, other := firstFit(own, c)
 					shared, direct := s.Shared(c)
 					require.Equal(t, coll.InMemory(first), shared)
@@ -191,7 +200,8 @@ func firstFit(own []coll.Row, c *coll.Call) (shared, other string) {
 }
 
 func FuzzParseTable(f *testing.F) {
-	for _, seed := range []string{"", coll.TableHead, "bcast 8 2 shared\nbcast any any binomial # x", "scan any any linear\n\n", "bcast 99999999999999999999 any shared", "a b c d"} {
+	for _, seed := range []string{"", coll.TableHead, "bcast 8 2 shared\nbcast any any binomial # x",
+		"scan any any linear\n\n", "bcast 99999999999999999999 any shared", "a b c d"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

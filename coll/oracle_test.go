@@ -142,7 +142,8 @@ func pose(op coll.Collective, p, n, root int, inPlace, commute bool, rng *rand.R
 		q.allgather(rng)
 	case coll.Alltoall, coll.Alltoallv, coll.Alltoallw:
 		q.alltoall(rng)
-	case coll.NeighborAllgather, coll.NeighborAllgatherv, coll.NeighborAlltoall, coll.NeighborAlltoallv, coll.NeighborAlltoallw:
+	case coll.NeighborAllgather, coll.NeighborAllgatherv, coll.NeighborAlltoall, coll.NeighborAlltoallv,
+		coll.NeighborAlltoallw:
 		q.neighbors(rng)
 	default:
 		q.reduction(rng)

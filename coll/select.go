@@ -197,7 +197,8 @@ func (s *Selection) row(c *Call, shared bool) *Algorithm {
 	rows := s.table[c.Op]
 	if len(rows) > 1 {
 		n := c.Bytes()
-		for rows[0].Bytes != 0 && n > rows[0].Bytes || rows[0].Ranks != 0 && c.Ranks > rows[0].Ranks || rows[0].algorithm.shared && !shared {
+		for rows[0].Bytes != 0 && n > rows[0].Bytes || rows[0].Ranks != 0 && c.Ranks > rows[0].Ranks ||
+			rows[0].algorithm.shared && !shared {
 			rows = rows[1:]
 		}
 	}

@@ -18,7 +18,8 @@ func pick(t *testing.T, override string, c coll.Call) string {
 
 func TestSwitchPointsOfTheThesis(t *testing.T) {
 	c := coll.Call{Op: coll.Allreduce, Ranks: 8, Elem: 1, Commute: true}
-	for bytes, want := range map[int]string{0: "recursive_doubling", 2048: "recursive_doubling", 2049: "rabenseifner", 1 << 20: "rabenseifner"} {
+	for bytes, want := range map[int]string{0: "recursive_doubling", 2048: "recursive_doubling", 2049: "rabenseifner",
+		1 << 20: "rabenseifner"} {
 		c.Send = make([]byte, bytes)
 		require.Equal(t, want, pick(t, "", c), bytes)
 	}

@@ -69,7 +69,8 @@ func (s *simulation) verdict(over bool) error {
 	}
 	for pair, w := range s.wires {
 		if len(w.sent) > 0 || len(w.posted) > 0 {
-			return fmt.Errorf("%d messages and %d receives are left over from rank %d to rank %d", len(w.sent), len(w.posted), pair[0], pair[1])
+			return fmt.Errorf("%d messages and %d receives are left over from rank %d to rank %d", len(w.sent),
+				len(w.posted), pair[0], pair[1])
 		}
 	}
 	for _, p := range s.players {
@@ -140,7 +141,8 @@ func (s *simulation) deliverSome() (moved bool, err error) {
 				continue
 			}
 			if len(w.sent[0]) != len(w.posted[0]) {
-				return true, fmt.Errorf("rank %d sends %d bytes, rank %d expects %d", from, len(w.sent[0]), to, len(w.posted[0]))
+				return true, fmt.Errorf("rank %d sends %d bytes, rank %d expects %d", from, len(w.sent[0]), to,
+					len(w.posted[0]))
 			}
 			copy(w.posted[0], w.sent[0])
 			w.sent, w.posted = w.sent[1:], w.posted[1:]

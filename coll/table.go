@@ -26,21 +26,26 @@ func InMemory(algorithm string) bool { return algorithm == Shared || algorithm =
 
 // algorithms are those of each collective; the first serves every call.
 var algorithms = [Collectives][]Algorithm{
-	Barrier:            {{Name: "dissemination", build: barrierDissemination}, {Name: "tree", build: barrierTree}},
-	Bcast:              {{Name: "binomial", build: bcastBinomial}, {Name: "scatter_ring", build: bcastScatterRing}},
-	Gather:             {{Name: "binomial", build: gatherBinomial}, {Name: "linear", build: gatherLinear}},
-	Gatherv:            {{Name: "linear", build: gatherLinear}},
-	Scatter:            {{Name: "binomial", build: scatterBinomial}, {Name: "linear", build: scatterLinear}},
-	Scatterv:           {{Name: "linear", build: scatterLinear}},
-	Allgather:          {{Name: "ring", build: allgatherRing}, {Name: "bruck", build: allgatherBruck}},
-	Allgatherv:         {{Name: "ring", build: allgatherRing}, {Name: "bruck", build: allgatherBruck}},
-	Alltoall:           {{Name: "pairwise", build: alltoallPairwise}, {Name: "linear", build: alltoallLinear}, {Name: "bruck", build: alltoallBruck}},
-	Alltoallv:          {{Name: "pairwise", build: alltoallPairwise}, {Name: "linear", build: alltoallLinear}},
-	Alltoallw:          {{Name: "pairwise", build: alltoallPairwise}, {Name: "linear", build: alltoallLinear}},
-	Reduce:             {{Name: "binomial", build: reduceBinomial}, {Name: "rabenseifner", build: reduceRabenseifner}},
-	Allreduce:          {{Name: "recursive_doubling", build: allreduceDoubling}, {Name: "rabenseifner", build: allreduceRabenseifner}, {Name: "ring", build: allreduceRing, reorders: true}, {Name: "tree", build: allreduceTree}},
-	ReduceScatter:      {{Name: "pairwise", build: reduceScatterPairwise}, {Name: "halving", build: reduceScatterHalving, reorders: true}},
-	ReduceScatterBlock: {{Name: "pairwise", build: reduceScatterPairwise}, {Name: "halving", build: reduceScatterHalving, reorders: true}},
+	Barrier:    {{Name: "dissemination", build: barrierDissemination}, {Name: "tree", build: barrierTree}},
+	Bcast:      {{Name: "binomial", build: bcastBinomial}, {Name: "scatter_ring", build: bcastScatterRing}},
+	Gather:     {{Name: "binomial", build: gatherBinomial}, {Name: "linear", build: gatherLinear}},
+	Gatherv:    {{Name: "linear", build: gatherLinear}},
+	Scatter:    {{Name: "binomial", build: scatterBinomial}, {Name: "linear", build: scatterLinear}},
+	Scatterv:   {{Name: "linear", build: scatterLinear}},
+	Allgather:  {{Name: "ring", build: allgatherRing}, {Name: "bruck", build: allgatherBruck}},
+	Allgatherv: {{Name: "ring", build: allgatherRing}, {Name: "bruck", build: allgatherBruck}},
+	Alltoall: {{Name: "pairwise", build: alltoallPairwise}, {Name: "linear", build: alltoallLinear},
+		{Name: "bruck", build: alltoallBruck}},
+	Alltoallv: {{Name: "pairwise", build: alltoallPairwise}, {Name: "linear", build: alltoallLinear}},
+	Alltoallw: {{Name: "pairwise", build: alltoallPairwise}, {Name: "linear", build: alltoallLinear}},
+	Reduce:    {{Name: "binomial", build: reduceBinomial}, {Name: "rabenseifner", build: reduceRabenseifner}},
+	Allreduce: {{Name: "recursive_doubling", build: allreduceDoubling},
+		{Name: "rabenseifner", build: allreduceRabenseifner}, {Name: "ring", build: allreduceRing, reorders: true},
+		{Name: "tree", build: allreduceTree}},
+	ReduceScatter: {{Name: "pairwise", build: reduceScatterPairwise},
+		{Name: "halving", build: reduceScatterHalving, reorders: true}},
+	ReduceScatterBlock: {{Name: "pairwise", build: reduceScatterPairwise},
+		{Name: "halving", build: reduceScatterHalving, reorders: true}},
 	Scan:               {{Name: "doubling", build: scanDoubling}, {Name: "linear", build: scanLinear}},
 	Exscan:             {{Name: "doubling", build: exscanDoubling}, {Name: "linear", build: exscanLinear}},
 	NeighborAllgather:  {{Name: "linear", build: neighborAllgather}},
@@ -51,7 +56,8 @@ var algorithms = [Collectives][]Algorithm{
 }
 
 func init() {
-	for _, c := range []Collective{Barrier, Bcast, Gather, Gatherv, Scatter, Scatterv, Allgather, Allgatherv, Alltoall, Alltoallv, Alltoallw, Reduce, Allreduce, ReduceScatter, ReduceScatterBlock, Scan, Exscan} {
+	for _, c := range []Collective{Barrier, Bcast, Gather, Gatherv, Scatter, Scatterv, Allgather, Allgatherv, Alltoall,
+		Alltoallv, Alltoallw, Reduce, Allreduce, ReduceScatter, ReduceScatterBlock, Scan, Exscan} {
 		algorithms[c] = append(algorithms[c], Algorithm{Name: Shared, shared: true})
 	}
 	for _, c := range []Collective{Bcast, Gather, Scatter, Allgather, Allgatherv, Alltoall} {
@@ -74,7 +80,8 @@ type Rule struct {
 // covers reports whether no call comes to a row behind this one.
 func (r *Rule) covers(later *Rule) bool {
 	within := func(n, limit int) bool { return limit == 0 || n != 0 && n <= limit }
-	return within(later.Bytes, r.Bytes) && within(later.Ranks, r.Ranks) && (!InMemory(r.Algorithm) || InMemory(later.Algorithm))
+	return within(later.Bytes, r.Bytes) && within(later.Ranks, r.Ranks) &&
+		(!InMemory(r.Algorithm) || InMemory(later.Algorithm))
 }
 
 // The switch points of Reduce and Allreduce are those of the thesis (chapter 4).
@@ -87,23 +94,35 @@ const (
 // first algorithm of the collective does. What shared memory has no room for is read
 // directly, if it can be (coll/shm).
 var rules = [Collectives][]Rule{
-	Barrier:            {{Algorithm: Shared}},
-	Bcast:              {{Bytes: 64 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: "binomial"}, {Ranks: 16, Algorithm: Direct}},
-	Scatter:            {{Bytes: 32 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: "linear"}, {Ranks: 16, Algorithm: Direct}, {Ranks: 4, Algorithm: "linear"}},
-	Reduce:             {{Bytes: 64 << 10, Algorithm: Shared}, {Bytes: thesisReduce, Algorithm: "binomial"}, {Ranks: 2, Algorithm: "binomial"}, {Algorithm: "rabenseifner"}},
-	Allreduce:          {{Bytes: 64 << 10, Algorithm: Shared}, {Bytes: thesisAllreduce, Algorithm: "recursive_doubling"}, {Ranks: 2, Algorithm: "recursive_doubling"}, {Algorithm: "rabenseifner"}},
-	Gather:             {{Bytes: 64 << 10, Algorithm: Shared}, {Ranks: 64, Algorithm: "linear"}},
-	Allgather:          {{Bytes: 64 << 10, Algorithm: Shared}, {Ranks: 16, Algorithm: Direct}, {Bytes: 32 << 10, Algorithm: "bruck"}, {Algorithm: "ring"}},
-	Allgatherv:         {{Bytes: 128 << 10, Algorithm: Shared}, {Ranks: 16, Algorithm: Direct}, {Bytes: 128 << 10, Algorithm: "bruck"}, {Algorithm: "ring"}},
-	Alltoall:           {{Bytes: 32 << 10, Algorithm: Shared}, {Ranks: 16, Algorithm: Direct}, {Bytes: 64, Algorithm: "bruck"}, {Ranks: 32, Algorithm: "linear"}, {Algorithm: "pairwise"}},
-	Gatherv:            {{Algorithm: Shared}},
-	Scatterv:           {{Algorithm: Shared}},
-	Alltoallv:          {{Algorithm: Shared}, {Ranks: 32, Algorithm: "linear"}, {Algorithm: "pairwise"}},
-	Alltoallw:          {{Algorithm: Shared}, {Ranks: 32, Algorithm: "linear"}, {Algorithm: "pairwise"}},
-	ReduceScatter:      {{Bytes: 64 << 10, Algorithm: Shared}, {Bytes: 512 << 10, Algorithm: "halving"}, {Algorithm: "pairwise"}},
-	ReduceScatterBlock: {{Bytes: 64 << 10, Algorithm: Shared}, {Bytes: 512 << 10, Algorithm: "halving"}, {Algorithm: "pairwise"}},
-	Scan:               {{Bytes: 64 << 10, Algorithm: Shared}, {Ranks: 4, Algorithm: "linear"}, {Algorithm: "doubling"}},
-	Exscan:             {{Bytes: 64 << 10, Algorithm: Shared}, {Ranks: 4, Algorithm: "linear"}, {Algorithm: "doubling"}},
+	Barrier: {{Algorithm: Shared}},
+	Bcast: {{Bytes: 64 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: "binomial"},
+		{Ranks: 16, Algorithm: Direct}},
+	Scatter: {{Bytes: 32 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: "linear"},
+		{Ranks: 16, Algorithm: Direct}, {Ranks: 4, Algorithm: "linear"}},
+	Reduce: {{Bytes: 64 << 10, Algorithm: Shared}, {Bytes: thesisReduce, Algorithm: "binomial"},
+		{Ranks: 2, Algorithm: "binomial"}, {Algorithm: "rabenseifner"}},
+	Allreduce: {{Bytes: 64 << 10, Algorithm: Shared},
+		{Bytes: thesisAllreduce, Algorithm: "recursive_doubling"}, {Ranks: 2, Algorithm: "recursive_doubling"},
+		{Algorithm: "rabenseifner"}},
+	Gather: {{Bytes: 64 << 10, Algorithm: Shared}, {Ranks: 64, Algorithm: "linear"}},
+	Allgather: {{Bytes: 64 << 10, Algorithm: Shared}, {Ranks: 16, Algorithm: Direct},
+		{Bytes: 32 << 10, Algorithm: "bruck"}, {Algorithm: "ring"}},
+	Allgatherv: {{Bytes: 128 << 10, Algorithm: Shared}, {Ranks: 16, Algorithm: Direct},
+		{Bytes: 128 << 10, Algorithm: "bruck"}, {Algorithm: "ring"}},
+	Alltoall: {{Bytes: 32 << 10, Algorithm: Shared}, {Ranks: 16, Algorithm: Direct},
+		{Bytes: 64, Algorithm: "bruck"}, {Ranks: 32, Algorithm: "linear"}, {Algorithm: "pairwise"}},
+	Gatherv:   {{Algorithm: Shared}},
+	Scatterv:  {{Algorithm: Shared}},
+	Alltoallv: {{Algorithm: Shared}, {Ranks: 32, Algorithm: "linear"}, {Algorithm: "pairwise"}},
+	Alltoallw: {{Algorithm: Shared}, {Ranks: 32, Algorithm: "linear"}, {Algorithm: "pairwise"}},
+	ReduceScatter: {{Bytes: 64 << 10, Algorithm: Shared}, {Bytes: 512 << 10, Algorithm: "halving"},
+		{Algorithm: "pairwise"}},
+	ReduceScatterBlock: {{Bytes: 64 << 10, Algorithm: Shared}, {Bytes: 512 << 10, Algorithm: "halving"},
+		{Algorithm: "pairwise"}},
+	Scan: {{Bytes: 64 << 10, Algorithm: Shared}, {Ranks: 4, Algorithm: "linear"},
+		{Algorithm: "doubling"}},
+	Exscan: {{Bytes: 64 << 10, Algorithm: Shared}, {Ranks: 4, Algorithm: "linear"},
+		{Algorithm: "doubling"}},
 }
 
 // Rules returns the rows of a collective that are built in. The last fits every call.

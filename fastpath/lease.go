@@ -28,7 +28,8 @@ type side struct {
 func NewLeases(me int, t *Table, wire func(*Port)) *Leases {
 	h := variants.Envelope{Kind: variants.Credit, Src: int32(me)}.Pack()
 	copy(t.Credit[:], h[:])
-	return &Leases{table: t, wire: wire, ports: make(map[int32]*Port), in: side{channels: &t.In}, out: side{channels: &t.Out}}
+	return &Leases{table: t, wire: wire, ports: make(map[int32]*Port), in: side{channels: &t.In},
+		out: side{channels: &t.Out}}
 }
 
 // Account implements variants.FastPath: the counts are where the fast path reads them.
@@ -50,7 +51,8 @@ func (s *Leases) Grant(l *variants.Lease, c variants.Channel) {
 	if other := d.leases[at]; other != nil {
 		d.end(other)
 	}
-	d.channels[at] = Channel{Comm: c.Name, Peer: c.Peer, Tag: c.Envelope.Tag, Header: c.Envelope.Pack(), Port: mem.Ref(port), Leased: 1}
+	d.channels[at] = Channel{Comm: c.Name, Peer: c.Peer, Tag: c.Envelope.Tag, Header: c.Envelope.Pack(),
+		Port: mem.Ref(port), Leased: 1}
 	d.leases[at] = l
 	d.places[at/64] |= 1 << (at % 64)
 	l.Granted, l.Place = true, at

@@ -45,11 +45,13 @@ func (c *Comm) everybody(op string, root int) *team {
 func (t *team) fail(v commid.Verdict) error {
 	switch v {
 	case commid.Died:
-		return t.c.fail(t.op, noValue, noValue, noValue, fmt.Errorf("%w: a member has died", ErrProcFailed), "see how that rank has ended")
+		return t.c.fail(t.op, noValue, noValue, noValue, fmt.Errorf("%w: a member has died", ErrProcFailed),
+			"see how that rank has ended")
 	case commid.Exhausted:
 		return t.c.tooMany(t.op)
 	}
-	return t.c.fail(t.op, noValue, noValue, noValue, fmt.Errorf("%w: another rank has passed what the call does not take", ErrArg), "see the error of that rank")
+	return t.c.fail(t.op, noValue, noValue, noValue,
+		fmt.Errorf("%w: another rank has passed what the call does not take", ErrArg), "see the error of that rank")
 }
 
 func (t *team) send(words []int64, to int) {

@@ -131,26 +131,39 @@ func TestCollectivesDoNotAllocate(t *testing.T) {
 		out := [2][]float64{make([]float64, 2*n), make([]float64, 2*n)}
 		counts := []int{n, n}
 		for name, call := range map[string]func(c *mpi.Comm, a, b []float64) error{
-			"Gather":             func(c *mpi.Comm, a, b []float64) error { return mpi.Gather(c, a[:n], b, 0) },
-			"Scatter":            func(c *mpi.Comm, a, b []float64) error { return mpi.Scatter(c, a, b[:n], 0) },
-			"Gatherv":            func(c *mpi.Comm, a, b []float64) error { return mpi.Gatherv(c, a[:n], b, counts, nil, 0) },
-			"Scatterv":           func(c *mpi.Comm, a, b []float64) error { return mpi.Scatterv(c, a, counts, nil, b[:n], 0) },
-			"Allgather":          func(c *mpi.Comm, a, b []float64) error { return mpi.Allgather(c, a[:n], b) },
-			"Allgatherv":         func(c *mpi.Comm, a, b []float64) error { return mpi.Allgatherv(c, a[:n], b, counts, nil) },
-			"Alltoall":           func(c *mpi.Comm, a, b []float64) error { return mpi.Alltoall(c, a, b) },
-			"Alltoall in place":  func(c *mpi.Comm, a, b []float64) error { return mpi.Alltoall(c, nil, b) },
-			"Alltoallv":          func(c *mpi.Comm, a, b []float64) error { return mpi.Alltoallv(c, a, counts, nil, b, counts, nil) },
-			"Scan":               func(c *mpi.Comm, a, b []float64) error { return mpi.Scan(c, a, b, mpi.Sum) },
-			"Exscan":             func(c *mpi.Comm, a, b []float64) error { return mpi.Exscan(c, a, b, mpi.Sum) },
-			"ReduceScatter":      func(c *mpi.Comm, a, b []float64) error { return mpi.ReduceScatter(c, a, b[:n], counts, mpi.Sum) },
-			"ReduceScatterBlock": func(c *mpi.Comm, a, b []float64) error { return mpi.ReduceScatterBlock(c, a, b[:n], mpi.Sum) },
+			"Gather":  func(c *mpi.Comm, a, b []float64) error { return mpi.Gather(c, a[:n], b, 0) },
+			"Scatter": func(c *mpi.Comm, a, b []float64) error { return mpi.Scatter(c, a, b[:n], 0) },
+			"Gatherv": func(c *mpi.Comm, a, b []float64) error {
+				return mpi.Gatherv(c, a[:n], b, counts, nil, 0)
+			},
+			"Scatterv": func(c *mpi.Comm, a, b []float64) error {
+				return mpi.Scatterv(c, a, counts, nil, b[:n], 0)
+			},
+			"Allgather": func(c *mpi.Comm, a, b []float64) error { return mpi.Allgather(c, a[:n], b) },
+			"Allgatherv": func(c *mpi.Comm, a, b []float64) error {
+				return mpi.Allgatherv(c, a[:n], b, counts, nil)
+			},
+			"Alltoall":          func(c *mpi.Comm, a, b []float64) error { return mpi.Alltoall(c, a, b) },
+			"Alltoall in place": func(c *mpi.Comm, a, b []float64) error { return mpi.Alltoall(c, nil, b) },
+			"Alltoallv": func(c *mpi.Comm, a, b []float64) error {
+				return mpi.Alltoallv(c, a, counts, nil, b, counts, nil)
+			},
+			"Scan":   func(c *mpi.Comm, a, b []float64) error { return mpi.Scan(c, a, b, mpi.Sum) },
+			"Exscan": func(c *mpi.Comm, a, b []float64) error { return mpi.Exscan(c, a, b, mpi.Sum) },
+			"ReduceScatter": func(c *mpi.Comm, a, b []float64) error {
+				return mpi.ReduceScatter(c, a, b[:n], counts, mpi.Sum)
+			},
+			"ReduceScatterBlock": func(c *mpi.Comm, a, b []float64) error {
+				return mpi.ReduceScatterBlock(c, a, b[:n], mpi.Sum)
+			},
 			"data with gaps": func(c *mpi.Comm, a, b []float64) error {
 				every2nd := datatype.View{Base: unsafe.Pointer(&a[0]), Count: n, Type: complexReal}
 				return c.AllreduceData(mpi.InPlace, every2nd, mpi.Max).Do()
 			},
 			"blocks of data": func(c *mpi.Comm, a, b []float64) error {
 				v := mpi.Vector{Base: unsafe.Pointer(&b[0]), Counts: counts, Type: datatype.Float64}
-				return c.AllgathervData(datatype.View{Base: unsafe.Pointer(&a[0]), Count: n, Type: datatype.Float64}, v).Do()
+				return c.AllgathervData(datatype.View{Base: unsafe.Pointer(&a[0]), Count: n, Type: datatype.Float64},
+					v).Do()
 			},
 		} {
 			t.Run(name+" of "+strconv.Itoa(n), func(t *testing.T) {

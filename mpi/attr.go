@@ -132,7 +132,8 @@ func (c *Comm) settable(op string, v *Keyval) error {
 }
 
 func (c *Comm) badKey(op, why string) error {
-	return c.fail(op, noValue, noValue, noValue, fmt.Errorf("%w: %s", ErrKeyval, why), "use one that NewKeyval has made")
+	return c.fail(op, noValue, noValue, noValue, fmt.Errorf("%w: %s", ErrKeyval, why),
+		"use one that NewKeyval has made")
 }
 
 // attrIndex returns where an attribute is, -1 if the communicator has it not.
@@ -202,7 +203,8 @@ func (c *Comm) copyAttrs(op string) (copied []attr, err error) {
 		}
 		value, keep, err := a.key.copy(c, a.value)
 		if err != nil {
-			return copied, c.fail(op, noValue, noValue, noValue, fmt.Errorf("an attribute refuses to be copied: %w", err), "")
+			return copied, c.fail(op, noValue, noValue, noValue,
+				fmt.Errorf("an attribute refuses to be copied: %w", err), "")
 		}
 		if keep {
 			copied = append(copied, attr{a.key, value})

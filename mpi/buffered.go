@@ -176,7 +176,8 @@ func (k *rank) admit(c *Comm, op string, d memory, dest, tag int32) error {
 		return nil
 	}
 	why := fmt.Errorf("%w: it takes %d bytes, %d of %d are in use", ErrBuffer, room, l.used, l.size)
-	return c.fail(op, int(dest), int(tag), d.size(), why, "attach a larger buffer, or wait until the receivers have caught up")
+	return c.fail(op, int(dest), int(tag), d.size(), why,
+		"attach a larger buffer, or wait until the receivers have caught up")
 }
 
 // copy gives a request a copy of the data.

@@ -13,7 +13,8 @@ import (
 func Dims(n int, given ...int) ([]int, error) {
 	d, err := topo.Dims(n, given)
 	if err != nil {
-		return nil, (*Comm)(nil).fail("Dims", noValue, noValue, noValue, because(ErrDims, err), "give 0 for each dimension that is to be chosen, and others whose product divides the number of ranks")
+		return nil, (*Comm)(nil).fail("Dims", noValue, noValue, noValue, because(ErrDims, err),
+			"give 0 for each dimension that is to be chosen, and others whose product divides the number of ranks")
 	}
 	return d, nil
 }
@@ -29,7 +30,8 @@ func (c *Comm) Cart(dims []int, periods []bool, reorder bool) (*Comm, error) {
 	}
 	grid, err := topo.NewCart(dims, periods, c.size)
 	if err != nil {
-		return nil, c.fail(op, noValue, noValue, noValue, because(ErrDims, err), "give dimensions of 1 or more, a period for each, and at most as many ranks as the communicator has")
+		return nil, c.fail(op, noValue, noValue, noValue, because(ErrDims, err),
+			"give dimensions of 1 or more, a period for each, and at most as many ranks as the communicator has")
 	}
 	return c.first(op, grid.Size(), grid)
 }
@@ -66,7 +68,8 @@ func (c *Comm) grid(op string) (*topo.Cart, error) {
 	}
 	g, ok := c.topology.(*topo.Cart)
 	if !ok {
-		return nil, c.fail(op, noValue, noValue, noValue, fmt.Errorf("%w: it is no grid", ErrTopology), "use a communicator that Cart has made")
+		return nil, c.fail(op, noValue, noValue, noValue, fmt.Errorf("%w: it is no grid", ErrTopology),
+			"use a communicator that Cart has made")
 	}
 	return g, nil
 }
@@ -78,7 +81,8 @@ func (c *Comm) gridError(op string, err error) error {
 		sentinel = ErrDims
 	}
 	g := c.topology.(*topo.Cart)
-	return c.fail(op, noValue, noValue, noValue, because(sentinel, err), fmt.Sprintf("the grid is %v, of which %v are rings", g.Dims, g.Periods))
+	return c.fail(op, noValue, noValue, noValue, because(sentinel, err),
+		fmt.Sprintf("the grid is %v, of which %v are rings", g.Dims, g.Periods))
 }
 
 // CartCoords returns the coordinates of a rank of the grid (MPI_Cart_coords).
@@ -89,7 +93,8 @@ func (c *Comm) CartCoords(rank int) ([]int, error) {
 	}
 	at, err := g.Coords(rank)
 	if err != nil {
-		return nil, c.fail("CartCoords", rank, noValue, noValue, because(ErrRank, err), "ranks of this communicator are 0 to "+itoa(c.size-1))
+		return nil, c.fail("CartCoords", rank, noValue, noValue, because(ErrRank, err),
+			"ranks of this communicator are 0 to "+itoa(c.size-1))
 	}
 	return at, nil
 }

@@ -164,9 +164,11 @@ func TestControlMessagesOfATransferAreThoseOfTheThesis(t *testing.T) {
 							continue // it assumes that this does not occur
 						}
 						for _, o := range x.orders {
-							got, err := x.run(o, mpi.WithVariant(name), mpi.WithThreadLevel(level), mpi.WithDevice(device))
+							got, err := x.run(o, mpi.WithVariant(name), mpi.WithThreadLevel(level),
+								mpi.WithDevice(device))
 							require.NoError(t, err, "%s: %s, %s, %s", c.id, name, c.transfer, o)
-							require.Contains(t, c.expected, got, "%s: %s on %s at thread level %d, %d bytes into %d, %s",
+							require.Contains(t, c.expected, got,
+								"%s: %s on %s at thread level %d, %d bytes into %d, %s",
 								c.id, name, device, level, x.send, x.recv, o)
 							seen[got] = true
 						}
@@ -177,7 +179,8 @@ func TestControlMessagesOfATransferAreThoseOfTheThesis(t *testing.T) {
 		}
 		if found == nil {
 			pinned := len(mpi.Variants()) == 1
-			require.True(t, pinned || slices.Equal(c.protocols, []string{"optimistic"}), "%s was checked on no protocol", c.id)
+			require.True(t, pinned || slices.Equal(c.protocols, []string{"optimistic"}),
+				"%s was checked on no protocol", c.id)
 			found = []string{"(no such protocol here)"}
 		}
 		table += fmt.Sprintf("\n%-5s%-17s%-46s%-22s%s", c.id, c.where, c.transfer, c.text, strings.Join(found, ", "))

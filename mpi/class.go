@@ -220,5 +220,6 @@ func (c *Comm) NewError(code ErrorCode) error {
 }
 
 func (c *Comm) noClass(op string, code ErrorCode) error {
-	return c.fail(op, noValue, noValue, noValue, fmt.Errorf("%w: there is no %v to do that with", ErrArg, code), "use what AddErrorClass or AddErrorCode has returned")
+	return c.fail(op, noValue, noValue, noValue, fmt.Errorf("%w: there is no %v to do that with", ErrArg, code),
+		"use what AddErrorClass or AddErrorCode has returned")
 }

@@ -212,7 +212,8 @@ func (x *collective) uniform(n int) coll.Blocks { return coll.Blocks{Unit: x.Ele
 // shared divides a buffer of n elements equally among the ranks.
 func (x *collective) shared(n int, what string) (coll.Blocks, error) {
 	if n%x.Ranks != 0 {
-		return coll.Blocks{}, x.miscounted(n*x.Elem, what+" must have as many elements for each of the "+itoa(x.Ranks)+" ranks")
+		return coll.Blocks{}, x.miscounted(n*x.Elem, what+" must have as many elements for each of the "+itoa(x.Ranks)+
+			" ranks")
 	}
 	return x.uniform(n / x.Ranks), nil
 }

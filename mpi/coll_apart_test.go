@@ -18,14 +18,24 @@ import (
 func TestMismatchesOfSharedMemoryAndMessages(t *testing.T) {
 	const short, long = 2 << 10, 2 << 20
 	for name, call := range map[string]func(c *mpi.Comm, n int) error{
-		"Bcast":     func(c *mpi.Comm, n int) error { return mpi.Bcast(c, make([]byte, n), 0) },
-		"Scatter":   func(c *mpi.Comm, n int) error { return mpi.Scatter(c, make([]byte, c.Size()*n), make([]byte, n), 0) },
-		"Gather":    func(c *mpi.Comm, n int) error { return mpi.Gather(c, make([]byte, n), make([]byte, c.Size()*n), 0) },
-		"Reduce":    func(c *mpi.Comm, n int) error { return mpi.Reduce(c, make([]byte, n), make([]byte, n), mpi.Sum, 0) },
-		"Exscan":    func(c *mpi.Comm, n int) error { return mpi.Exscan(c, make([]byte, n), make([]byte, n), mpi.Sum) },
-		"Scan":      func(c *mpi.Comm, n int) error { return mpi.Scan(c, make([]byte, n), make([]byte, n), mpi.Sum) },
-		"Allreduce": func(c *mpi.Comm, n int) error { return mpi.Allreduce(c, make([]byte, n), make([]byte, n), mpi.Sum) },
-		"Allgather": func(c *mpi.Comm, n int) error { return mpi.Allgather(c, make([]byte, n), make([]byte, c.Size()*n)) },
+		"Bcast": func(c *mpi.Comm, n int) error { return mpi.Bcast(c, make([]byte, n), 0) },
+		"Scatter": func(c *mpi.Comm, n int) error {
+			return mpi.Scatter(c, make([]byte, c.Size()*n), make([]byte, n), 0)
+		},
+		"Gather": func(c *mpi.Comm, n int) error {
+			return mpi.Gather(c, make([]byte, n), make([]byte, c.Size()*n), 0)
+		},
+		"Reduce": func(c *mpi.Comm, n int) error {
+			return mpi.Reduce(c, make([]byte, n), make([]byte, n), mpi.Sum, 0)
+		},
+		"Exscan": func(c *mpi.Comm, n int) error { return mpi.Exscan(c, make([]byte, n), make([]byte, n), mpi.Sum) },
+		"Scan":   func(c *mpi.Comm, n int) error { return mpi.Scan(c, make([]byte, n), make([]byte, n), mpi.Sum) },
+		"Allreduce": func(c *mpi.Comm, n int) error {
+			return mpi.Allreduce(c, make([]byte, n), make([]byte, n), mpi.Sum)
+		},
+		"Allgather": func(c *mpi.Comm, n int) error {
+			return mpi.Allgather(c, make([]byte, n), make([]byte, c.Size()*n))
+		},
 		"Alltoall": func(c *mpi.Comm, n int) error {
 			return mpi.Alltoall(c, make([]byte, c.Size()*n), make([]byte, c.Size()*n))
 		},
@@ -54,7 +64,8 @@ func TestMismatchesOfSharedMemoryAndMessages(t *testing.T) {
 							// What both make by messages, and on the board, before.
 							var err error
 							for _, n := range []int{long, short} {
-								err = errors.Join(err, mpi.Bcast(c, make([]byte, n), 0), mpi.Reduce(c, make([]byte, n), make([]byte, n), mpi.Sum, 1))
+								err = errors.Join(err, mpi.Bcast(c, make([]byte, n), 0),
+									mpi.Reduce(c, make([]byte, n), make([]byte, n), mpi.Sum, 1))
 							}
 							errs[c.Rank()] = errors.Join(err, call(c, n), c.Barrier())
 							return nil
@@ -144,8 +155,10 @@ func TestFinalizeBesideACollective(t *testing.T) {
 							time.Sleep(time.Duration(n%3) * time.Millisecond)
 							return before
 						}
-						// Who is behind may be told in a call that matches; of those that are missed the first one, or a later one.
-						missed := errors.Join(mpi.Reduce(c, v, v, mpi.Sum, ending), mpi.Bcast(c, v, (ending+1)%ranks), mpi.Allreduce(c, v, v, mpi.Sum), c.Barrier())
+						// Who is behind may be told in a call that matches; of those that are missed the first one, or
+						// a later one.
+						missed := errors.Join(mpi.Reduce(c, v, v, mpi.Sum, ending), mpi.Bcast(c, v, (ending+1)%ranks),
+							mpi.Allreduce(c, v, v, mpi.Sum), c.Barrier())
 						if err := errors.Join(before, missed); !errors.Is(err, mpi.ErrCount) {
 							return fmt.Errorf("%d ranks, %d elements, not told: %w", ranks, n, err)
 						}

@@ -40,9 +40,12 @@ func (d DataCall) once() (*collective, error) {
 	case d.err != nil:
 		return nil, d.err
 	case d.x == nil:
-		return nil, (*Comm)(nil).fail("DataCall", noValue, noValue, noValue, fmt.Errorf("%w: it describes no call", ErrRequest), "take what BcastData and its like return")
+		return nil, (*Comm)(nil).fail("DataCall", noValue, noValue, noValue,
+			fmt.Errorf("%w: it describes no call", ErrRequest), "take what BcastData and its like return")
 	case !d.x.turn.CompareAndSwap(d.turn, d.turn+1):
-		return nil, (*Comm)(nil).fail("DataCall", noValue, noValue, noValue, fmt.Errorf("%w: the call has been made already", ErrRequest), "describe it for each time, or start a persistent request")
+		return nil, (*Comm)(nil).fail("DataCall", noValue, noValue, noValue,
+			fmt.Errorf("%w: the call has been made already", ErrRequest),
+			"describe it for each time, or start a persistent request")
 	}
 	return d.x, nil
 }
@@ -124,7 +127,8 @@ func (x *collective) validData(v datatype.View) error {
 		return err
 	}
 	if from, to := v.Span(); v.Base == nil && to > from && from < nullPage {
-		return x.c.fail(x.name, noValue, noValue, v.Size(), fmt.Errorf("%w: there are no data at address %d", ErrArg, from), "give the memory of the data")
+		return x.c.fail(x.name, noValue, noValue, v.Size(),
+			fmt.Errorf("%w: there are no data at address %d", ErrArg, from), "give the memory of the data")
 	}
 	return nil
 }
@@ -133,7 +137,8 @@ func (x *collective) validData(v datatype.View) error {
 func (x *collective) validBlock(v datatype.View) error {
 	switch {
 	case inPlace(v):
-		return x.c.fail(x.name, noValue, noValue, noValue, fmt.Errorf("%w: InPlace", ErrArg), "only the calls and ranks that MPI names may be in place")
+		return x.c.fail(x.name, noValue, noValue, noValue, fmt.Errorf("%w: InPlace", ErrArg),
+			"only the calls and ranks that MPI names may be in place")
 	case v.Count < 0:
 		return x.miscounted(noValue, "the number of elements is negative: "+itoa(v.Count))
 	case unmade(v.Type):
@@ -159,7 +164,8 @@ func unmade(t *datatype.Type) bool {
 }
 
 func (x *collective) untyped() error {
-	return x.c.fail(x.name, noValue, noValue, noValue, &dataError{ErrType, "the data have no type"}, "give the datatype of the data")
+	return x.c.fail(x.name, noValue, noValue, noValue, &dataError{ErrType, "the data have no type"},
+		"give the datatype of the data")
 }
 
 // place checks data which may be InPlace if allowed.
@@ -197,7 +203,8 @@ func (x *collective) blocks(v Vector, n int, what string, in, out bool, skip fun
 		list = &x.lists[1]
 	}
 	if len(v.Counts) != n || v.Displs != nil && len(v.Displs) != n || v.Types != nil && len(v.Types) != n {
-		return nil, x.miscounted(noValue, "give the count, and the displacement and type if any, of each of the "+itoa(n)+" blocks of "+what)
+		return nil, x.miscounted(noValue, "give the count, and the displacement and type if any, of each of the "+
+			itoa(n)+" blocks of "+what)
 	}
 	each := slices.Grow((*list)[:0], n)
 	at := 0

@@ -57,7 +57,8 @@ func (x *collective) sending(send, recv datatype.View) error {
 		return nil
 	}
 	if x.RecvBlocks.Unit > 0 && send.Size() != recv.Size() {
-		return x.miscounted(recv.Size(), fmt.Sprintf("a block to be received must be as long as the send data, %d bytes", send.Size()))
+		return x.miscounted(recv.Size(), fmt.Sprintf(
+			"a block to be received must be as long as the send data, %d bytes", send.Size()))
 	}
 	x.Send = x.packed(send, true, false)
 	return nil
@@ -99,7 +100,8 @@ func (c *Comm) ScatterData(send, recv datatype.View, root int) DataCall {
 		x.SendBlocks = blocksOf(send)
 		x.Send = x.packed(times(send, x.Ranks), true, false)
 		if !x.InPlace && recv.Size() != send.Size() {
-			return described(x, x.miscounted(send.Size(), fmt.Sprintf("a block to be sent must be as long as the receive data, %d bytes", recv.Size())))
+			return described(x, x.miscounted(send.Size(),
+				fmt.Sprintf("a block to be sent must be as long as the receive data, %d bytes", recv.Size())))
 		}
 	}
 	if !x.InPlace {
@@ -184,7 +186,8 @@ func (c *Comm) AlltoallData(send, recv datatype.View) DataCall {
 		return described(x, nil)
 	}
 	if send.Size() != recv.Size() {
-		return described(x, x.miscounted(recv.Size(), fmt.Sprintf("blocks to be received must be as long as those sent, %d bytes", send.Size())))
+		return described(x, x.miscounted(recv.Size(),
+			fmt.Sprintf("blocks to be received must be as long as those sent, %d bytes", send.Size())))
 	}
 	x.SendBlocks = blocksOf(send)
 	x.Send = x.packed(times(send, x.Ranks), true, false)
@@ -205,7 +208,8 @@ func (c *Comm) AlltoallvData(send, recv Vector) DataCall {
 	if x.RecvBlocks.Each, err = x.blocks(recv, x.Ranks, "recv", x.InPlace, true, nil); err != nil || x.InPlace {
 		return described(x, err)
 	}
-	if x.SendBlocks.Each, err = x.blocks(send, x.Ranks, "send", true, false, nil); err == nil && len(x.SendBlocks.Each[x.Rank]) != len(x.RecvBlocks.Each[x.Rank]) {
+	if x.SendBlocks.Each, err = x.blocks(send, x.Ranks, "send", true, false, nil); err == nil &&
+		len(x.SendBlocks.Each[x.Rank]) != len(x.RecvBlocks.Each[x.Rank]) {
 		err = x.miscounted(noValue, "what a rank sends to itself must be as long as what it receives from itself")
 	}
 	return described(x, err)

@@ -81,7 +81,8 @@ func (x *collective) operand(v datatype.View, sc scale, in, out bool) []byte {
 		return b
 	}
 	b := x.Temp(v.Count * sc.units * sc.elem)
-	image := datatype.View{Base: unsafe.Add(unsafe.Pointer(unsafe.SliceData(b)), sc.origin), Count: v.Count * sc.units, Type: sc.t}
+	image := datatype.View{Base: unsafe.Add(unsafe.Pointer(unsafe.SliceData(b)), sc.origin), Count: v.Count * sc.units,
+		Type: sc.t}
 	x.pieces = append(x.pieces, piece{v, image, in, out})
 	return b
 }
@@ -96,12 +97,14 @@ func alike(a, b *datatype.Type) bool {
 }
 
 func (x *collective) different() error {
-	return x.c.fail(x.name, noValue, noValue, noValue, &dataError{ErrType, "send and receive data are of different types"}, "give data of the same elements")
+	return x.c.fail(x.name, noValue, noValue, noValue,
+		&dataError{ErrType, "send and receive data are of different types"}, "give data of the same elements")
 }
 
 // reduceInto describes a reduction of send into recv, which is as long. takes says
 // whether recv counts at the caller, result whether it gets anything there.
-func (c *Comm) reduceInto(name string, which coll.Collective, send, recv datatype.View, op Op, takes, result bool) (*collective, error) {
+func (c *Comm) reduceInto(name string, which coll.Collective, send, recv datatype.View, op Op, takes,
+	result bool) (*collective, error) {
 	x, err := c.onData(name, which)
 	if err == nil {
 		err = x.place(send, takes)
@@ -172,7 +175,8 @@ func (c *Comm) ExscanData(send, recv datatype.View, op Op) DataCall {
 // ReduceScatterData combines the send data of all ranks and deals the result out:
 // rank i gets counts[i] elements of datatype t at recv (MPI_Reduce_scatter). send
 // may be InPlace: all elements are at recv then.
-func (c *Comm) ReduceScatterData(send, recv unsafe.Pointer, inPlace bool, counts []int, t *datatype.Type, op Op) DataCall {
+func (c *Comm) ReduceScatterData(send, recv unsafe.Pointer, inPlace bool, counts []int, t *datatype.Type,
+	op Op) DataCall {
 	x, err := c.onData("ReduceScatter", coll.ReduceScatter)
 	if err != nil {
 		return described(x, err)
@@ -187,7 +191,8 @@ func (c *Comm) ReduceScatterData(send, recv unsafe.Pointer, inPlace bool, counts
 
 // ReduceScatterBlockData is ReduceScatterData with count elements for every rank
 // (MPI_Reduce_scatter_block).
-func (c *Comm) ReduceScatterBlockData(send, recv unsafe.Pointer, inPlace bool, count int, t *datatype.Type, op Op) DataCall {
+func (c *Comm) ReduceScatterBlockData(send, recv unsafe.Pointer, inPlace bool, count int, t *datatype.Type,
+	op Op) DataCall {
 	x, err := c.onData("ReduceScatterBlock", coll.ReduceScatterBlock)
 	if err != nil {
 		return described(x, err)
@@ -204,7 +209,8 @@ func (c *Comm) ReduceScatterBlockData(send, recv unsafe.Pointer, inPlace bool, c
 
 // scattered takes the buffers of a reduction of total elements, of which the
 // caller gets mine.
-func (x *collective) scattered(send, recv unsafe.Pointer, inPlace bool, total, mine int, t *datatype.Type, op Op) error {
+func (x *collective) scattered(send, recv unsafe.Pointer, inPlace bool, total, mine int, t *datatype.Type,
+	op Op) error {
 	in := datatype.View{Base: send, Count: total, Type: t}
 	out := datatype.View{Base: recv, Count: mine, Type: t}
 	if inPlace {

@@ -117,7 +117,8 @@ func dataCollectives(c *mpi.Comm, g *datatype.Type, op mpi.Op, n, root int, inPl
 				return err
 			}
 			if !bytes.Equal(recv, newSpread(want)) {
-				return fmt.Errorf("%s: root %d, in place %v, form %d: %x, want %x", name, root, inPlace, form, recv, newSpread(want))
+				return fmt.Errorf("%s: root %d, in place %v, form %d: %x, want %x", name, root, inPlace, form, recv,
+					newSpread(want))
 			}
 		}
 		return nil
@@ -136,9 +137,10 @@ func dataCollectives(c *mpi.Comm, g *datatype.Type, op mpi.Op, n, root int, inPl
 		}
 		return b
 	}
-	if err := do("Bcast", input(root, 0, n), map[bool][]pair{true: input(root, 0, n), false: blank(n)}[atRoot], func(recv spread) mpi.DataCall {
-		return c.BcastData(recv.view(n, g), root)
-	}); err != nil {
+	if err := do("Bcast", input(root, 0, n), map[bool][]pair{true: input(root, 0, n), false: blank(n)}[atRoot],
+		func(recv spread) mpi.DataCall {
+			return c.BcastData(recv.view(n, g), root)
+		}); err != nil {
 		return err
 	}
 	atRootOnly := func(s datatype.View) datatype.View {
@@ -151,7 +153,8 @@ func dataCollectives(c *mpi.Comm, g *datatype.Type, op mpi.Op, n, root int, inPl
 	gatherFill, gathervFill, reduceFill := gatherWant, gatherv, reduceWant
 	if atRoot {
 		gatherWant, gatherv, reduceWant = gathered, placed, reduced(composition, p, n)
-		gatherFill, gathervFill, reduceFill = with(n*p, me*n, mine), with(all, displs[me], input(me, 0, counts[me])), with(n, 0, mine)
+		gatherFill, gathervFill, reduceFill = with(n*p, me*n, mine), with(all, displs[me], input(me, 0, counts[me])),
+			with(n, 0, mine)
 	}
 	ownv := newSpread(input(me, 0, counts[me]))
 	rows, whole := newSpread(placed), newSpread(gathered)
@@ -235,7 +238,8 @@ func dataCollectives(c *mpi.Comm, g *datatype.Type, op mpi.Op, n, root int, inPl
 			return c.ExscanData(in(send), recv.view(n, g), op)
 		}),
 		do("ReduceScatter", rsWant, rsFill, func(recv spread) mpi.DataCall {
-			return c.ReduceScatterData(unsafe.Pointer(unsafe.SliceData(lots)), unsafe.Pointer(unsafe.SliceData(recv)), inPlace, counts, g, op)
+			return c.ReduceScatterData(unsafe.Pointer(unsafe.SliceData(lots)), unsafe.Pointer(unsafe.SliceData(recv)),
+				inPlace, counts, g, op)
 		}),
 		do("ReduceScatterBlock", rsbWant, rsbFill, func(recv spread) mpi.DataCall {
 			return c.ReduceScatterBlockData(inputs.at(0), recv.at(0), inPlace, n, g, op)
@@ -297,7 +301,8 @@ func TestReductionsOfPairsAndMixtures(t *testing.T) {
 			return fmt.Errorf("every second: %v", numbers)
 		}
 		in := []int32{1, 1, 1, 1, 1, 1}
-		if err := c.ReduceLocalData(datatype.View{Base: unsafe.Pointer(&in[0]), Count: 1, Type: third}, some, mpi.Prod); err != nil {
+		if err := c.ReduceLocalData(datatype.View{Base: unsafe.Pointer(&in[0]), Count: 1, Type: third}, some,
+			mpi.Prod); err != nil {
 			return err
 		}
 		mixed, err := datatype.Struct([]int{1, 1}, []int{0, 8}, []*datatype.Type{datatype.Int32, datatype.Float64})

@@ -23,30 +23,40 @@ func TestMistakesInCollectives(t *testing.T) {
 			want error
 			text string
 		}{
-			"negative root":         {mpi.Bcast(c, v, -1), mpi.ErrRoot, "0 to 2"},
-			"large root":            {mpi.Reduce(c, v, nil, mpi.Sum, 3), mpi.ErrRoot, "0 to 2"},
-			"no communicator":       {mpi.Allgather(nil, v, long), mpi.ErrComm, "Init"},
-			"pointers":              {mpi.Bcast(c, []*int{nil}, 0), mpi.ErrType, "*int"},
-			"not for all":           {mpi.Allgather(c, v, make([]int, 4)), mpi.ErrCount, "each of the 3 ranks"},
-			"not their sum":         {mpi.Allgather(c, v, long), mpi.ErrCount, "as long as"},
-			"too few counts":        {mpi.Allgatherv(c, v, long, []int{1, 1}, nil), mpi.ErrCount, "each of the 3 blocks"},
-			"too many displs":       {mpi.Allgatherv(c, v, long, three, []int{0, 1, 2, 3}), mpi.ErrCount, "displacement"},
-			"negative count":        {mpi.Allgatherv(c, v, long, []int{1, -1, 1}, nil), mpi.ErrCount, "the count of block 1 of recv is negative: -1"},
-			"outside":               {mpi.Allgatherv(c, v, long, three, []int{0, 6, 2}), mpi.ErrCount, "not within recv, of 6"},
-			"before the beginning":  {mpi.Allgatherv(c, v, long, three, []int{0, -1, 2}), mpi.ErrCount, "from -1"},
-			"far outside":           {mpi.Allgatherv(c, v, long, three, []int{math.MaxInt, 0, 1}), mpi.ErrCount, "not within recv"},
-			"counts that overflow":  {mpi.ReduceScatter(c, []int{}, v, []int{math.MaxInt, math.MaxInt, 2}, mpi.Sum), mpi.ErrCount, "overflow"},
-			"more than the memory":  {mpi.ReduceScatter(c, []int{}, v, []int{1 << 61, 0, 0}, mpi.Sum), mpi.ErrCount, "as counts tell"},
-			"strings":               {mpi.Allreduce(c, nil, []string{""}, mpi.Sum), mpi.ErrType, "string"},
-			"strings at a root":     {mpi.Reduce(c, []string{""}, []string{""}, mpi.Sum, 0), mpi.ErrType, "string"},
-			"local strings":         {mpi.ReduceLocal([]string{""}, []string{""}, mpi.Sum), mpi.ErrType, "string"},
-			"own block":             {mpi.Alltoallv(c, three, three, nil, long, []int{2, 2, 2}, nil), mpi.ErrCount, "to itself"},
-			"scattered counts":      {mpi.ReduceScatter(c, v, v, three, mpi.Sum), mpi.ErrCount, "as counts tell"},
-			"negative scatter":      {mpi.ReduceScatter(c, v, v, []int{-1, 1, 1}, mpi.Sum), mpi.ErrCount, "negative"},
-			"scattered blocks":      {mpi.ReduceScatterBlock(c, long, v, mpi.Sum), mpi.ErrCount, "receive buffers of all"},
-			"lengths":               {mpi.Scan(c, v, long, mpi.Sum), mpi.ErrCount, "as long as send"},
-			"no operator":           {mpi.Allreduce(c, v, v, mpi.Op{}), mpi.ErrOp, "no function"},
-			"no function":           {mpi.ReduceLocal([]int32{1}, []int32{1}, mpi.NewOp[int32](nil, true)), mpi.ErrOp, "no function"},
+			"negative root":   {mpi.Bcast(c, v, -1), mpi.ErrRoot, "0 to 2"},
+			"large root":      {mpi.Reduce(c, v, nil, mpi.Sum, 3), mpi.ErrRoot, "0 to 2"},
+			"no communicator": {mpi.Allgather(nil, v, long), mpi.ErrComm, "Init"},
+			"pointers":        {mpi.Bcast(c, []*int{nil}, 0), mpi.ErrType, "*int"},
+			"not for all":     {mpi.Allgather(c, v, make([]int, 4)), mpi.ErrCount, "each of the 3 ranks"},
+			"not their sum":   {mpi.Allgather(c, v, long), mpi.ErrCount, "as long as"},
+			"too few counts": {mpi.Allgatherv(c, v, long, []int{1, 1}, nil), mpi.ErrCount,
+				"each of the 3 blocks"},
+			"too many displs": {mpi.Allgatherv(c, v, long, three, []int{0, 1, 2, 3}), mpi.ErrCount,
+				"displacement"},
+			"negative count": {mpi.Allgatherv(c, v, long, []int{1, -1, 1}, nil), mpi.ErrCount,
+				"the count of block 1 of recv is negative: -1"},
+			"outside": {mpi.Allgatherv(c, v, long, three, []int{0, 6, 2}), mpi.ErrCount,
+				"not within recv, of 6"},
+			"before the beginning": {mpi.Allgatherv(c, v, long, three, []int{0, -1, 2}), mpi.ErrCount, "from -1"},
+			"far outside": {mpi.Allgatherv(c, v, long, three, []int{math.MaxInt, 0, 1}), mpi.ErrCount,
+				"not within recv"},
+			"counts that overflow": {mpi.ReduceScatter(c, []int{}, v, []int{math.MaxInt, math.MaxInt, 2}, mpi.Sum),
+				mpi.ErrCount, "overflow"},
+			"more than the memory": {mpi.ReduceScatter(c, []int{}, v, []int{1 << 61, 0, 0}, mpi.Sum), mpi.ErrCount,
+				"as counts tell"},
+			"strings":           {mpi.Allreduce(c, nil, []string{""}, mpi.Sum), mpi.ErrType, "string"},
+			"strings at a root": {mpi.Reduce(c, []string{""}, []string{""}, mpi.Sum, 0), mpi.ErrType, "string"},
+			"local strings":     {mpi.ReduceLocal([]string{""}, []string{""}, mpi.Sum), mpi.ErrType, "string"},
+			"own block": {mpi.Alltoallv(c, three, three, nil, long, []int{2, 2, 2}, nil), mpi.ErrCount,
+				"to itself"},
+			"scattered counts": {mpi.ReduceScatter(c, v, v, three, mpi.Sum), mpi.ErrCount, "as counts tell"},
+			"negative scatter": {mpi.ReduceScatter(c, v, v, []int{-1, 1, 1}, mpi.Sum), mpi.ErrCount, "negative"},
+			"scattered blocks": {mpi.ReduceScatterBlock(c, long, v, mpi.Sum), mpi.ErrCount,
+				"receive buffers of all"},
+			"lengths":     {mpi.Scan(c, v, long, mpi.Sum), mpi.ErrCount, "as long as send"},
+			"no operator": {mpi.Allreduce(c, v, v, mpi.Op{}), mpi.ErrOp, "no function"},
+			"no function": {mpi.ReduceLocal([]int32{1}, []int32{1}, mpi.NewOp[int32](nil, true)), mpi.ErrOp,
+				"no function"},
 			"no location":           {mpi.Allreduce(c, v, v, mpi.MinLoc), mpi.ErrOp, "MinLoc"},
 			"local lengths":         {mpi.ReduceLocal(v, long, mpi.Sum), mpi.ErrCount, "as long as in"},
 			"local operator":        {mpi.ReduceLocal([]bool{true}, []bool{true}, mpi.Sum), mpi.ErrOp, "Sum"},
@@ -126,14 +136,18 @@ func TestMismatchedCounts(t *testing.T) {
 func TestMismatchesInSharedMemory(t *testing.T) {
 	knows := map[string]int{"Gatherv": 0, "Scatterv": 1} // the only rank to know both sizes
 	for name, call := range map[string]func(c *mpi.Comm, n int) error{
-		"Allreduce": func(c *mpi.Comm, n int) error { return mpi.Allreduce(c, make([]byte, n), make([]byte, n), mpi.Sum) },
+		"Allreduce": func(c *mpi.Comm, n int) error {
+			return mpi.Allreduce(c, make([]byte, n), make([]byte, n), mpi.Sum)
+		},
 		"Allgather": func(c *mpi.Comm, n int) error { return mpi.Allgather(c, make([]byte, n), make([]byte, 3*n)) },
 		"Alltoall":  func(c *mpi.Comm, n int) error { return mpi.Alltoall(c, make([]byte, 3*n), make([]byte, 3*n)) },
 		"Gatherv": func(c *mpi.Comm, n int) error {
-			return errors.Join(mpi.Gatherv(c, make([]byte, n), make([]byte, 60), []int{20, 20, 20}, nil, 0), c.Barrier())
+			return errors.Join(mpi.Gatherv(c, make([]byte, n), make([]byte, 60), []int{20, 20, 20}, nil, 0),
+				c.Barrier())
 		},
 		"Scatterv": func(c *mpi.Comm, n int) error {
-			return errors.Join(mpi.Scatterv(c, make([]byte, 60), []int{20, 20, 20}, nil, make([]byte, n), 2), c.Barrier())
+			return errors.Join(mpi.Scatterv(c, make([]byte, 60), []int{20, 20, 20}, nil, make([]byte, n), 2),
+				c.Barrier())
 		},
 		"Alltoallv": func(c *mpi.Comm, n int) error {
 			each := []int{n, n, n}
@@ -167,10 +181,12 @@ func TestMismatchesInSharedMemory(t *testing.T) {
 				}
 			}
 			if only, ok := knows[name]; ok {
-				require.True(t, errors.Is(errs[only], mpi.ErrCount) || errors.Is(errs[only], mpi.ErrTruncate), errs[only])
+				require.True(t, errors.Is(errs[only], mpi.ErrCount) || errors.Is(errs[only], mpi.ErrTruncate),
+					errs[only])
 				continue
 			}
-			require.True(t, errors.Is(errs[1], mpi.ErrCount) || errors.Is(errs[1], mpi.ErrTruncate) || errors.Is(errs[1], mpi.ErrProcFailed), errs[1])
+			require.True(t, errors.Is(errs[1], mpi.ErrCount) || errors.Is(errs[1], mpi.ErrTruncate) ||
+				errors.Is(errs[1], mpi.ErrProcFailed), errs[1])
 		}
 	}
 }
@@ -194,14 +210,16 @@ func TestMismatchesOfBlocksThatAreRead(t *testing.T) {
 						errs[c.Rank()] = mpi.Alltoallv(c, send, each, nil, recv, each, nil)
 					}
 					clear(send) // which nobody reads any more
-					if errs[c.Rank()] == nil && (bytes.Count(recv[:size], []byte{1}) != size || bytes.Count(recv[size:], []byte{2}) != size) {
+					if errs[c.Rank()] == nil && (bytes.Count(recv[:size], []byte{1}) != size ||
+						bytes.Count(recv[size:], []byte{2}) != size) {
 						return errors.New("wrong data")
 					}
 					return c.Barrier()
 				}))
 				for i, err := range errs {
 					if n != m {
-						require.True(t, errors.Is(err, mpi.ErrCount) || errors.Is(err, mpi.ErrTruncate), "%d and %d bytes, in place %v, rank %d: %v", n, m, inPlace, i, err)
+						require.True(t, errors.Is(err, mpi.ErrCount) || errors.Is(err, mpi.ErrTruncate),
+							"%d and %d bytes, in place %v, rank %d: %v", n, m, inPlace, i, err)
 					} else {
 						require.NoError(t, err, "%d bytes, in place %v, rank %d", n, inPlace, i)
 					}
@@ -261,7 +279,9 @@ func TestADeadRankEndsCollectives(t *testing.T) {
 		}
 		for _, n := range []int{1, 5, 5000} {
 			for name, call := range map[string]func(c *mpi.Comm, v, w []int) (*mpi.Request, error){
-				"Iallreduce": func(c *mpi.Comm, v, w []int) (*mpi.Request, error) { return mpi.Iallreduce(c, v, w[:n], mpi.Sum) },
+				"Iallreduce": func(c *mpi.Comm, v, w []int) (*mpi.Request, error) {
+					return mpi.Iallreduce(c, v, w[:n], mpi.Sum)
+				},
 				"Iallgather": func(c *mpi.Comm, v, w []int) (*mpi.Request, error) { return mpi.Iallgather(c, v, w) },
 				"Ialltoall": func(c *mpi.Comm, v, w []int) (*mpi.Request, error) {
 					return mpi.Ialltoall(c, make([]int, n*p), w)

@@ -27,7 +27,8 @@ func invokeNear[T Element](c *Comm, name string, op coll.Collective, buf []T) (*
 func (x *collective) meet() (err error) {
 	c := x.c
 	if c.topology == nil {
-		return c.fail(x.name, noValue, noValue, noValue, fmt.Errorf("%w: there are no neighbours", ErrTopology), "use a communicator that Cart, Graph or DistGraph has made")
+		return c.fail(x.name, noValue, noValue, noValue, fmt.Errorf("%w: there are no neighbours", ErrTopology),
+			"use a communicator that Cart, Graph or DistGraph has made")
 	}
 	_, x.Cartesian = c.topology.(*topo.Cart)
 	x.Sources, x.Dests, err = c.Neighbours()
@@ -40,7 +41,8 @@ func (x *collective) each(what string, n, size int) (coll.Blocks, error) {
 		return x.uniform(0), nil
 	}
 	if size%n != 0 {
-		return coll.Blocks{}, x.miscounted(size*x.Elem, fmt.Sprintf("%s must have as many elements for each of the %d neighbours", what, n))
+		return coll.Blocks{}, x.miscounted(size*x.Elem,
+			fmt.Sprintf("%s must have as many elements for each of the %d neighbours", what, n))
 	}
 	return x.uniform(size / n), nil
 }
@@ -135,7 +137,8 @@ func NeighbourAlltoallInit[T Element](c *Comm, send, recv []T) (*Request, error)
 	return persist(neighbourAlltoall(c, "NeighbourAlltoallInit", send, recv))
 }
 
-func neighbourAlltoallv[T Element](c *Comm, name string, send []T, sendCounts, sendDispls []int, recv []T, recvCounts, recvDispls []int) (*collective, error) {
+func neighbourAlltoallv[T Element](c *Comm, name string, send []T, sendCounts, sendDispls []int, recv []T, recvCounts,
+	recvDispls []int) (*collective, error) {
 	x, err := invokeNear(c, name, coll.NeighborAlltoallv, recv)
 	if err == nil {
 		x.RecvBlocks, err = x.divide("recv", len(x.Sources), len(recv), recvCounts, recvDispls)
@@ -152,17 +155,23 @@ func neighbourAlltoallv[T Element](c *Comm, name string, send []T, sendCounts, s
 
 // NeighbourAlltoallv is NeighbourAlltoall with blocks of different lengths
 // (MPI_Neighbor_alltoallv).
-func NeighbourAlltoallv[T Element](c *Comm, send []T, sendCounts, sendDispls []int, recv []T, recvCounts, recvDispls []int) error {
-	return block(neighbourAlltoallv(c, "NeighbourAlltoallv", send, sendCounts, sendDispls, recv, recvCounts, recvDispls))
+func NeighbourAlltoallv[T Element](c *Comm, send []T, sendCounts, sendDispls []int, recv []T, recvCounts,
+	recvDispls []int) error {
+	return block(neighbourAlltoallv(c, "NeighbourAlltoallv", send, sendCounts, sendDispls, recv, recvCounts,
+		recvDispls))
 }
 
 // IneighbourAlltoallv begins a NeighbourAlltoallv (MPI_Ineighbor_alltoallv).
-func IneighbourAlltoallv[T Element](c *Comm, send []T, sendCounts, sendDispls []int, recv []T, recvCounts, recvDispls []int) (*Request, error) {
-	return begin(neighbourAlltoallv(c, "IneighbourAlltoallv", send, sendCounts, sendDispls, recv, recvCounts, recvDispls))
+func IneighbourAlltoallv[T Element](c *Comm, send []T, sendCounts, sendDispls []int, recv []T, recvCounts,
+	recvDispls []int) (*Request, error) {
+	return begin(neighbourAlltoallv(c, "IneighbourAlltoallv", send, sendCounts, sendDispls, recv, recvCounts,
+		recvDispls))
 }
 
 // NeighbourAlltoallvInit makes a persistent NeighbourAlltoallv
 // (MPI_Neighbor_alltoallv_init).
-func NeighbourAlltoallvInit[T Element](c *Comm, send []T, sendCounts, sendDispls []int, recv []T, recvCounts, recvDispls []int) (*Request, error) {
-	return persist(neighbourAlltoallv(c, "NeighbourAlltoallvInit", send, sendCounts, sendDispls, recv, recvCounts, recvDispls))
+func NeighbourAlltoallvInit[T Element](c *Comm, send []T, sendCounts, sendDispls []int, recv []T, recvCounts,
+	recvDispls []int) (*Request, error) {
+	return persist(neighbourAlltoallv(c, "NeighbourAlltoallvInit", send, sendCounts, sendDispls, recv, recvCounts,
+		recvDispls))
 }

@@ -199,11 +199,13 @@ func ReduceLocal[T Element](in, inout []T, op Op) error {
 	r, ok := reducerOf[T](op)
 	switch {
 	case !plain[T]():
-		return (*Comm)(nil).fail("ReduceLocal", noValue, noValue, noValue, fmt.Errorf("%w: %v", ErrType, reflect.TypeFor[T]()), "reduce elements without pointers")
+		return (*Comm)(nil).fail("ReduceLocal", noValue, noValue, noValue,
+			fmt.Errorf("%w: %v", ErrType, reflect.TypeFor[T]()), "reduce elements without pointers")
 	case !ok:
 		return (*Comm)(nil).fail("ReduceLocal", noValue, noValue, len(mem.Bytes(in)), ErrOp, op.refusal())
 	case len(in) != len(inout):
-		return (*Comm)(nil).fail("ReduceLocal", noValue, noValue, len(mem.Bytes(inout)), ErrCount, "inout must be as long as in")
+		return (*Comm)(nil).fail("ReduceLocal", noValue, noValue, len(mem.Bytes(inout)), ErrCount,
+			"inout must be as long as in")
 	case len(in) > 0:
 		r.combine(mem.Bytes(in), mem.Bytes(inout))
 	}

@@ -123,7 +123,8 @@ func collectives(c *mpi.Comm, n, root int, inPlace bool) []call {
 	}
 	var calls []call
 	add := func(name string, want []pair, fill func(), block func() error, begin, init func() (*mpi.Request, error)) {
-		calls = append(calls, call{name: name, fill: fill, block: block, begin: begin, init: init, got: &recv, want: want})
+		calls = append(calls, call{name: name, fill: fill, block: block, begin: begin, init: init, got: &recv,
+			want: want})
 	}
 
 	add("Bcast", input(root, 0, n),
@@ -367,7 +368,8 @@ func TestCollectivesAgainstSerial(t *testing.T) {
 								for _, inPlace := range []bool{false, true} {
 									for _, k := range collectives(c, n, root, inPlace) {
 										if err := k.perform(); err != nil {
-											return fmt.Errorf("%d ranks, root %d, %d elements, in place %v: %w", p, root, n, inPlace, err)
+											return fmt.Errorf("%d ranks, root %d, %d elements, in place %v: %w", p,
+												root, n, inPlace, err)
 										}
 									}
 								}
@@ -533,7 +535,8 @@ func TestPersistentCollectivesStartInAnyOrder(t *testing.T) {
 					sums[i][0] = i + round
 				}
 				for i := range n {
-					if err := reqs[(i*(c.Rank()+1)+round)%n].Start(); err != nil { // 1, 2 and 3 have no factor in common with 5
+					// 1, 2 and 3 have no factor in common with 5
+					if err := reqs[(i*(c.Rank()+1)+round)%n].Start(); err != nil {
 						return err
 					}
 				}
@@ -578,7 +581,8 @@ func TestNonBlockingCollectivesNeedNoCalls(t *testing.T) {
 					}
 					for deadline := time.Now().Add(30 * time.Second); received() < before+messages; {
 						if time.Now().After(deadline) {
-							return fmt.Errorf("%d elements: %d of %d messages without a call", n, received()-before, messages)
+							return fmt.Errorf("%d elements: %d of %d messages without a call", n, received()-before,
+								messages)
 						}
 						time.Sleep(time.Millisecond)
 					}

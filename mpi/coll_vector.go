@@ -34,7 +34,8 @@ func (x *collective) total(counts []int) (n int, err error) {
 func (x *collective) divide(what string, n, size int, counts, displs []int) (coll.Blocks, error) {
 	b := coll.Blocks{Unit: x.Elem, Counts: counts, Displs: displs}
 	if len(counts) != n || displs != nil && len(displs) != n {
-		return b, x.miscounted(noValue, fmt.Sprintf("give the count, and the displacement if any, of each of the %d blocks of %s", n, what))
+		return b, x.miscounted(noValue, fmt.Sprintf(
+			"give the count, and the displacement if any, of each of the %d blocks of %s", n, what))
 	}
 	if b.Counts == nil {
 		b.Counts = []int{} // no blocks
@@ -48,7 +49,8 @@ func (x *collective) divide(what string, n, size int, counts, displs []int) (col
 			return b, x.miscounted(size*x.Elem, fmt.Sprintf("the count of block %d of %s is negative: %d", i, what, c))
 		}
 		if c > 0 && (at < 0 || at > size || c > size-at) {
-			return b, x.miscounted(size*x.Elem, fmt.Sprintf("block %d, of %d elements from %d, is not within %s, of %d elements", i, c, at, what, size))
+			return b, x.miscounted(size*x.Elem, fmt.Sprintf(
+				"block %d, of %d elements from %d, is not within %s, of %d elements", i, c, at, what, size))
 		}
 		if displs == nil {
 			at += c
@@ -95,7 +97,8 @@ func GathervInit[T Element](c *Comm, send, recv []T, counts, displs []int, root 
 	return persist(gatherv(c, "GathervInit", send, recv, counts, displs, root))
 }
 
-func scatterv[T Element](c *Comm, name string, send []T, counts, displs []int, recv []T, root int) (*collective, error) {
+func scatterv[T Element](c *Comm, name string, send []T, counts, displs []int, recv []T,
+	root int) (*collective, error) {
 	x, err := invokeOn(c, name, coll.Scatterv, recv)
 	if err == nil {
 		err = x.rooted(root)
@@ -165,7 +168,8 @@ func AllgathervInit[T Element](c *Comm, send, recv []T, counts, displs []int) (*
 	return persist(allgatherv(c, "AllgathervInit", send, recv, counts, displs))
 }
 
-func alltoallv[T Element](c *Comm, name string, send []T, sendCounts, sendDispls []int, recv []T, recvCounts, recvDispls []int) (*collective, error) {
+func alltoallv[T Element](c *Comm, name string, send []T, sendCounts, sendDispls []int, recv []T, recvCounts,
+	recvDispls []int) (*collective, error) {
 	x, err := invokeOn(c, name, coll.Alltoallv, recv)
 	if err == nil {
 		x.RecvBlocks, err = x.divide("recv", x.Ranks, len(recv), recvCounts, recvDispls)
@@ -181,7 +185,8 @@ func alltoallv[T Element](c *Comm, name string, send []T, sendCounts, sendDispls
 		return x, err
 	}
 	if sendCounts[x.Rank] != recvCounts[x.Rank] {
-		return x, x.miscounted(len(x.Send), "what a rank sends to itself must be as long as what it receives from itself")
+		return x, x.miscounted(len(x.Send), "what a rank sends to itself must be as long as what it receives from "+
+			"itself")
 	}
 	return x, nil
 }
@@ -189,16 +194,19 @@ func alltoallv[T Element](c *Comm, name string, send []T, sendCounts, sendDispls
 // Alltoallv sends block i of send to rank i and receives block i of recv from it
 // (MPI_Alltoallv). With nil send and sendCounts, the blocks are taken from recv,
 // which then gets blocks of the same length.
-func Alltoallv[T Element](c *Comm, send []T, sendCounts, sendDispls []int, recv []T, recvCounts, recvDispls []int) error {
+func Alltoallv[T Element](c *Comm, send []T, sendCounts, sendDispls []int, recv []T, recvCounts,
+	recvDispls []int) error {
 	return block(alltoallv(c, "Alltoallv", send, sendCounts, sendDispls, recv, recvCounts, recvDispls))
 }
 
 // Ialltoallv begins an Alltoallv (MPI_Ialltoallv).
-func Ialltoallv[T Element](c *Comm, send []T, sendCounts, sendDispls []int, recv []T, recvCounts, recvDispls []int) (*Request, error) {
+func Ialltoallv[T Element](c *Comm, send []T, sendCounts, sendDispls []int, recv []T, recvCounts,
+	recvDispls []int) (*Request, error) {
 	return begin(alltoallv(c, "Ialltoallv", send, sendCounts, sendDispls, recv, recvCounts, recvDispls))
 }
 
 // AlltoallvInit makes a persistent Alltoallv (MPI_Alltoallv_init).
-func AlltoallvInit[T Element](c *Comm, send []T, sendCounts, sendDispls []int, recv []T, recvCounts, recvDispls []int) (*Request, error) {
+func AlltoallvInit[T Element](c *Comm, send []T, sendCounts, sendDispls []int, recv []T, recvCounts,
+	recvDispls []int) (*Request, error) {
 	return persist(alltoallv(c, "AlltoallvInit", send, sendCounts, sendDispls, recv, recvCounts, recvDispls))
 }

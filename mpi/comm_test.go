@@ -330,17 +330,20 @@ func TestMistakesWithGroups(t *testing.T) {
 			want error
 			text string
 		}{
-			"rank":          {func() error { _, err := g.Incl(2); return err }, mpi.ErrRank, "0 to 1"},
-			"twice":         {func() error { _, err := g.Excl(1, 1); return err }, mpi.ErrRank, "once"},
-			"stride":        {func() error { _, err := g.RangeIncl(mpi.Range{Last: 1}); return err }, mpi.ErrArg, "stride"},
+			"rank":  {func() error { _, err := g.Incl(2); return err }, mpi.ErrRank, "0 to 1"},
+			"twice": {func() error { _, err := g.Excl(1, 1); return err }, mpi.ErrRank, "once"},
+			"stride": {func() error { _, err := g.RangeIncl(mpi.Range{Last: 1}); return err }, mpi.ErrArg,
+				"stride"},
 			"translate":     {func() error { _, err := g.Translate([]int{5}, one); return err }, mpi.ErrRank, "5 of 2"},
 			"nil group":     {func() error { _, err := g.Union(nil); return err }, mpi.ErrGroup, "nil"},
 			"not in parent": {func() error { _, err := self.Create(g); return err }, mpi.ErrGroup, "members"},
 			"create of nil": {func() error { _, err := c.Create(nil); return err }, mpi.ErrGroup, "nil"},
 			"tag":           {func() error { _, err := c.CreateGroup(one, -1); return err }, mpi.ErrTag, "tags are 0"},
-			"merge":         {func() error { _, err := c.Merge(true); return err }, mpi.ErrComm, "no intercommunicator"},
-			"remote group":  {func() error { _, err := c.RemoteGroup(); return err }, mpi.ErrComm, "no intercommunicator"},
-			"nil comm":      {func() error { _, err := (*mpi.Comm)(nil).Split(0, 0); return err }, mpi.ErrComm, "Init"},
+			"merge": {func() error { _, err := c.Merge(true); return err }, mpi.ErrComm,
+				"no intercommunicator"},
+			"remote group": {func() error { _, err := c.RemoteGroup(); return err }, mpi.ErrComm,
+				"no intercommunicator"},
+			"nil comm": {func() error { _, err := (*mpi.Comm)(nil).Split(0, 0); return err }, mpi.ErrComm, "Init"},
 		} {
 			err := call.f()
 			require.ErrorIs(t, err, call.want, name)
@@ -424,7 +427,8 @@ func TestStatisticsThatCannotBeKept(t *testing.T) {
 		why   string
 	}{
 		"the directory vanishes": {os.RemoveAll, "no such file or directory"},
-		"the name is taken":      {func(dir string) error { return os.Mkdir(filepath.Join(dir, "rank-0.json"), 0o777) }, "is there, and no file"},
+		"the name is taken": {func(dir string) error { return os.Mkdir(filepath.Join(dir, "rank-0.json"), 0o777) },
+			"is there, and no file"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "stats")

@@ -230,5 +230,6 @@ func (k *rank) load(m *pooled, d memory) {
 // sentPacked sends the packed data of a standard send that load has prepared, if it
 // is one and needs no request. It may release the lock in between.
 func (k *rank) sentPacked(m *pooled, d memory) bool {
-	return d.gaps() && !m.Recv && m.View.Type == nil && m.Mode == variants.Standard && k.trySend(m.Ctx, m.Peer, m.Tag, m.Buf)
+	return d.gaps() && !m.Recv && m.View.Type == nil && m.Mode == variants.Standard &&
+		k.trySend(m.Ctx, m.Peer, m.Tag, m.Buf)
 }

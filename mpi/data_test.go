@@ -86,7 +86,8 @@ func columns(c *mpi.Comm, variant string, n int) error {
 		func(tag int) error {
 			st, err := c.RecvData(at(in), other, tag)
 			if err == nil && (st.CountOf(col) != 1 || st.Elements(col) != n || st.Bytes() != 8*n) {
-				err = fmt.Errorf("the status says %d columns, %d elements, %d bytes", st.CountOf(col), st.Elements(col), st.Bytes())
+				err = fmt.Errorf("the status says %d columns, %d elements, %d bytes", st.CountOf(col), st.Elements(col),
+					st.Bytes())
 			}
 			return err
 		},
@@ -280,7 +281,8 @@ func TestPartsOfColumns(t *testing.T) {
 					}
 					require.Equal(t, want, in[i*n])
 				}
-				require.Equal(t, []int{-1, n / 2, n / 2}, []int{st.CountOf(col), st.Elements(col), st.CountOf(datatype.Float64)})
+				require.Equal(t, []int{-1, n / 2, n / 2},
+					[]int{st.CountOf(col), st.Elements(col), st.CountOf(datatype.Float64)})
 				clear(in)
 				st, err = c.RecvData(mpi.With(in, 1, half), 0, 2)
 				require.ErrorIs(t, err, mpi.ErrTruncate)

@@ -23,7 +23,8 @@ func (t *team) found(d commid.ID, members *group.Group, me int) (*Comm, error) {
 
 // derive makes and opens a communicator that inherits from c.
 func (c *Comm) derive(d commid.ID, members *group.Group, me int) *Comm {
-	n := &Comm{rank: c.rank, id: d, members: members, size: members.Size(), handler: c.Errhandler(), algorithms: c.algorithms}
+	n := &Comm{rank: c.rank, id: d, members: members, size: members.Size(), handler: c.Errhandler(),
+		algorithms: c.algorithms}
 	n.p2p, n.coll = c.rank.open(d, members, me)
 	n.area = c.rank.openArea(d, members, me)
 	return n

@@ -38,7 +38,8 @@ func (c *Comm) SetErrhandler(h *Errhandler) error {
 		return err
 	}
 	if h == nil || h.call == nil {
-		return c.fail("SetErrhandler", noValue, noValue, noValue, fmt.Errorf("%w: no error handler", ErrArg), "use ErrorsReturn, ErrorsAreFatal, or what NewErrhandler has made")
+		return c.fail("SetErrhandler", noValue, noValue, noValue, fmt.Errorf("%w: no error handler", ErrArg),
+			"use ErrorsReturn, ErrorsAreFatal, or what NewErrhandler has made")
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -114,10 +114,12 @@ func (e *Error) Unwrap() error { return e.Err }
 // usable reports whether calls may be made on c.
 func (c *Comm) usable(op string) error {
 	if c == nil || c.rank == nil {
-		return c.fail(op, noValue, noValue, noValue, ErrComm, "call Init first and use what it returns; what Idup makes is ready when its request is")
+		return c.fail(op, noValue, noValue, noValue, ErrComm,
+			"call Init first and use what it returns; what Idup makes is ready when its request is")
 	}
 	if c.freed.Load() {
-		return c.fail(op, noValue, noValue, noValue, fmt.Errorf("%w: it has been freed", ErrComm), "free a communicator after its last use")
+		return c.fail(op, noValue, noValue, noValue, fmt.Errorf("%w: it has been freed", ErrComm),
+			"free a communicator after its last use")
 	}
 	return c.before(op)
 }
@@ -136,7 +138,8 @@ func (c *Comm) usableWithin(op string) error {
 		return err
 	}
 	if c.local != nil {
-		return c.fail(op, noValue, noValue, noValue, fmt.Errorf("%w: %s is not for intercommunicators", ErrComm, op), "use what Merge makes of it")
+		return c.fail(op, noValue, noValue, noValue, fmt.Errorf("%w: %s is not for intercommunicators", ErrComm, op),
+			"use what Merge makes of it")
 	}
 	return nil
 }

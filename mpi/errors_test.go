@@ -28,7 +28,8 @@ func TestMistakesAreErrorsThatSayWhatToDo(t *testing.T) {
 			"bad root":           {mpi.Bcast(c, v, 7), mpi.ErrRoot, "0 to 1"},
 			"short recv":         {mpi.Allreduce(c, v, nil, mpi.Sum), mpi.ErrCount, "as long as"},
 			"operator":           {mpi.Allreduce(c, []float64{1}, []float64{0}, mpi.Band), mpi.ErrOp, "Band"},
-			"other operator":     {mpi.Allreduce(c, v, v, mpi.NewOp(func(in, inout []int8) {}, true)), mpi.ErrOp, "int8"},
+			"other operator": {mpi.Allreduce(c, v, v, mpi.NewOp(func(in, inout []int8) {}, true)), mpi.ErrOp,
+				"int8"},
 		} {
 			if !errors.Is(check.err, check.want) {
 				return errors.New(name + ": wrong or no error")

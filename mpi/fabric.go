@@ -26,7 +26,8 @@ func openFabric(m *host.Member, o *settings) (fabric, error) {
 func withAgents(f fabric, o *settings) (variants.ReadingDevice, error) {
 	r, ok := f.(variants.ReadingDevice)
 	if !ok {
-		return nil, errors.New("the device " + o.device + " has no agent that reads, which the protocol readbased needs: choose another protocol or device")
+		return nil, errors.New("the device " + o.device +
+			" has no agent that reads, which the protocol readbased needs: choose another protocol or device")
 	}
 	return r, nil
 }

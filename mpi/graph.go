@@ -45,7 +45,8 @@ func (c *Comm) Graph(index, edges []int, reorder bool) (*Comm, error) {
 	}
 	g, err := topo.NewGraph(index, edges, c.size)
 	if err != nil {
-		return nil, c.fail(op, noValue, noValue, noValue, because(ErrArg, err), "give the end of each node's edges, and nodes of the graph")
+		return nil, c.fail(op, noValue, noValue, noValue, because(ErrArg, err),
+			"give the end of each node's edges, and nodes of the graph")
 	}
 	return c.first(op, g.Size(), g)
 }
@@ -68,7 +69,8 @@ func (c *Comm) GraphNeighbours(rank int) ([]int, error) {
 	}
 	n, err := g.Neighbours(rank)
 	if err != nil {
-		return nil, c.fail("GraphNeighbours", rank, noValue, noValue, because(ErrRank, err), "ranks of this communicator are 0 to "+itoa(c.size-1))
+		return nil, c.fail("GraphNeighbours", rank, noValue, noValue, because(ErrRank, err),
+			"ranks of this communicator are 0 to "+itoa(c.size-1))
 	}
 	return slices.Clone(n), nil
 }
@@ -79,7 +81,8 @@ func (c *Comm) graph(op string) (*topo.Graph, error) {
 	}
 	g, ok := c.topology.(*topo.Graph)
 	if !ok {
-		return nil, c.fail(op, noValue, noValue, noValue, fmt.Errorf("%w: it is no graph", ErrTopology), "use a communicator that Graph has made")
+		return nil, c.fail(op, noValue, noValue, noValue, fmt.Errorf("%w: it is no graph", ErrTopology),
+			"use a communicator that Graph has made")
 	}
 	return g, nil
 }
@@ -98,7 +101,8 @@ func (c *Comm) DistGraphAdjacent(mine Edges, reorder bool) (*Comm, error) {
 	}
 	l, err := topo.NewLocal(mine, c.size)
 	if err != nil {
-		return nil, c.fail(op, noValue, noValue, noValue, because(ErrArg, err), "ranks of this communicator are 0 to "+itoa(c.size-1))
+		return nil, c.fail(op, noValue, noValue, noValue, because(ErrArg, err),
+			"ranks of this communicator are 0 to "+itoa(c.size-1))
 	}
 	return c.first(op, c.size, l)
 }
@@ -117,7 +121,9 @@ func (c *Comm) DistGraph(some []Edge, weighted, reorder bool) (*Comm, error) {
 	var bad error
 	for _, e := range some {
 		if min(e.From, e.To) < 0 || max(e.From, e.To) >= c.size || e.Weight < 0 {
-			bad = c.fail(op, noValue, noValue, noValue, fmt.Errorf("%w: an edge from %d to %d of weight %d", ErrArg, e.From, e.To, e.Weight), "ranks of this communicator are 0 to "+itoa(c.size-1))
+			bad = c.fail(op, noValue, noValue, noValue,
+				fmt.Errorf("%w: an edge from %d to %d of weight %d", ErrArg, e.From, e.To, e.Weight),
+				"ranks of this communicator are 0 to "+itoa(c.size-1))
 		}
 	}
 	all, err := c.everybody(op, 0).share(some, bad)
@@ -179,5 +185,6 @@ func (c *Comm) Edges() (Edges, error) {
 	case *topo.Local:
 		return *t, nil
 	}
-	return Edges{}, c.fail("Neighbours", noValue, noValue, noValue, fmt.Errorf("%w: it has none", ErrTopology), "use a communicator that Cart, Graph or DistGraph has made")
+	return Edges{}, c.fail("Neighbours", noValue, noValue, noValue, fmt.Errorf("%w: it has none", ErrTopology),
+		"use a communicator that Cart, Graph or DistGraph has made")
 }

@@ -161,7 +161,9 @@ func (c *Comm) Compare(d *Comm) (Relation, error) {
 		return Ident, nil
 	}
 	if c.rank != d.rank {
-		return Unequal, c.fail("Compare", noValue, noValue, noValue, fmt.Errorf("%w: the other one is of another rank, or of another world", ErrComm), "compare communicators of the calling rank")
+		return Unequal, c.fail("Compare", noValue, noValue, noValue,
+			fmt.Errorf("%w: the other one is of another rank, or of another world", ErrComm),
+			"compare communicators of the calling rank")
 	}
 	if (c.local == nil) != (d.local == nil) {
 		return Unequal, nil

@@ -8,8 +8,8 @@ import (
 
 // idup is the schedule of Idup: a broadcast of the ID, after which this rank
 // opens the communicator, and a reduction, after which the leader knows that all
-// have, and all whether an attribute has refused to be copied. Both have one turn, that of the broadcast. A rank that the ID has
-// not reached says so in its part of the reduction.
+// have, and all whether an attribute has refused to be copied. Both have one turn, that of the broadcast. A rank that
+// the ID has not reached says so in its part of the reduction.
 type idup struct {
 	tell, confirm *collective
 	c, n          *Comm
@@ -26,7 +26,8 @@ func (c *Comm) Idup() (*Comm, *Request, error) {
 	if err := c.usableWithin(op); err != nil {
 		return nil, nil, err
 	}
-	n := &Comm{members: c.members, size: c.size, topology: c.topology, handler: c.Errhandler(), algorithms: c.algorithms}
+	n := &Comm{members: c.members, size: c.size, topology: c.topology, handler: c.Errhandler(),
+		algorithms: c.algorithms}
 	s := &idup{c: c, n: n, words: make([]int64, 2), refusals: make([]int64, 1)}
 	if n.attrs, s.refused = c.copyAttrs(op); s.refused != nil {
 		s.refusals[0] = 1

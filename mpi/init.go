@@ -123,7 +123,8 @@ func withJob(segment *os.File, rank int) Option {
 }
 
 func options(opts []Option) (*settings, error) {
-	s := &settings{level: ThreadMultiple, variant: os.Getenv(envVariant), device: os.Getenv(envDevice), collectives: os.Getenv(envColl)}
+	s := &settings{level: ThreadMultiple, variant: os.Getenv(envVariant), device: os.Getenv(envDevice),
+		collectives: os.Getenv(envColl)}
 	for _, o := range opts {
 		if o == nil {
 			continue
@@ -183,7 +184,8 @@ func Init(opts ...Option) (*Comm, error) {
 	}
 	f, err := join(o)
 	if errors.Is(err, rdmaeng.ErrPeer) {
-		return nil, (*Comm)(nil).fail("Init", noValue, noValue, noValue, fmt.Errorf("%w: %w", ErrProcFailed, err), "see how that rank has ended")
+		return nil, (*Comm)(nil).fail("Init", noValue, noValue, noValue, fmt.Errorf("%w: %w", ErrProcFailed, err),
+			"see how that rank has ended")
 	} else if err != nil {
 		return nil, initError(err, "")
 	}

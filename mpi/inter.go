@@ -69,19 +69,23 @@ func (c *Comm) greet(op string, bridge *Comm, remote, tag int, head []int64, bad
 		return nil, err
 	}
 	if bridge.rank != c.rank {
-		return nil, c.fail(op, noValue, noValue, noValue, ErrComm, "the bridge must be a communicator of the calling rank")
+		return nil, c.fail(op, noValue, noValue, noValue, ErrComm,
+			"the bridge must be a communicator of the calling rank")
 	}
 	if remote == bridge.Rank() {
-		return nil, bridge.fail(op, remote, tag, noValue, ErrRank, "that is the caller itself: give the rank of the other group's leader")
+		return nil, bridge.fail(op, remote, tag, noValue, ErrRank,
+			"that is the caller itself: give the rank of the other group's leader")
 	}
 	if remote < 0 || remote >= bridge.size {
-		return nil, bridge.fail(op, remote, tag, noValue, ErrRank, "it is the rank of the other group's leader, from 0 to "+itoa(bridge.size-1))
+		return nil, bridge.fail(op, remote, tag, noValue, ErrRank,
+			"it is the rank of the other group's leader, from 0 to "+itoa(bridge.size-1))
 	}
 	if tag < 0 || tag > MaxTag {
 		return nil, bridge.fail(op, remote, tag, noValue, ErrTag, "tags are 0 to "+itoa(MaxTag))
 	}
 	p := c.offer(op, bad)
-	out := []int64{int64(c.size), int64(c.Rank()), int64(c.rank.fab.Rank()), p.id.Word(), int64(commid.VerdictOf(p.bad))}
+	out := []int64{int64(c.size), int64(c.Rank()), int64(c.rank.fab.Rank()), p.id.Word(),
+		int64(commid.VerdictOf(p.bad))}
 	err = bridge.swap(op, bridge.coll, remote, tagOf(tag), out, head)
 	taken := head[headWorld] > out[headWorld]
 	if err = p.decide(c, op, err, commid.Verdict(head[headVerdict]), taken); err != nil {
@@ -100,7 +104,9 @@ func (c *Comm) greet(op string, bridge *Comm, remote, tag int, head []int64, bad
 	}
 	for _, w := range theirs {
 		if c.members.Has(int32(w)) {
-			return nil, c.fail(op, noValue, noValue, noValue, fmt.Errorf("%w: rank %d of the job is in both", ErrGroup, w), "give groups that have no member in common")
+			return nil, c.fail(op, noValue, noValue, noValue,
+				fmt.Errorf("%w: rank %d of the job is in both", ErrGroup, w),
+				"give groups that have no member in common")
 		}
 	}
 	return theirs, nil
@@ -109,7 +115,8 @@ func (c *Comm) greet(op string, bridge *Comm, remote, tag int, head []int64, bad
 // face makes the intercommunicator of c, the communicator of one group, which it
 // takes over, and the ranks of the other. The teams of both groups call it.
 func (c *Comm) face(t *team, d commid.ID, remote *group.Group, remoteLeader int) (*Comm, error) {
-	n := &Comm{rank: c.rank, id: d, members: c.members, local: c, size: remote.Size(), handler: c.Errhandler(), algorithms: c.algorithms}
+	n := &Comm{rank: c.rank, id: d, members: c.members, local: c, size: remote.Size(), handler: c.Errhandler(),
+		algorithms: c.algorithms}
 	n.p2p, n.coll = c.rank.open(d, remote, c.Rank())
 	if err := n.concur(t, d, remoteLeader); err != nil {
 		n.abandon()
@@ -143,7 +150,8 @@ func (c *Comm) Merge(high bool) (*Comm, error) {
 	}
 	defer c.rank.timed(op, 0).end()
 	if c.local == nil {
-		return nil, c.fail(op, noValue, noValue, noValue, fmt.Errorf("%w: it is no intercommunicator", ErrComm), "use Dup")
+		return nil, c.fail(op, noValue, noValue, noValue, fmt.Errorf("%w: it is no intercommunicator", ErrComm),
+			"use Dup")
 	}
 	t := c.local.everybody(op, 0)
 	d, first, err := c.settle(t, high, nil)
@@ -181,7 +189,8 @@ func (c *Comm) RemoteGroup() (*Group, error) {
 		return nil, err
 	}
 	if c.local == nil {
-		return nil, c.fail("RemoteGroup", noValue, noValue, noValue, fmt.Errorf("%w: it is no intercommunicator", ErrComm), "use Group")
+		return nil, c.fail("RemoteGroup", noValue, noValue, noValue,
+			fmt.Errorf("%w: it is no intercommunicator", ErrComm), "use Group")
 	}
 	return c.remoteGroup(), nil
 }

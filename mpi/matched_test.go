@@ -173,7 +173,8 @@ func TestMatchedMessagesOfAFreedCommunicator(t *testing.T) {
 				for i, m := range found {
 					in := make([]int, sizes[i])
 					st, err := mpi.Mrecv(m, in)
-					if err != nil || st.Source != 0 || st.Tag != 3 || mpi.Count[int](st) != sizes[i] || in[sizes[i]-1] != i {
+					if err != nil || st.Source != 0 || st.Tag != 3 || mpi.Count[int](st) != sizes[i] ||
+						in[sizes[i]-1] != i {
 						return fmt.Errorf("message %d: %+v %w", i, st, err)
 					}
 				}

@@ -179,14 +179,16 @@ func TestIndicesOfAnyInteger(t *testing.T) {
 
 func TestTextsOfErrors(t *testing.T) {
 	_, err := mpi.Dims(6)
-	require.EqualError(t, err, "mpi: Dims: invalid dimensions: the grid [] has not 6 ranks; give 0 for each dimension that is to be chosen, and others whose product divides the number of ranks")
+	require.EqualError(t, err, "mpi: Dims: invalid dimensions: the grid [] has not 6 ranks; give 0 for each "+
+		"dimension that is to be chosen, and others whose product divides the number of ranks")
 	require.ErrorIs(t, err, mpi.ErrDims)
 	require.NoError(t, mpi.Run(1, func(c *mpi.Comm) error {
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()
 		_, err := mpi.RecvContext(ctx, c, make([]int64, 2), 0, 3)
 		require.EqualError(t, err, "mpi: rank 0: RecvContext, peer 0, tag 3, 16 bytes: context canceled")
-		require.EqualError(t, c.AttachBuffer(-1), "mpi: rank 0: AttachBuffer, -1 bytes: the attached buffer does not serve; its size cannot be negative")
+		require.EqualError(t, c.AttachBuffer(-1), "mpi: rank 0: AttachBuffer, -1 bytes: the attached buffer does not "+
+			"serve; its size cannot be negative")
 		return nil
 	}))
 }

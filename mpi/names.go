@@ -17,7 +17,8 @@ func oneOf(what, name string, known []string, tag string) error {
 		choose = "choose " + known[0]
 	}
 	if tag != "" {
-		return initError(fmt.Errorf("this program was built with the tag %s and has no %s %q", tag, what, name), choose+", or build it without that tag")
+		return initError(fmt.Errorf("this program was built with the tag %s and has no %s %q", tag, what, name),
+			choose+", or build it without that tag")
 	}
 	return initError(fmt.Errorf("there is no %s %q", what, name), choose)
 }

@@ -41,7 +41,8 @@ func init() {
 		of[datatype.KindInt32], of[datatype.KindUint32] = onBytes(integer[int32](op)), onBytes(integer[uint32](op))
 		of[datatype.KindInt64], of[datatype.KindUint64] = onBytes(integer[int64](op)), onBytes(integer[uint64](op))
 		of[datatype.KindFloat32], of[datatype.KindFloat64] = onBytes(real[float32](op)), onBytes(real[float64](op))
-		of[datatype.KindComplex64], of[datatype.KindComplex128] = onBytes(field[complex64](op)), onBytes(field[complex128](op))
+		of[datatype.KindComplex64], of[datatype.KindComplex128] = onBytes(field[complex64](op)),
+			onBytes(field[complex128](op))
 		of[datatype.KindBool] = onBytes(logical(op))
 		if op >= opBand {
 			of[datatype.KindByte] = onBytes(integer[uint8](op))

@@ -48,7 +48,8 @@ func onIntegers[T interface {
 	return m
 }
 
-var operators = []mpi.Op{mpi.Sum, mpi.Prod, mpi.Max, mpi.Min, mpi.Land, mpi.Lor, mpi.Lxor, mpi.Band, mpi.Bor, mpi.Bxor, mpi.MinLoc, mpi.MaxLoc}
+var operators = []mpi.Op{mpi.Sum, mpi.Prod, mpi.Max, mpi.Min, mpi.Land, mpi.Lor, mpi.Lxor, mpi.Band, mpi.Bor, mpi.Bxor,
+	mpi.MinLoc, mpi.MaxLoc}
 
 // checkOps compares every operator on elements of T with what it shall do, as a
 // call with a Go type and with a datatype; those that want has not must be
@@ -106,21 +107,30 @@ func TestOperatorsOnAllKinds(t *testing.T) {
 	checkOps(t, datatype.Float64, []float64{0, 3, -7.5}, []float64{5, 0, 2}, onNumbers[float64]())
 	type celsius float32
 	checkOps(t, datatype.Float32, []celsius{0, 3, -7.5}, []celsius{5, 0, 2}, onNumbers[celsius]())
-	checkOps(t, datatype.Complex64, []complex64{1i, 3}, []complex64{1 + 2i, -1i}, map[string]func(a, b complex64) complex64{
-		"Sum": func(a, b complex64) complex64 { return a + b }, "Prod": func(a, b complex64) complex64 { return a * b },
-	})
-	checkOps(t, datatype.Complex128, []complex128{1i, 3}, []complex128{1 + 2i, -1i}, map[string]func(a, b complex128) complex128{
-		"Sum": func(a, b complex128) complex128 { return a + b }, "Prod": func(a, b complex128) complex128 { return a * b },
-	})
+	checkOps(t, datatype.Complex64, []complex64{1i, 3}, []complex64{1 + 2i, -1i},
+		map[string]func(a, b complex64) complex64{
+			"Sum": func(a, b complex64) complex64 { return a + b }, "Prod": func(a, b complex64) complex64 { return a * b },
+		})
+	checkOps(t, datatype.Complex128, []complex128{1i, 3}, []complex128{1 + 2i, -1i},
+		map[string]func(a, b complex128) complex128{
+			"Sum":  func(a, b complex128) complex128 { return a + b },
+			"Prod": func(a, b complex128) complex128 { return a * b },
+		})
 	checkOps(t, datatype.Bool, []bool{false, true, true}, []bool{false, false, true}, map[string]func(a, b bool) bool{
-		"Land": func(a, b bool) bool { return a && b }, "Lor": func(a, b bool) bool { return a || b }, "Lxor": func(a, b bool) bool { return a != b },
+		"Land": func(a, b bool) bool { return a && b }, "Lor": func(a, b bool) bool { return a || b },
+		"Lxor": func(a, b bool) bool { return a != b },
 	})
 	checkOps(t, datatype.DoubleInt,
-		[]mpi.Located[float64]{{1, 5}, {2, 7}, {3, 1}, {-1, 2}}, []mpi.Located[float64]{{1, 4}, {3, 0}, {3, 9}, {-2, 3}}, onLocated[float64]())
-	checkOps(t, datatype.TwoInt, []mpi.Located[int32]{{1, 5}, {2, 7}}, []mpi.Located[int32]{{1, 4}, {3, 0}}, onLocated[int32]())
-	checkOps(t, datatype.FloatInt, []mpi.Located[float32]{{1, 5}, {2, 7}}, []mpi.Located[float32]{{1, 4}, {3, 0}}, onLocated[float32]())
-	checkOps(t, datatype.LongInt, []mpi.Located[int64]{{1, 5}, {2, 7}}, []mpi.Located[int64]{{1, 4}, {3, 0}}, onLocated[int64]())
-	checkOps(t, datatype.ShortInt, []mpi.Located[int16]{{1, 5}, {2, 7}}, []mpi.Located[int16]{{1, 4}, {3, 0}}, onLocated[int16]())
+		[]mpi.Located[float64]{{1, 5}, {2, 7}, {3, 1}, {-1, 2}},
+		[]mpi.Located[float64]{{1, 4}, {3, 0}, {3, 9}, {-2, 3}}, onLocated[float64]())
+	checkOps(t, datatype.TwoInt, []mpi.Located[int32]{{1, 5}, {2, 7}}, []mpi.Located[int32]{{1, 4}, {3, 0}},
+		onLocated[int32]())
+	checkOps(t, datatype.FloatInt, []mpi.Located[float32]{{1, 5}, {2, 7}}, []mpi.Located[float32]{{1, 4}, {3, 0}},
+		onLocated[float32]())
+	checkOps(t, datatype.LongInt, []mpi.Located[int64]{{1, 5}, {2, 7}}, []mpi.Located[int64]{{1, 4}, {3, 0}},
+		onLocated[int64]())
+	checkOps(t, datatype.ShortInt, []mpi.Located[int16]{{1, 5}, {2, 7}}, []mpi.Located[int16]{{1, 4}, {3, 0}},
+		onLocated[int16]())
 }
 
 func onLocated[T number]() map[string]func(a, b mpi.Located[T]) mpi.Located[T] {
@@ -221,14 +231,17 @@ func TestNeighbours(t *testing.T) {
 		vector := func(s []int) mpi.Vector {
 			return mpi.Vector{Base: unsafe.Pointer(&s[0]), Counts: one, Type: datatype.Int64}
 		}
-		types, places := []*datatype.Type{datatype.Int64, datatype.Int64, datatype.Int64, datatype.Int64}, []int{0, 8, 16, 24}
+		types, places := []*datatype.Type{datatype.Int64, datatype.Int64, datatype.Int64, datatype.Int64},
+			[]int{0, 8, 16, 24}
 		for _, k := range []named{
 			{"alltoall", func() error { return mpi.NeighbourAlltoall(c, send, recv) }},
 			{"ialltoall", func() error { return wait(mpi.IneighbourAlltoall(c, send, recv)) }},
 			{"alltoall+", func() error { return again(mpi.NeighbourAlltoallInit(c, send, recv)) }},
 			{"alltoallv", func() error { return mpi.NeighbourAlltoallv(c, send, one, nil, recv, one, nil) }},
 			{"ialltoallv", func() error { return wait(mpi.IneighbourAlltoallv(c, send, one, nil, recv, one, nil)) }},
-			{"alltoallv+", func() error { return again(mpi.NeighbourAlltoallvInit(c, send, one, nil, recv, one, nil)) }},
+			{"alltoallv+", func() error {
+				return again(mpi.NeighbourAlltoallvInit(c, send, one, nil, recv, one, nil))
+			}},
 			{"data", func() error { return c.NeighbourAlltoallData(view(send), view(recv)).Do() }},
 			{"vector data", func() error { return c.NeighbourAlltoallvData(vector(send), vector(recv)).Do() }},
 			{"types", func() error {

@@ -129,7 +129,8 @@ func (p *player) step() error {
 // learn remembers a communicator and checks what it says of itself.
 func (p *player) learn(c *mpi.Comm, members []int) error {
 	p.known = append(p.known, known{c, members})
-	if want := slices.Index(members, p.me); (c == nil) != (want < 0) || c != nil && (c.Rank() != want || c.Size() != len(members)) {
+	if want := slices.Index(members, p.me); (c == nil) != (want < 0) || c != nil &&
+		(c.Rank() != want || c.Size() != len(members)) {
 		return fmt.Errorf("communicator of %v: %v", members, c)
 	}
 	return nil

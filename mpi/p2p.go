@@ -209,7 +209,8 @@ func (c *Comm) recvAndWait(op string, ctx *variants.Context, d memory, source, t
 
 // exchange sends and receives at once. It is called with the lock held and
 // releases it.
-func (c *Comm) exchange(op string, ctx *variants.Context, out memory, dest, sendTag int, in memory, source, recvTag int) (Status, error) {
+func (c *Comm) exchange(op string, ctx *variants.Context, out memory, dest, sendTag int, in memory, source,
+	recvTag int) (Status, error) {
 	k := c.rank
 	r, s := k.take(), k.take()
 	r.Done, s.Done = source == ProcNull, dest == ProcNull

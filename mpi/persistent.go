@@ -116,7 +116,8 @@ func startAll(op string, reqs ...*Request) error {
 	}
 	for i, q := range reqs {
 		if q.fixed == nil || q.phase() != inert {
-			return q.misuse(op, "argument "+itoa(i)+" is the same request as an earlier one, or another goroutine has started or freed it")
+			return q.misuse(op, "argument "+itoa(i)+
+				" is the same request as an earlier one, or another goroutine has started or freed it")
 		}
 		if err := q.start(op); err != nil {
 			return err
@@ -144,7 +145,8 @@ func (q *Request) start(op string) error {
 			return err
 		}
 	}
-	sent := p.m != nil && !p.copy && !p.recv && p.mode == variants.Standard && !p.data.gaps() && k.trySend(ctx, peer, tag, p.data.buf)
+	sent := p.m != nil && !p.copy && !p.recv && p.mode == variants.Standard && !p.data.gaps() &&
+		k.trySend(ctx, peer, tag, p.data.buf)
 	if sent {
 		q.c.lendOut(p.peer, p.tag)
 	}

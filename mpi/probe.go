@@ -108,7 +108,8 @@ func (l look) waitContext(ctx context.Context) look {
 }
 
 // glance is await without waiting.
-func (c *Comm) glance(op string, source, tag int, extract bool) (m *variants.Message, found bool, st Status, err error) {
+func (c *Comm) glance(op string, source, tag int, extract bool) (m *variants.Message, found bool, st Status,
+	err error) {
 	if err := c.checkProbe(op, source, tag); err != nil {
 		return nil, false, Status{}, err
 	}

@@ -306,7 +306,8 @@ func TestARankThatRecyclesAllocatesNothing(t *testing.T) {
 				allocated := 1.0
 				for i := 0; i < 3 && allocated > 0; i++ {
 					both = [2]*exchange{}
-					allocated = allocationsIn(t, 50, calls, mpi.WithRecycling(), mpi.WithCollectives("barrier:dissemination"))
+					allocated = allocationsIn(t, 50, calls, mpi.WithRecycling(),
+						mpi.WithCollectives("barrier:dissemination"))
 				}
 				require.Zero(t, allocated)
 			})

@@ -21,7 +21,8 @@ func Run(n int, main func(world *Comm) error, opts ...Option) error {
 		return err
 	}
 	if n < 1 {
-		return (*Comm)(nil).fail("Run", noValue, noValue, noValue, ErrInit, fmt.Sprintf("ask for at least one rank, not %d", n))
+		return (*Comm)(nil).fail("Run", noValue, noValue, noValue, ErrInit,
+			fmt.Sprintf("ask for at least one rank, not %d", n))
 	}
 	if main == nil {
 		return initError(errors.New("there is no function for the ranks to run"), "")

@@ -90,7 +90,8 @@ func Isendrecv[T Element](c *Comm, send []T, dest, sendTag int, recv []T, source
 	return c.isendrecv("Isendrecv", of(send), dest, sendTag, of(recv), source, recvTag)
 }
 
-func (c *Comm) isendrecv(op string, send parcel, dest, sendTag int, recv parcel, source, recvTag int) (*Request, error) {
+func (c *Comm) isendrecv(op string, send parcel, dest, sendTag int, recv parcel, source,
+	recvTag int) (*Request, error) {
 	if err := c.checkPair(op, &send, dest, sendTag, &recv, source, recvTag); err != nil {
 		return nil, err
 	}

@@ -192,7 +192,8 @@ func (x *collective) wholly(w *shm.Words) {
 			k.Until(func() bool { return x.batch.Open == 0 })
 			continue
 		}
-		k.UntilWords(func() bool { return x.batch.Open == 0 || a.Failed() }, progress.Words{Words: &w.Words, Sleeper: w})
+		k.UntilWords(func() bool { return x.batch.Open == 0 || a.Failed() },
+			progress.Words{Words: &w.Words, Sleeper: w})
 		if a.Failed() {
 			x.drop()
 			x.at, x.err = len(x.Steps), x.mismatched(a.Failure())
@@ -252,7 +253,8 @@ func (x *collective) await(w *shm.Words) bool {
 	k := x.c.rank
 	k.mu.Lock()
 	x.next, k.sharing = k.sharing, x
-	k.UntilWords(func() bool { return w.There() || w.Vain() || x.c.mourns() }, progress.Words{Words: &w.Words, Sleeper: w})
+	k.UntilWords(func() bool { return w.There() || w.Vain() || x.c.mourns() },
+		progress.Words{Words: &w.Words, Sleeper: w})
 	for at := &k.sharing; ; at = &(*at).next {
 		if *at == x {
 			*at, x.next = x.next, nil

@@ -52,7 +52,8 @@ func (c *Comm) split(op string, color, key int) (*Comm, error) {
 	mine, err := c.propose(op)
 	if err == nil && color < 0 && color != Undefined {
 		k.withdraw(mine)
-		err = c.fail(op, noValue, noValue, noValue, fmt.Errorf("%w: colour or kind %d", ErrArg, color), "pass 0 or more, or Undefined")
+		err = c.fail(op, noValue, noValue, noValue, fmt.Errorf("%w: colour or kind %d", ErrArg, color),
+			"pass 0 or more, or Undefined")
 	}
 	proposed := err == nil
 	t := c.everybody(op, 0)
@@ -126,13 +127,18 @@ func (c *Comm) create(op string, g *Group, tag int) (*Comm, error) {
 	}
 	defer c.rank.timed(op, 0).end()
 	if g == nil {
-		return nil, c.fail(op, noValue, noValue, noValue, fmt.Errorf("%w: nil", ErrGroup), "use what Comm.Group and the methods of Group return")
+		return nil, c.fail(op, noValue, noValue, noValue, fmt.Errorf("%w: nil", ErrGroup),
+			"use what Comm.Group and the methods of Group return")
 	}
 	if g.rank != c.rank {
-		return nil, c.fail(op, noValue, noValue, noValue, fmt.Errorf("%w: it was made by another rank, or in another world", ErrGroup), "make it of the communicator's group")
+		return nil, c.fail(op, noValue, noValue, noValue,
+			fmt.Errorf("%w: it was made by another rank, or in another world", ErrGroup),
+			"make it of the communicator's group")
 	}
 	if group.Difference(g.set, c.members).Size() > 0 {
-		return nil, c.fail(op, noValue, noValue, noValue, fmt.Errorf("%w: it has members that the communicator has not", ErrGroup), "make it of the communicator's group")
+		return nil, c.fail(op, noValue, noValue, noValue,
+			fmt.Errorf("%w: it has members that the communicator has not", ErrGroup),
+			"make it of the communicator's group")
 	}
 	me := g.Rank()
 	if me == Undefined {

@@ -57,7 +57,8 @@ func reason(code int) error {
 // spoilt finds out whether a message of the given size, which has been received
 // into buf, is spoilt, and returns the reason.
 func spoilt(buf []byte, limit, size int) error {
-	if size != spoiltDied && size != spoiltOther && size != limit+1 || size > len(buf) || !bytes.Equal(buf[:markSize], mark[:]) {
+	if size != spoiltDied && size != spoiltOther && size != limit+1 || size > len(buf) ||
+		!bytes.Equal(buf[:markSize], mark[:]) {
 		return nil
 	}
 	clear(buf[:markSize])

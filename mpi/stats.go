@@ -103,7 +103,8 @@ func newCallStats(variant string, passed map[string]uint64) *callStats {
 	if dir == "" {
 		return nil
 	}
-	return &callStats{dir: dir, variant: variant, passed: passed, cycles: collectorCycles(), calls: make(map[string]*CallStats)}
+	return &callStats{dir: dir, variant: variant, passed: passed, cycles: collectorCycles(),
+		calls: make(map[string]*CallStats)}
 }
 
 func collectorCycles() uint64 {
@@ -184,7 +185,8 @@ func (k *rank) statistics() *Stats {
 	return &Stats{
 		Rank: k.fab.Rank(), Size: k.fab.Size(), Variant: s.variant,
 		Control: controlMap(&n), Writes: n.Writes, Receives: n.Receives, FastReceives: n.FastReceives,
-		Calls: s.calls, Counters: counterMap(&n), FastPath: fast, CollectorCycles: collectorCycles() - s.cycles, Passed: s.passed,
+		Calls: s.calls, Counters: counterMap(&n), FastPath: fast, CollectorCycles: collectorCycles() - s.cycles,
+		Passed: s.passed,
 	}
 }
 

@@ -129,9 +129,11 @@ func TestGraphs(t *testing.T) {
 		require.NoError(t, err)
 		switch c.Rank() {
 		case 0:
-			require.Equal(t, mpi.Edges{Sources: []int{0, 4}, SourceWeights: []int{10, 99}, Dests: []int{0, 1, 2, 3, 4}, DestWeights: []int{10, 11, 12, 13, 14}}, e)
+			require.Equal(t, mpi.Edges{Sources: []int{0, 4}, SourceWeights: []int{10, 99}, Dests: []int{0, 1, 2, 3, 4},
+				DestWeights: []int{10, 11, 12, 13, 14}}, e)
 		case 4:
-			require.Equal(t, mpi.Edges{Sources: []int{0}, SourceWeights: []int{14}, Dests: []int{0}, DestWeights: []int{99}}, e)
+			require.Equal(t, mpi.Edges{Sources: []int{0}, SourceWeights: []int{14}, Dests: []int{0},
+				DestWeights: []int{99}}, e)
 		default:
 			require.Equal(t, []int{0}, e.Sources)
 			require.Empty(t, e.Dests)

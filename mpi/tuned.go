@@ -42,7 +42,8 @@ func (t *team) dupWith(s *coll.Selection, bad error) (*Comm, error) {
 	mine := []int64{int64(h.Sum64())}
 	all, bad := t.Gather(mine, bad)
 	if bad == nil && len(slices.Compact(all)) > 1 {
-		bad = t.c.fail(t.op, noValue, noValue, noValue, fmt.Errorf("%w: the ranks name different algorithms", ErrArg), "give all the same")
+		bad = t.c.fail(t.op, noValue, noValue, noValue, fmt.Errorf("%w: the ranks name different algorithms", ErrArg),
+			"give all the same")
 	}
 	return t.dup(bad)
 }

@@ -76,7 +76,8 @@ func TestATableOfCollectives(t *testing.T) {
 			return nil
 		}
 	}
-	for row, messages := range map[string]bool{"bcast 64 3 binomial": true, "bcast 64 2 binomial": false, "bcast 63 3 binomial": false} {
+	for row, messages := range map[string]bool{"bcast 64 3 binomial": true, "bcast 64 2 binomial": false,
+		"bcast 63 3 binomial": false} {
 		require.NoError(t, os.WriteFile(table, []byte(row), 0o600))
 		n := received(t, "@"+table, bcasts(64))
 		require.Equal(t, messages, n >= 100, "%s: %d messages", row, n)

@@ -48,7 +48,8 @@ func inAnyOrder(t *testing.T, take func(reqs []*mpi.Request) ([]mpi.Completion, 
 				}
 				seen[d.Index] = true
 				left--
-				if d.Err != nil || d.Status.Tag != d.Index || d.Status.Bytes() != sizes[d.Index] || string(bufs[d.Index]) != string(pattern(sizes[d.Index], d.Index)) {
+				if d.Err != nil || d.Status.Tag != d.Index || d.Status.Bytes() != sizes[d.Index] ||
+					string(bufs[d.Index]) != string(pattern(sizes[d.Index], d.Index)) {
 					return fmt.Errorf("request %d: %+v or its data wrong", d.Index, d)
 				}
 			}
@@ -86,7 +87,11 @@ func TestWaitingForAnyOfSeveral(t *testing.T) {
 	})
 	t.Run("TestAll", func(t *testing.T) {
 		inAnyOrder(t, func(reqs []*mpi.Request) ([]mpi.Completion, error) {
-			idle := reqs[0] != nil && func() bool { done, st := reqs[0].Status(); return done && st.Source == mpi.AnySource }()
+			idle := reqs[0] != nil && func() bool {
+				done, st := reqs[0].Status()
+				return done &&
+					st.Source == mpi.AnySource
+			}()
 			done, _, err := mpi.TestAllStatus(nil, reqs...)
 			if idle || len(done) == 0 {
 				return nil, err
@@ -159,7 +164,8 @@ func TestAbandonedWaits(t *testing.T) {
 						cancel()
 						return err
 					}
-					if _, err = mpi.RecvContext(ctx, c, in, peer, 1); err != nil || string(in) != string(pattern(n, 3)) {
+					if _, err = mpi.RecvContext(ctx, c, in, peer, 1); err != nil ||
+						string(in) != string(pattern(n, 3)) {
 						cancel()
 						return fmt.Errorf("%d bytes: %w", n, err)
 					}

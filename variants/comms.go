@@ -58,7 +58,8 @@ func (s *Comms[C]) isOver(id, gen uint32) bool {
 func (s *Comms[C]) Open(ctx *Context, state *C) []Early {
 	at := place(ctx.ID, ctx.Gen)
 	if s.open[at] != nil || s.isOver(ctx.ID, ctx.Gen) {
-		panic(fmt.Sprintf("variants: communicator %d is opened in generation %d, which is open or over", ctx.ID, ctx.Gen))
+		panic(fmt.Sprintf("variants: communicator %d is opened in generation %d, which is open or over", ctx.ID,
+			ctx.Gen))
 	}
 	s.open[at] = &opened[C]{ctx: ctx, state: state}
 	waiting := s.early[at]
@@ -98,7 +99,8 @@ func (s *Comms[C]) Of(ctx *Context) *C {
 	}
 	o := s.find(ctx.ID, ctx.Gen)
 	if o == nil {
-		panic(fmt.Sprintf("variants: communicator %d is used after the Close of generation %d: a goroutine has freed it while another made a call", ctx.ID, ctx.Gen))
+		panic(fmt.Sprintf("variants: communicator %d is used after the Close of generation %d: a goroutine has freed "+
+			"it while another made a call", ctx.ID, ctx.Gen))
 	}
 	return o.state
 }

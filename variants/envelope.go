@@ -49,11 +49,12 @@ func (k Kind) String() string {
 //	word 1   id of the communicator, sender's rank in the job
 //	word 2   tag, ticket
 type Envelope struct {
-	Kind   Kind
-	Flags  uint8  // three bits
-	Ctx    uint32 // communicator
-	Gen    uint32 // and which use of its id; 24 bits
-	Src    int32  // rank of the message's sender: in the job on the way, in the communicator once Comms.Route has seen it
+	Kind  Kind
+	Flags uint8  // three bits
+	Ctx   uint32 // communicator
+	Gen   uint32 // and which use of its id; 24 bits
+	// rank of the message's sender: in the job on the way, in the communicator once Comms.Route has seen it
+	Src    int32
 	Tag    int32
 	Ticket uint32 // number of the send or receive in its (communicator, peer, tag), thesis 3.5
 }

@@ -43,7 +43,8 @@ func TestExtractedMessageIsReceivedByPostMatchedAlone(t *testing.T) {
 				p.Poll(0)
 				p.Poll(1)
 				require.False(t, r2.Done)
-				require.Equal(t, sizes[0] == 8 && mode == variants.Standard, s1.Done, "the send ends when its message is received")
+				require.Equal(t, sizes[0] == 8 && mode == variants.Standard, s1.Done,
+					"the send ends when its message is received")
 				s2 := p.SendMode(0, 3, two, mode)
 				require.True(t, p.Settle(r2, s2))
 				r1 := p.Take(1, m, in1)

@@ -54,9 +54,10 @@ type Outbox struct {
 	account func(world int32) *Account // makes one
 	window  int64                      // of each peer, in bytes
 	waiting []*Peer                    // those with a backlog
-	header  packetizer.Header          // of the message being sent, if it has none that lasts: one on the stack would be allocated for the port
-	body    body                       // and what it carries
-	spare   [][]byte                   // for the data of held messages
+	// of the message being sent, if it has none that lasts: one on the stack would be allocated for the port
+	header packetizer.Header
+	body   body     // and what it carries
+	spare  [][]byte // for the data of held messages
 }
 
 // spareHeld bounds the buffers kept for data of held messages, each of which is as
@@ -67,7 +68,8 @@ const spareHeld = 128
 // and counts what it sends in count.
 func NewOutbox(me int32, port packetizer.Port, count *Counters) *Outbox {
 	r, _ := port.(reader)
-	return &Outbox{me: me, port: port, reader: r, count: count, peers: make(map[int32]*Peer), account: newAccount, window: CreditWindow}
+	return &Outbox{me: me, port: port, reader: r, count: count, peers: make(map[int32]*Peer), account: newAccount,
+		window: CreditWindow}
 }
 
 func newAccount(world int32) *Account { return &Account{World: world} }

@@ -20,7 +20,8 @@ func (c *counting) TrySendAt(to int, h *packetizer.Header, payload []byte) bool 
 	return c.Port.TrySend(to, *h, payload)
 }
 
-// A port that reads headers where they lie is given them so, one that only has TrySend by value; both with the same words.
+// A port that reads headers where they lie is given them so, one that only has TrySend by value; both with the same
+// words.
 func TestHeadersReachThePort(t *testing.T) {
 	j := host.NewLocalJob(2)
 	var fabs [2]*host.Fabric

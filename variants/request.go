@@ -118,7 +118,8 @@ type Request struct {
 func (r *Request) Reset() {
 	r.Recv, r.Mode, r.Batch = false, Standard, nil
 	r.Done, r.Err, r.Status = false, nil, Status{}
-	r.Ticketed, r.Queued, r.Advertised, r.Delivered, r.Announced, r.Landed, r.Writing, r.Cancelling = false, false, false, false, false, false, false, false
+	r.Ticketed, r.Queued, r.Advertised, r.Delivered, r.Announced, r.Landed, r.Writing, r.Cancelling = false, false,
+		false, false, false, false, false, false
 	r.Slot = -1
 	if r.View.Type != nil {
 		r.View = datatype.View{}

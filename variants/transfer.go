@@ -15,7 +15,8 @@ type Room struct {
 
 // RoomOf reads the payload of a CTS or RTR.
 func RoomOf(payload []byte) Room {
-	return Room{rdmaeng.Window{Addr: Word(payload, 0), Notify: Word(payload, 1), Layout: Word(payload, 3)}, int(Word(payload, 2))}
+	return Room{rdmaeng.Window{Addr: Word(payload, 0), Notify: Word(payload, 1), Layout: Word(payload, 3)},
+		int(Word(payload, 2))}
 }
 
 // Advertise sends the RTR of a posted receive. Only a long one is exposed: an

@@ -57,8 +57,9 @@ func (a arm64) compile(t *testing.T, name string) string {
 		mpich:   {"-I" + a.root + "/usr/include/aarch64-linux-gnu/mpich", "-lmpich"},
 		openmpi: {"-I" + libraries + "/openmpi/include", "-L" + libraries + "/openmpi/lib", "-lmpi"},
 	}[a.host]
-	out, err := exec.Command("aarch64-linux-gnu-gcc", append([]string{"-O1", "-w", "-pthread", "-o", program, "testdata/" + name + ".c",
-		"-L" + libraries, "-Wl,-rpath-link," + libraries, "-Wl,--allow-shlib-undefined"}, flags...)...).CombinedOutput()
+	out, err := exec.Command("aarch64-linux-gnu-gcc",
+		append([]string{"-O1", "-w", "-pthread", "-o", program, "testdata/" + name + ".c",
+			"-L" + libraries, "-Wl,-rpath-link," + libraries, "-Wl,--allow-shlib-undefined"}, flags...)...).CombinedOutput()
 	require.NoError(t, err, string(out))
 	return program
 }
@@ -66,13 +67,15 @@ func (a arm64) compile(t *testing.T, name string) string {
 // job runs a program on n ranks, with a list of NAME=VALUE in its environment.
 func (a arm64) job(t *testing.T, n int, env []string, program ...string) outcome {
 	t.Helper()
-	command := []string{"qemu-aarch64", "-L", a.root, "-E", "LD_LIBRARY_PATH=" + a.libraries + "/blas:" + a.libraries + "/lapack"}
+	command := []string{"qemu-aarch64", "-L", a.root, "-E", "LD_LIBRARY_PATH=" + a.libraries + "/blas:" + a.libraries +
+		"/lapack"}
 	for _, e := range env {
 		command = append(command, "-E", e)
 	}
 	// TCP, of which UCX makes a little use beside shared memory, sometimes waits for
 	// ever in qemu, with MPICH alone too. Open MPI complains of what qemu has not.
-	tame := map[*host]string{mpich: "UCX_TLS=posix,self", openmpi: "OMPI_MCA_btl_vader_single_copy_mechanism=none"}[a.host]
+	tame := map[*host]string{mpich: "UCX_TLS=posix,self",
+		openmpi: "OMPI_MCA_btl_vader_single_copy_mechanism=none"}[a.host]
 	return a.host.job(t, n, []string{tame}, append(command, program...)...)
 }
 
@@ -87,8 +90,10 @@ func TestARM64(t *testing.T) {
 		name string
 		args []string // when it is preloaded, one time after the other
 	}{
-		{"p2p", []string{""}}, {"wait", []string{""}}, {"probe", []string{""}}, {"types", []string{""}}, {"comm", []string{""}}, {"coll", []string{"0", "1", "2"}}, {"neighbour", []string{"1"}},
-		{"ops", []string{""}}, {"errors", []string{""}}, {"onesided", []string{""}}, {"large", []string{""}}, {"threads", []string{"65536"}},
+		{"p2p", []string{""}}, {"wait", []string{""}}, {"probe", []string{""}}, {"types", []string{""}},
+		{"comm", []string{""}}, {"coll", []string{"0", "1", "2"}}, {"neighbour", []string{"1"}},
+		{"ops", []string{""}}, {"errors", []string{""}}, {"onesided", []string{""}}, {"large", []string{""}},
+		{"threads", []string{"65536"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			program := a.compile(t, c.name)

@@ -101,8 +101,10 @@ func (a *args) placed(buf unsafe.Pointer) {
 // apart checks that the host, if it does that, would not find the same memory given
 // for both buffers. What is read of the block at in begins there or, where that is a
 // part of a longer buffer, displ elements later.
-func (a *args) apart(out unsafe.Pointer, outcount int64, outtype handle, in unsafe.Pointer, displ, incount int64, intype handle) {
-	if !refusesAliases || a.err != nil || out == nil || uintptr(out) == inPlace || outcount != incount || outcount == 0 || outtype != intype {
+func (a *args) apart(out unsafe.Pointer, outcount int64, outtype handle, in unsafe.Pointer, displ, incount int64,
+	intype handle) {
+	if !refusesAliases || a.err != nil || out == nil || uintptr(out) == inPlace || outcount != incount ||
+		outcount == 0 || outtype != intype {
 		return
 	}
 	t := a.datatype(intype)
@@ -146,7 +148,8 @@ func (a *args) vector(n int, base unsafe.Pointer, counts, displs unsafe.Pointer,
 	if a.err != nil {
 		return mpi.Vector{}
 	}
-	return mpi.Vector{Base: base, Counts: a.ints(counts, n, large), Displs: a.ints(displs, n, large), Type: a.datatype(t)}
+	return mpi.Vector{Base: base, Counts: a.ints(counts, n, large), Displs: a.ints(displs, n, large),
+		Type: a.datatype(t)}
 }
 
 // each is vector with a datatype for each rank, and displacements in bytes.
@@ -180,14 +183,16 @@ func exanet_Barrier(comm handle, form int32, req unsafe.Pointer) int64 {
 }
 
 //export exanet_Bcast
-func exanet_Bcast(buf unsafe.Pointer, count int64, t handle, root int32, comm handle, form int32, req unsafe.Pointer) int64 {
+func exanet_Bcast(buf unsafe.Pointer, count int64, t handle, root int32, comm handle, form int32,
+	req unsafe.Pointer) int64 {
 	return collective(comm, form, req, func(c *mpi.Comm, a *args) mpi.DataCall {
 		return c.BcastData(a.memory(buf, count, t), int(root))
 	})
 }
 
 //export exanet_Gather
-func exanet_Gather(out unsafe.Pointer, outcount int64, outtype handle, in unsafe.Pointer, incount int64, intype handle, root int32, comm handle, form int32, req unsafe.Pointer) int64 {
+func exanet_Gather(out unsafe.Pointer, outcount int64, outtype handle, in unsafe.Pointer, incount int64, intype handle,
+	root int32, comm handle, form int32, req unsafe.Pointer) int64 {
 	return collective(comm, form, req, func(c *mpi.Comm, a *args) mpi.DataCall {
 		var recv datatype.View
 		if c.Rank() == int(root) {
@@ -199,7 +204,8 @@ func exanet_Gather(out unsafe.Pointer, outcount int64, outtype handle, in unsafe
 }
 
 //export exanet_Gatherv
-func exanet_Gatherv(out unsafe.Pointer, outcount int64, outtype handle, in, incounts, displs unsafe.Pointer, intype handle, root int32, comm handle, form int32, req unsafe.Pointer, large int32) int64 {
+func exanet_Gatherv(out unsafe.Pointer, outcount int64, outtype handle, in, incounts, displs unsafe.Pointer,
+	intype handle, root int32, comm handle, form int32, req unsafe.Pointer, large int32) int64 {
 	return collective(comm, form, req, func(c *mpi.Comm, a *args) mpi.DataCall {
 		var recv mpi.Vector
 		if c.Rank() == int(root) {
@@ -211,7 +217,8 @@ func exanet_Gatherv(out unsafe.Pointer, outcount int64, outtype handle, in, inco
 }
 
 //export exanet_Scatter
-func exanet_Scatter(out unsafe.Pointer, outcount int64, outtype handle, in unsafe.Pointer, incount int64, intype handle, root int32, comm handle, form int32, req unsafe.Pointer) int64 {
+func exanet_Scatter(out unsafe.Pointer, outcount int64, outtype handle, in unsafe.Pointer, incount int64, intype handle,
+	root int32, comm handle, form int32, req unsafe.Pointer) int64 {
 	return collective(comm, form, req, func(c *mpi.Comm, a *args) mpi.DataCall {
 		var send datatype.View
 		if c.Rank() == int(root) {
@@ -223,7 +230,8 @@ func exanet_Scatter(out unsafe.Pointer, outcount int64, outtype handle, in unsaf
 }
 
 //export exanet_Scatterv
-func exanet_Scatterv(out, outcounts, displs unsafe.Pointer, outtype handle, in unsafe.Pointer, incount int64, intype handle, root int32, comm handle, form int32, req unsafe.Pointer, large int32) int64 {
+func exanet_Scatterv(out, outcounts, displs unsafe.Pointer, outtype handle, in unsafe.Pointer, incount int64,
+	intype handle, root int32, comm handle, form int32, req unsafe.Pointer, large int32) int64 {
 	return collective(comm, form, req, func(c *mpi.Comm, a *args) mpi.DataCall {
 		var send mpi.Vector
 		if c.Rank() == int(root) {
@@ -235,7 +243,8 @@ func exanet_Scatterv(out, outcounts, displs unsafe.Pointer, outtype handle, in u
 }
 
 //export exanet_Allgather
-func exanet_Allgather(out unsafe.Pointer, outcount int64, outtype handle, in unsafe.Pointer, incount int64, intype handle, comm handle, form int32, req unsafe.Pointer) int64 {
+func exanet_Allgather(out unsafe.Pointer, outcount int64, outtype handle, in unsafe.Pointer, incount int64,
+	intype handle, comm handle, form int32, req unsafe.Pointer) int64 {
 	return collective(comm, form, req, func(c *mpi.Comm, a *args) mpi.DataCall {
 		recv := a.memory(in, incount, intype)
 		a.apart(out, outcount, outtype, in, int64(c.Rank())*incount, incount, intype)
@@ -244,7 +253,8 @@ func exanet_Allgather(out unsafe.Pointer, outcount int64, outtype handle, in uns
 }
 
 //export exanet_Allgatherv
-func exanet_Allgatherv(out unsafe.Pointer, outcount int64, outtype handle, in, incounts, displs unsafe.Pointer, intype handle, comm handle, form int32, req unsafe.Pointer, large int32) int64 {
+func exanet_Allgatherv(out unsafe.Pointer, outcount int64, outtype handle, in, incounts, displs unsafe.Pointer,
+	intype handle, comm handle, form int32, req unsafe.Pointer, large int32) int64 {
 	return collective(comm, form, req, func(c *mpi.Comm, a *args) mpi.DataCall {
 		recv := a.vector(a.ranks, in, incounts, displs, intype, large)
 		a.apartFrom(out, outcount, outtype, recv, c.Rank(), intype)
@@ -253,7 +263,8 @@ func exanet_Allgatherv(out unsafe.Pointer, outcount int64, outtype handle, in, i
 }
 
 //export exanet_Alltoall
-func exanet_Alltoall(out unsafe.Pointer, outcount int64, outtype handle, in unsafe.Pointer, incount int64, intype handle, comm handle, form int32, req unsafe.Pointer) int64 {
+func exanet_Alltoall(out unsafe.Pointer, outcount int64, outtype handle, in unsafe.Pointer, incount int64,
+	intype handle, comm handle, form int32, req unsafe.Pointer) int64 {
 	return collective(comm, form, req, func(c *mpi.Comm, a *args) mpi.DataCall {
 		recv := a.memory(in, incount, intype)
 		a.apart(out, outcount, outtype, in, 0, incount, intype)
@@ -262,7 +273,8 @@ func exanet_Alltoall(out unsafe.Pointer, outcount int64, outtype handle, in unsa
 }
 
 //export exanet_Alltoallv
-func exanet_Alltoallv(out, outcounts, outdispls unsafe.Pointer, outtype handle, in, incounts, indispls unsafe.Pointer, intype handle, comm handle, form int32, req unsafe.Pointer, large int32) int64 {
+func exanet_Alltoallv(out, outcounts, outdispls unsafe.Pointer, outtype handle, in, incounts, indispls unsafe.Pointer,
+	intype handle, comm handle, form int32, req unsafe.Pointer, large int32) int64 {
 	return collective(comm, form, req, func(c *mpi.Comm, a *args) mpi.DataCall {
 		var send mpi.Vector // without counts: in place
 		if uintptr(out) != inPlace {
@@ -277,7 +289,8 @@ func exanet_Alltoallv(out, outcounts, outdispls unsafe.Pointer, outtype handle, 
 }
 
 //export exanet_Alltoallw
-func exanet_Alltoallw(out, outcounts, outdispls, outtypes, in, incounts, indispls, intypes unsafe.Pointer, comm handle, form int32, req unsafe.Pointer, large int32) int64 {
+func exanet_Alltoallw(out, outcounts, outdispls, outtypes, in, incounts, indispls, intypes unsafe.Pointer, comm handle,
+	form int32, req unsafe.Pointer, large int32) int64 {
 	return collective(comm, form, req, func(c *mpi.Comm, a *args) mpi.DataCall {
 		var send mpi.Vector // without counts: in place
 		if uintptr(out) != inPlace {
@@ -292,7 +305,8 @@ func exanet_Alltoallw(out, outcounts, outdispls, outtypes, in, incounts, indispl
 }
 
 //export exanet_Reduce
-func exanet_Reduce(out, in unsafe.Pointer, count int64, t, op handle, root int32, comm handle, form int32, req unsafe.Pointer) int64 {
+func exanet_Reduce(out, in unsafe.Pointer, count int64, t, op handle, root int32, comm handle, form int32,
+	req unsafe.Pointer) int64 {
 	return collective(comm, form, req, func(c *mpi.Comm, a *args) mpi.DataCall {
 		var recv datatype.View
 		if c.Rank() == int(root) {
@@ -315,7 +329,8 @@ func exanet_Allreduce(out, in unsafe.Pointer, count int64, t, op, comm handle, f
 }
 
 //export exanet_Reduce_scatter
-func exanet_Reduce_scatter(out, in, counts unsafe.Pointer, t, op, comm handle, form int32, req unsafe.Pointer, large int32) int64 {
+func exanet_Reduce_scatter(out, in, counts unsafe.Pointer, t, op, comm handle, form int32, req unsafe.Pointer,
+	large int32) int64 {
 	return collective(comm, form, req, func(c *mpi.Comm, a *args) mpi.DataCall {
 		each, total := a.ints(counts, a.ranks, large), 0
 		for _, n := range each {
@@ -328,7 +343,8 @@ func exanet_Reduce_scatter(out, in, counts unsafe.Pointer, t, op, comm handle, f
 }
 
 //export exanet_Reduce_scatter_block
-func exanet_Reduce_scatter_block(out, in unsafe.Pointer, count int64, t, op, comm handle, form int32, req unsafe.Pointer) int64 {
+func exanet_Reduce_scatter_block(out, in unsafe.Pointer, count int64, t, op, comm handle, form int32,
+	req unsafe.Pointer) int64 {
 	return collective(comm, form, req, func(c *mpi.Comm, a *args) mpi.DataCall {
 		a.placed(in)
 		a.apart(out, count, t, in, 0, count, t)

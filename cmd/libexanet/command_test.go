@@ -42,7 +42,8 @@ func TestPreloadAndCompareCommands(t *testing.T) {
 	run := func(name string, args ...string) string {
 		t.Helper()
 		cmd := exec.Command(name, args...)
-		cmd.Env = append(os.Environ(), "EXANET_VERBOSE=1", "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1")
+		cmd.Env = append(os.Environ(), "EXANET_VERBOSE=1", "OMPI_ALLOW_RUN_AS_ROOT=1",
+			"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1")
 		out, err := cmd.CombinedOutput()
 		require.NoError(t, err, string(out))
 		return string(out)
@@ -70,10 +71,14 @@ func TestPreloadAndCompareCommands(t *testing.T) {
 				assert.Contains(t, ofOurs.ReplaceAllString(out, ""), "# Sum\n1\n", "%q", words)
 			}
 			t.Setenv("ASAN_OPTIONS", "detect_leaks=0") // those of the host MPI
-			assert.Contains(t, run(exanet, "preload", "--lib=../../bin", launcher, more, "-np", "1", program, ":", "-np", "1", asan), "exanet: 2 ranks")
-			assert.Contains(t, run(exanet, "preload", "--lib=../../bin", program), "exanet: 1 ranks", "without a launcher")
-			assert.Contains(t, run(exanet, "compare", "--lib=../../bin", "--runs=2", launcher, more, "-np", "2", program),
-				"# Sum\n# Size               without              with             ratio\n0                       1.00              1.00              1.00\n")
+			assert.Contains(t, run(exanet, "preload", "--lib=../../bin", launcher, more, "-np", "1", program, ":",
+				"-np", "1", asan), "exanet: 2 ranks")
+			assert.Contains(t, run(exanet, "preload", "--lib=../../bin", program), "exanet: 1 ranks",
+				"without a launcher")
+			assert.Contains(t, run(exanet, "compare", "--lib=../../bin", "--runs=2", launcher, more, "-np", "2",
+				program),
+				"# Sum\n# Size               without              with             ratio\n0                       "+
+					"1.00              1.00              1.00\n")
 		})
 	}
 }

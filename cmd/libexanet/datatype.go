@@ -27,7 +27,8 @@ var predefined = map[string]*datatype.Type{
 	"Complex64": datatype.Complex64, "Complex128": datatype.Complex128, "LongDoubleComplex": datatype.LongDoubleComplex,
 	"FloatInt": datatype.FloatInt, "DoubleInt": datatype.DoubleInt, "LongInt": datatype.LongInt,
 	"ShortInt": datatype.ShortInt, "TwoInt": datatype.TwoInt, "LongDoubleInt": datatype.LongDoubleInt,
-	"TwoFloat32": twin[float32](), "TwoFloat64": twin[float64](), "TwoComplex64": twin[complex64](), "TwoComplex128": twin[complex128](),
+	"TwoFloat32": twin[float32](), "TwoFloat64": twin[float64](), "TwoComplex64": twin[complex64](),
+	"TwoComplex128": twin[complex128](),
 }
 
 // twin is a Fortran pair, whose index is of the kind of the value.
@@ -49,7 +50,8 @@ var (
 
 func init() {
 	all := make(map[handle]*datatype.Type)
-	for p := C.exanet_types; p.name != nil; p = (*C.struct_exanet_type)(unsafe.Add(unsafe.Pointer(p), C.sizeof_struct_exanet_type)) {
+	for p := C.exanet_types; p.name != nil; p = (*C.struct_exanet_type)(unsafe.Add(unsafe.Pointer(p),
+		C.sizeof_struct_exanet_type)) {
 		h := handleOf(p._type)
 		if h == noType {
 			continue

@@ -76,7 +76,8 @@ func read(h handle) (*datatype.Type, error) {
 		ints: make([]C.int, e.ints), addrs: make([]C.MPI_Aint, e.addresses), larges: make([]C.MPI_Count, e.larges),
 		types: make([]handle, e.types), big: e.larges > 0,
 	}
-	if C.exanet_get_contents(t, &e, unsafe.SliceData(c.ints), unsafe.SliceData(c.addrs), unsafe.SliceData(c.larges), (*C.MPI_Datatype)(unsafe.Pointer(unsafe.SliceData(c.types)))) != C.MPI_SUCCESS {
+	if C.exanet_get_contents(t, &e, unsafe.SliceData(c.ints), unsafe.SliceData(c.addrs), unsafe.SliceData(c.larges),
+		(*C.MPI_Datatype)(unsafe.Pointer(unsafe.SliceData(c.types)))) != C.MPI_SUCCESS {
 		return nil, badType("the host does not tell how it was made")
 	}
 	parts := make([]*datatype.Type, len(c.types))
@@ -244,7 +245,8 @@ func fortran90(h C.MPI_Datatype, combiner C.int) (*datatype.Type, error) {
 	case C.MPI_COMBINER_F90_REAL:
 		by = map[C.MPI_Count]*datatype.Type{4: datatype.Float32, 8: datatype.Float64, 16: datatype.LongDouble}
 	case C.MPI_COMBINER_F90_COMPLEX:
-		by = map[C.MPI_Count]*datatype.Type{8: datatype.Complex64, 16: datatype.Complex128, 32: datatype.LongDoubleComplex}
+		by = map[C.MPI_Count]*datatype.Type{8: datatype.Complex64, 16: datatype.Complex128,
+			32: datatype.LongDoubleComplex}
 	}
 	if t := by[size]; t != nil {
 		return t, nil

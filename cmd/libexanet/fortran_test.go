@@ -79,7 +79,8 @@ func TestFortran(t *testing.T) {
 							same(t, h.alone(t, n, program), ours, run)
 						}
 					}
-					assert.Contains(t, h.job(t, 2, []string{lib, "EXANET_VERBOSE=1"}, program).out, "exanet: 2 ranks, protocol")
+					assert.Contains(t, h.job(t, 2, []string{lib, "EXANET_VERBOSE=1"}, program).out,
+						"exanet: 2 ranks, protocol")
 				})
 			}
 		}

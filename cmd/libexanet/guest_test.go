@@ -21,7 +21,8 @@ import (
 // ranks runs a job whose parts mpirun is told itself, separated by ":".
 func ranks(t *testing.T, args ...string) outcome {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), "timeout", append([]string{"60", "mpirun.mpich"}, args...)...).CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), "timeout",
+		append([]string{"60", "mpirun.mpich"}, args...)...).CombinedOutput()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
 		return outcome{string(out), exit.ExitCode()}
@@ -48,13 +49,17 @@ func TestAllOrNone(t *testing.T) {
 		first, rest []string // environment of rank 0 and of the others
 		says        string
 	}{
-		{"disabled first", with(path, "-env", "EXANET_DISABLE", "1"), with(path), "rank 0 has EXANET_DISABLE set, and not all have"},
-		{"disabled rest", with(path), with(path, "-env", "EXANET_DISABLE", "1"), "rank 1 has EXANET_DISABLE set, and not all have"},
+		{"disabled first", with(path, "-env", "EXANET_DISABLE", "1"), with(path),
+			"rank 0 has EXANET_DISABLE set, and not all have"},
+		{"disabled rest", with(path), with(path, "-env", "EXANET_DISABLE", "1"),
+			"rank 1 has EXANET_DISABLE set, and not all have"},
 		{"no Go part first", with(half), with(path), "the Go part cannot be loaded"},
 		{"no Go part rest", with(path), with(half), "the Go part cannot be loaded"},
 		{"protocols", with(path), with(path, "-env", "EXANET_VARIANT", "rtr"), "ranks 0 and 1 have different settings"},
-		{"no such protocol first", with(path, "-env", "EXANET_VARIANT", "x"), with(path), `rank 0 cannot take part: mpi: Init: cannot begin or end MPI: there is no protocol "x"`},
-		{"no such protocol rest", with(path), with(path, "-env", "EXANET_VARIANT", "x"), `rank 1 cannot take part: mpi: Init: cannot begin or end MPI: there is no protocol "x"`},
+		{"no such protocol first", with(path, "-env", "EXANET_VARIANT", "x"), with(path),
+			`rank 0 cannot take part: mpi: Init: cannot begin or end MPI: there is no protocol "x"`},
+		{"no such protocol rest", with(path), with(path, "-env", "EXANET_VARIANT", "x"),
+			`rank 1 cannot take part: mpi: Init: cannot begin or end MPI: there is no protocol "x"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			args := append(append([]string{"-np", "1"}, c.first...), program, ":", "-np", "2")
@@ -91,7 +96,8 @@ func TestNamespaces(t *testing.T) {
 		if err := exec.Command("unshare", c.unshare, "true").Run(); err != nil {
 			t.Skipf("unshare %s: %v", c.unshare, err)
 		}
-		got := ranks(t, "-genv", "LD_PRELOAD", path, "-genv", "EXANET_VERBOSE", "1", "-np", "1", program, ":", "-np", "1", "unshare", c.unshare, program)
+		got := ranks(t, "-genv", "LD_PRELOAD", path, "-genv", "EXANET_VERBOSE", "1", "-np", "1", program, ":", "-np",
+			"1", "unshare", c.unshare, program)
 		said, rest, _ := strings.Cut(got.out, "\n")
 		assert.Contains(t, said, c.says, c.unshare)
 		assert.Equal(t, alone.out, rest, c.unshare)
@@ -104,7 +110,8 @@ func TestLimits(t *testing.T) {
 	lib, program := library(t), compile(t, "p2p")
 	_, path, _ := strings.Cut(lib, "=")
 	alone := job(t, 2, nil, program)
-	for limit, says := range map[string]string{"ulimit -v 900000": "ulimit -v", "ulimit -v 1450000": "ulimit -v", "ulimit -f 20000": "ulimit -f", "ulimit -d 100000": "-d or -l leaves less", "ulimit -n 30": "ulimit -n"} {
+	for limit, says := range map[string]string{"ulimit -v 900000": "ulimit -v", "ulimit -v 1450000": "ulimit -v",
+		"ulimit -f 20000": "ulimit -f", "ulimit -d 100000": "-d or -l leaves less", "ulimit -n 30": "ulimit -n"} {
 		got := ranks(t, "-np", "2", "-genv", "LD_PRELOAD", path, "sh", "-c", limit+"; exec "+program)
 		said, rest, _ := strings.Cut(got.out, "\n")
 		assert.Contains(t, said, says)
@@ -155,8 +162,10 @@ func TestApart(t *testing.T) {
 func TestDebugger(t *testing.T) {
 	eachHost(t, func(t *testing.T, h *host) {
 		program := h.compile(t, "p2p")
-		got := h.job(t, 2, nil, "gdb", "-q", "-batch", "-ex", "set startup-with-shell off", "-ex", "set environment "+h.library(t), "-ex", "set environment EXANET_VERBOSE 1",
-			"-ex", "break MPI_Finalize", "-ex", "run", "-ex", "bt", "-ex", "delete", "-ex", "continue", "--args", program)
+		got := h.job(t, 2, nil, "gdb", "-q", "-batch", "-ex", "set startup-with-shell off", "-ex",
+			"set environment "+h.library(t), "-ex", "set environment EXANET_VERBOSE 1",
+			"-ex", "break MPI_Finalize", "-ex", "run", "-ex", "bt", "-ex", "delete", "-ex", "continue", "--args",
+			program)
 		assert.Zero(t, got.code, got.out)
 		// What two debuggers print may be mixed, not only line by line.
 		for _, words := range []string{"Breakpoint 1", "in main", "exited normally", "exanet: 2 ranks"} {
@@ -277,6 +286,7 @@ func TestIdupIsOurs(t *testing.T) {
 		for _, name := range []string{"MPI_Comm_idup", "MPI_Irecv", "MPI_Wait", "MPI_Allreduce"} {
 			assert.NotContains(t, stats.Passed, name)
 		}
-		assert.EqualValues(t, 1, stats.Passed["MPI_Send"], "the one to a rank that is not there, of which the host tells")
+		assert.EqualValues(t, 1, stats.Passed["MPI_Send"],
+			"the one to a rank that is not there, of which the host tells")
 	})
 }

@@ -105,7 +105,8 @@ func (h *host) build(t *testing.T, source string, flags ...string) (program stri
 		flags = append(flags, "-fallow-argument-mismatch")
 	}
 	program = filepath.Join(t.TempDir(), strings.TrimSuffix(filepath.Base(source), kind))
-	out, err := exec.Command(compiler+h.name, append(flags, "-O1", "-w", "-pthread", "-o", program, source)...).CombinedOutput()
+	out, err := exec.Command(compiler+h.name, append(flags, "-O1", "-w", "-pthread", "-o", program,
+		source)...).CombinedOutput()
 	require.NoError(t, err, string(out))
 	return program
 }

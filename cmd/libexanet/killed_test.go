@@ -35,7 +35,8 @@ func TestKilled(t *testing.T) {
 			got := h.together(t, i%2 == 0).job(t, 3, []string{lib}, program)
 			require.True(t, <-killed, "%d: %s", i, got.out)
 			require.NotZero(t, got.code, i)
-			require.Eventually(t, func() bool { return len(running(program)) == 0 }, 10*time.Second, 5*time.Millisecond, i)
+			require.Eventually(t, func() bool { return len(running(program)) == 0 }, 10*time.Second, 5*time.Millisecond,
+				i)
 			for _, left := range shm(t) {
 				if strings.Contains(left, "exanet") {
 					assert.Contains(t, before, left)

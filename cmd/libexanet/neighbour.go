@@ -61,7 +61,8 @@ func distributed(handle C.MPI_Comm, c *mpi.Comm) (*mpi.Comm, error) {
 	C.PMPI_Dist_graph_neighbors_count(handle, &in, &out, &weighted)
 	sources, dests := make([]C.int, in), make([]C.int, out)
 	inweights, outweights := make([]C.int, in), make([]C.int, out)
-	C.PMPI_Dist_graph_neighbors(handle, in, unsafe.SliceData(sources), unsafe.SliceData(inweights), out, unsafe.SliceData(dests), unsafe.SliceData(outweights))
+	C.PMPI_Dist_graph_neighbors(handle, in, unsafe.SliceData(sources), unsafe.SliceData(inweights), out,
+		unsafe.SliceData(dests), unsafe.SliceData(outweights))
 	return c.DistGraphAdjacent(mpi.Edges{Sources: numbers(sources), Dests: numbers(dests)}, false)
 }
 
@@ -81,41 +82,49 @@ func (a *args) near(c *mpi.Comm) (in, out int) {
 }
 
 //export exanet_Neighbor_allgather
-func exanet_Neighbor_allgather(out unsafe.Pointer, outcount int64, outtype handle, in unsafe.Pointer, incount int64, intype handle, comm handle, form int32, req unsafe.Pointer) int64 {
+func exanet_Neighbor_allgather(out unsafe.Pointer, outcount int64, outtype handle, in unsafe.Pointer, incount int64,
+	intype handle, comm handle, form int32, req unsafe.Pointer) int64 {
 	return collective(comm, form, req, func(c *mpi.Comm, a *args) mpi.DataCall {
 		return c.NeighbourAllgatherData(a.view(out, outcount, outtype), a.view(in, incount, intype))
 	})
 }
 
 //export exanet_Neighbor_allgatherv
-func exanet_Neighbor_allgatherv(out unsafe.Pointer, outcount int64, outtype handle, in, incounts, displs unsafe.Pointer, intype handle, comm handle, form int32, req unsafe.Pointer, large int32) int64 {
+func exanet_Neighbor_allgatherv(out unsafe.Pointer, outcount int64, outtype handle, in, incounts, displs unsafe.Pointer,
+	intype handle, comm handle, form int32, req unsafe.Pointer, large int32) int64 {
 	return collective(comm, form, req, func(c *mpi.Comm, a *args) mpi.DataCall {
 		sources, _ := a.near(c)
-		return c.NeighbourAllgathervData(a.view(out, outcount, outtype), a.vector(sources, in, incounts, displs, intype, large))
+		return c.NeighbourAllgathervData(a.view(out, outcount, outtype),
+			a.vector(sources, in, incounts, displs, intype, large))
 	})
 }
 
 //export exanet_Neighbor_alltoall
-func exanet_Neighbor_alltoall(out unsafe.Pointer, outcount int64, outtype handle, in unsafe.Pointer, incount int64, intype handle, comm handle, form int32, req unsafe.Pointer) int64 {
+func exanet_Neighbor_alltoall(out unsafe.Pointer, outcount int64, outtype handle, in unsafe.Pointer, incount int64,
+	intype handle, comm handle, form int32, req unsafe.Pointer) int64 {
 	return collective(comm, form, req, func(c *mpi.Comm, a *args) mpi.DataCall {
 		return c.NeighbourAlltoallData(a.view(out, outcount, outtype), a.view(in, incount, intype))
 	})
 }
 
 //export exanet_Neighbor_alltoallv
-func exanet_Neighbor_alltoallv(out, outcounts, outdispls unsafe.Pointer, outtype handle, in, incounts, indispls unsafe.Pointer, intype handle, comm handle, form int32, req unsafe.Pointer, large int32) int64 {
+func exanet_Neighbor_alltoallv(out, outcounts, outdispls unsafe.Pointer, outtype handle, in, incounts,
+	indispls unsafe.Pointer, intype handle, comm handle, form int32, req unsafe.Pointer, large int32) int64 {
 	return collective(comm, form, req, func(c *mpi.Comm, a *args) mpi.DataCall {
 		sources, dests := a.near(c)
-		return c.NeighbourAlltoallvData(a.vector(dests, out, outcounts, outdispls, outtype, large), a.vector(sources, in, incounts, indispls, intype, large))
+		return c.NeighbourAlltoallvData(a.vector(dests, out, outcounts, outdispls, outtype, large),
+			a.vector(sources, in, incounts, indispls, intype, large))
 	})
 }
 
 //export exanet_Neighbor_alltoallw
-func exanet_Neighbor_alltoallw(out, outcounts, outdispls, outtypes, in, incounts, indispls, intypes unsafe.Pointer, comm handle, form int32, req unsafe.Pointer, large int32) int64 {
+func exanet_Neighbor_alltoallw(out, outcounts, outdispls, outtypes, in, incounts, indispls, intypes unsafe.Pointer,
+	comm handle, form int32, req unsafe.Pointer, large int32) int64 {
 	return collective(comm, form, req, func(c *mpi.Comm, a *args) mpi.DataCall {
 		sources, dests := a.near(c)
 		return c.NeighbourAlltoallvData(
-			a.each(out, a.ints(outcounts, dests, large), a.ints(outdispls, dests, 1), outtypes), // addresses in both forms
+			// addresses in both forms
+			a.each(out, a.ints(outcounts, dests, large), a.ints(outdispls, dests, 1), outtypes),
 			a.each(in, a.ints(incounts, sources, large), a.ints(indispls, sources, 1), intypes))
 	})
 }

@@ -31,7 +31,8 @@ var basicOps = map[handle]struct {
 }{}
 
 func init() {
-	for p := C.exanet_ops; p.name != nil; p = (*C.struct_exanet_op)(unsafe.Add(unsafe.Pointer(p), C.sizeof_struct_exanet_op)) {
+	for p := C.exanet_ops; p.name != nil; p = (*C.struct_exanet_op)(unsafe.Add(unsafe.Pointer(p),
+		C.sizeof_struct_exanet_op)) {
 		basicOps[handleOf(p.op)] = struct {
 			op    mpi.Op
 			group C.int

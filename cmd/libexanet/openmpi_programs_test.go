@@ -46,7 +46,8 @@ func TestLAMMPS(t *testing.T) {
 			want := printed.FindAllString(alone.out, -1)
 			require.Len(t, want, 11)
 			for _, variant := range c.protocol {
-				ours := openmpi.job(t, n, []string{lib, potentials, "EXANET_VARIANT=" + variant}, "lmp", "-in", input, "-log", "none")
+				ours := openmpi.job(t, n, []string{lib, potentials, "EXANET_VARIANT=" + variant}, "lmp", "-in", input,
+					"-log", "none")
 				if variant == "optimistic" && ours.code != 0 {
 					assert.Contains(t, ours.out, refused, "%s, %d ranks: it says why", c.name, n)
 					continue
@@ -90,7 +91,8 @@ func TestMPI4Py(t *testing.T) {
 	for n, variant := range map[int]string{2: "envless", 3: "rtr", 4: "ticket", 5: "readbased"} {
 		alone := openmpi.job(t, n, nil, "/usr/bin/python3", packaged(t, "collectives.py"))
 		require.Zero(t, alone.code, alone.out)
-		ours := openmpi.job(t, n, []string{lib, "EXANET_VARIANT=" + variant}, "/usr/bin/python3", packaged(t, "collectives.py"))
+		ours := openmpi.job(t, n, []string{lib, "EXANET_VARIANT=" + variant}, "/usr/bin/python3",
+			packaged(t, "collectives.py"))
 		same(t, alone, ours, variant)
 		assert.True(t, strings.HasSuffix(ours.out, "threads\ndone\n"), ours.out)
 	}

@@ -18,7 +18,8 @@ func TestBenchmarkPrograms(t *testing.T) {
 	require.NoError(t, err)
 	eachHost(t, func(t *testing.T, h *host) {
 		program := filepath.Join(t.TempDir(), "osu")
-		out, err := exec.Command("mpicc."+h.name, append([]string{"-std=gnu11", "-O2", "-Wall", "-Wextra", "-Wno-stringop-overflow", "-Werror", "-o", program}, sources...)...).CombinedOutput()
+		out, err := exec.Command("mpicc."+h.name, append([]string{"-std=gnu11", "-O2", "-Wall", "-Wextra",
+			"-Wno-stringop-overflow", "-Werror", "-o", program}, sources...)...).CombinedOutput()
 		require.NoError(t, err, string(out))
 		lib := h.library(t)
 		pairs := "latency,multi_lat,bw,bibw,mbw_mr"
@@ -34,10 +35,13 @@ func TestBenchmarkPrograms(t *testing.T) {
 			{2, "overlap,computing -c -i 3", []string{"overlap, Irecv", "overlap, Isend", "computing"}},
 			{2, "unexpected,wake -m 10:1000 -s 10 -i 2 -x 0", []string{"unexpected", "wake"}},
 			{3, "barrier,bcast,reduce,allreduce,reduce_scatter,reduce_scatter_block,scan,exscan,scatter,scatterv,gather,gatherv,allgather,allgatherv,alltoall,alltoallv -c -m 65536 -s 32 -i 2 -x 1",
-				[]string{"barrier", "bcast", "reduce", "allreduce", "reduce_scatter", "reduce_scatter_block", "scan", "exscan", "scatter", "scatterv", "gather", "gatherv", "allgather", "allgatherv", "alltoall", "alltoallv"}},
+				[]string{"barrier", "bcast", "reduce", "allreduce", "reduce_scatter", "reduce_scatter_block", "scan",
+					"exscan", "scatter", "scatterv", "gather", "gatherv", "allgather", "allgatherv", "alltoall",
+					"alltoallv"}},
 			{2, "alltoall,alltoallv,allgather -c -m 65536 -s 32 -i 2 -x 1", nil},
 			{2, "alltoall,alltoallv,allgather -a -c -m 65536 -s 32 -i 2 -x 1", nil},
-			{3, "memory,idle -t 20", []string{"memory", "idle, Recv", "idle, Wait", "idle, Ssend", "idle, Barrier", "idle, Allreduce"}},
+			{3, "memory,idle -t 20", []string{"memory", "idle, Recv", "idle, Wait", "idle, Ssend", "idle, Barrier",
+				"idle, Allreduce"}},
 			{2, "initfini", []string{"initfini"}},
 		} {
 			ours := h.job(t, c.ranks, []string{lib}, append([]string{program}, strings.Fields(c.args)...)...)
@@ -49,7 +53,8 @@ func TestBenchmarkPrograms(t *testing.T) {
 		for _, refused := range []string{"-c", "-a"} { // what the ranks cannot read are messages
 			const direct = "bcast:direct,scatter:direct,gather:direct,allgather:direct,allgatherv:direct,alltoall:direct"
 			ours := h.job(t, 3, []string{lib, "EXANET_COLL=" + direct},
-				program, strings.ReplaceAll(direct, ":direct", ""), refused, "-c", "-m", "65536", "-s", "32", "-i", "2", "-x", "1")
+				program, strings.ReplaceAll(direct, ":direct", ""), refused, "-c", "-m", "65536", "-s", "32", "-i", "2",
+				"-x", "1")
 			require.Zero(t, ours.code, "%s: %s", refused, ours.out)
 		}
 	})

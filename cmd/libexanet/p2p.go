@@ -24,7 +24,8 @@ var (
 	buffered    = sends{(*mpi.Comm).BsendData, (*mpi.Comm).IbsendData, (*mpi.Comm).BsendInitData}
 )
 
-func (s *sends) call(buf unsafe.Pointer, count int64, t handle, dest, tag int32, comm handle, form int32, req unsafe.Pointer) int64 {
+func (s *sends) call(buf unsafe.Pointer, count int64, t handle, dest, tag int32, comm handle, form int32,
+	req unsafe.Pointer) int64 {
 	c := commOf(comm)
 	if c == nil {
 		return pass
@@ -46,27 +47,32 @@ func (s *sends) call(buf unsafe.Pointer, count int64, t handle, dest, tag int32,
 }
 
 //export exanet_Send
-func exanet_Send(buf unsafe.Pointer, count int64, t handle, dest, tag int32, comm handle, form int32, req unsafe.Pointer) int64 {
+func exanet_Send(buf unsafe.Pointer, count int64, t handle, dest, tag int32, comm handle, form int32,
+	req unsafe.Pointer) int64 {
 	return standard.call(buf, count, t, dest, tag, comm, form, req)
 }
 
 //export exanet_Ssend
-func exanet_Ssend(buf unsafe.Pointer, count int64, t handle, dest, tag int32, comm handle, form int32, req unsafe.Pointer) int64 {
+func exanet_Ssend(buf unsafe.Pointer, count int64, t handle, dest, tag int32, comm handle, form int32,
+	req unsafe.Pointer) int64 {
 	return synchronous.call(buf, count, t, dest, tag, comm, form, req)
 }
 
 //export exanet_Rsend
-func exanet_Rsend(buf unsafe.Pointer, count int64, t handle, dest, tag int32, comm handle, form int32, req unsafe.Pointer) int64 {
+func exanet_Rsend(buf unsafe.Pointer, count int64, t handle, dest, tag int32, comm handle, form int32,
+	req unsafe.Pointer) int64 {
 	return ready.call(buf, count, t, dest, tag, comm, form, req)
 }
 
 //export exanet_Bsend
-func exanet_Bsend(buf unsafe.Pointer, count int64, t handle, dest, tag int32, comm handle, form int32, req unsafe.Pointer) int64 {
+func exanet_Bsend(buf unsafe.Pointer, count int64, t handle, dest, tag int32, comm handle, form int32,
+	req unsafe.Pointer) int64 {
 	return buffered.call(buf, count, t, dest, tag, comm, form, req)
 }
 
 //export exanet_Recv
-func exanet_Recv(buf unsafe.Pointer, count int64, t handle, source, tag int32, comm handle, form int32, req, status unsafe.Pointer) int64 {
+func exanet_Recv(buf unsafe.Pointer, count int64, t handle, source, tag int32, comm handle, form int32, req,
+	status unsafe.Pointer) int64 {
 	c := commOf(comm)
 	if c == nil {
 		return pass
@@ -89,17 +95,20 @@ func exanet_Recv(buf unsafe.Pointer, count int64, t handle, source, tag int32, c
 }
 
 //export exanet_Sendrecv
-func exanet_Sendrecv(out unsafe.Pointer, outcount int64, outtype handle, dest, outtag int32, in unsafe.Pointer, incount int64, intype handle, source, intag int32, comm handle, status unsafe.Pointer) int64 {
+func exanet_Sendrecv(out unsafe.Pointer, outcount int64, outtype handle, dest, outtag int32, in unsafe.Pointer,
+	incount int64, intype handle, source, intag int32, comm handle, status unsafe.Pointer) int64 {
 	return pair(out, outcount, outtype, dest, outtag, in, incount, intype, source, intag, comm, status, nil)
 }
 
 //export exanet_Isendrecv
-func exanet_Isendrecv(out unsafe.Pointer, outcount int64, outtype handle, dest, outtag int32, in unsafe.Pointer, incount int64, intype handle, source, intag int32, comm handle, req unsafe.Pointer) int64 {
+func exanet_Isendrecv(out unsafe.Pointer, outcount int64, outtype handle, dest, outtag int32, in unsafe.Pointer,
+	incount int64, intype handle, source, intag int32, comm handle, req unsafe.Pointer) int64 {
 	return pair(out, outcount, outtype, dest, outtag, in, incount, intype, source, intag, comm, nil, req)
 }
 
 // pair is Sendrecv, or Isendrecv if there is a request to be made.
-func pair(out unsafe.Pointer, outcount int64, outtype handle, dest, outtag int32, in unsafe.Pointer, incount int64, intype handle, source, intag int32, comm handle, status, req unsafe.Pointer) int64 {
+func pair(out unsafe.Pointer, outcount int64, outtype handle, dest, outtag int32, in unsafe.Pointer, incount int64,
+	intype handle, source, intag int32, comm handle, status, req unsafe.Pointer) int64 {
 	c := commOf(comm)
 	if c == nil {
 		return pass
@@ -122,16 +131,19 @@ func pair(out unsafe.Pointer, outcount int64, outtype handle, dest, outtag int32
 }
 
 //export exanet_Sendrecv_replace
-func exanet_Sendrecv_replace(buf unsafe.Pointer, count int64, t handle, dest, outtag, source, intag int32, comm handle, status unsafe.Pointer) int64 {
+func exanet_Sendrecv_replace(buf unsafe.Pointer, count int64, t handle, dest, outtag, source, intag int32, comm handle,
+	status unsafe.Pointer) int64 {
 	return replace(buf, count, t, dest, outtag, source, intag, comm, status, nil)
 }
 
 //export exanet_Isendrecv_replace
-func exanet_Isendrecv_replace(buf unsafe.Pointer, count int64, t handle, dest, outtag, source, intag int32, comm handle, req unsafe.Pointer) int64 {
+func exanet_Isendrecv_replace(buf unsafe.Pointer, count int64, t handle, dest, outtag, source, intag int32, comm handle,
+	req unsafe.Pointer) int64 {
 	return replace(buf, count, t, dest, outtag, source, intag, comm, nil, req)
 }
 
-func replace(buf unsafe.Pointer, count int64, t handle, dest, outtag, source, intag int32, comm handle, status, req unsafe.Pointer) int64 {
+func replace(buf unsafe.Pointer, count int64, t handle, dest, outtag, source, intag int32, comm handle, status,
+	req unsafe.Pointer) int64 {
 	c := commOf(comm)
 	if c == nil {
 		return pass

@@ -72,7 +72,8 @@ func TestBLACS(t *testing.T) {
 	lib := library(t)
 	t.Chdir(filepath.Join(scalapack(t), "BLACS"))
 	ours := job(t, 4, []string{lib}, "./xFbtest")
-	summaries := regexp.MustCompile(`TESTS: *\d+ TESTS; *([1-9]\d*) PASSED, *\d+ SKIPPED, *(\d+) FAILED`).FindAllStringSubmatch(ours.out, -1)
+	summaries := regexp.MustCompile(`TESTS: *\d+ TESTS; *([1-9]\d*) PASSED, *\d+ SKIPPED, *(\d+) `+
+		`FAILED`).FindAllStringSubmatch(ours.out, -1)
 	assert.Len(t, summaries, 22) // messages of five kinds of data and combinations of four
 	for _, s := range summaries {
 		assert.Equal(t, "0", s[2], s[0])

@@ -72,7 +72,8 @@ func TestRandomPrograms(t *testing.T) {
 var unsteady = []uint64{55}
 
 func generated(dir string, seed uint64) randomProgram {
-	p := randomProgram{seed: seed, host: hosts[seed%uint64(len(hosts))], path: filepath.Join(dir, fmt.Sprint("random", seed))}
+	p := randomProgram{seed: seed, host: hosts[seed%uint64(len(hosts))],
+		path: filepath.Join(dir, fmt.Sprint("random", seed))}
 	if slices.Contains(unsteady, seed) {
 		p.host = mpich
 	}
@@ -81,7 +82,8 @@ func generated(dir string, seed uint64) randomProgram {
 	if p.err = os.WriteFile(p.path+".c", []byte(text), 0o644); p.err != nil {
 		return p
 	}
-	if out, err := exec.Command("mpicc."+p.host.name, "-O0", "-w", "-pthread", "-o", p.path, p.path+".c").CombinedOutput(); err != nil {
+	if out, err := exec.Command("mpicc."+p.host.name, "-O0", "-w", "-pthread", "-o", p.path,
+		p.path+".c").CombinedOutput(); err != nil {
 		p.err = fmt.Errorf("%w: %s", err, strings.TrimSpace(string(out)))
 	}
 	return p

@@ -27,9 +27,13 @@ func TestProgramsSeeTheSame(t *testing.T) {
 		args [][]string // when it is preloaded, each in turn
 		only *host
 	}{
-		{name: "p2p"}, {name: "lanes"}, {name: "rendezvous"}, {name: "ahead"}, {name: "noted"}, {name: "late"}, {name: "wait"}, {name: "probe"}, {name: "matched"}, {name: "wild"}, {name: "kept"}, {name: "types"}, {name: "comm"}, {name: "idup"},
-		{name: "coll", args: each}, {name: "neighbour", args: each}, {name: "ops"}, {name: "errors"}, {name: "onesided"}, {name: "windows"},
-		{name: "handles"}, {name: "guest"}, {name: "signals"}, {name: "busy"}, {name: "ssend"}, {name: "throws"}, {name: "million"}, {name: "threads", args: [][]string{{"65536"}}},
+		{name: "p2p"}, {name: "lanes"}, {name: "rendezvous"}, {name: "ahead"}, {name: "noted"}, {name: "late"},
+		{name: "wait"}, {name: "probe"}, {name: "matched"}, {name: "wild"}, {name: "kept"}, {name: "types"},
+		{name: "comm"}, {name: "idup"},
+		{name: "coll", args: each}, {name: "neighbour", args: each}, {name: "ops"}, {name: "errors"},
+		{name: "onesided"}, {name: "windows"},
+		{name: "handles"}, {name: "guest"}, {name: "signals"}, {name: "busy"}, {name: "ssend"}, {name: "throws"},
+		{name: "million"}, {name: "threads", args: [][]string{{"65536"}}},
 		{name: "fortran"},
 		{name: "dynamic", only: openmpi}, // MPICH cannot start processes
 		{name: "large", only: mpich},     // Open MPI 4.1 does not have the functions
@@ -48,7 +52,8 @@ func TestProgramsSeeTheSame(t *testing.T) {
 					alone := h.job(t, n, nil, program)
 					require.Zero(t, alone.code, "under the host MPI alone: %s", alone.out)
 					for _, a := range args {
-						ours := h.together(t, (i+n/2)%2 == 0).job(t, n, []string{lib}, append([]string{program}, a...)...)
+						ours := h.together(t, (i+n/2)%2 == 0).job(t, n, []string{lib},
+							append([]string{program}, a...)...)
 						same(t, alone, ours, fmt.Sprintf("%d ranks %v", n, a))
 					}
 				}
@@ -101,8 +106,10 @@ func same(t *testing.T, want, got outcome, what string) {
 func TestVerboseAndDisable(t *testing.T) {
 	eachHost(t, func(t *testing.T, h *host) {
 		lib, program := h.library(t), h.compile(t, "p2p")
-		assert.Contains(t, h.job(t, 2, []string{lib, "EXANET_VERBOSE=1"}, program).out, "exanet: 2 ranks, protocol ticket")
-		assert.NotContains(t, h.job(t, 2, []string{lib, "EXANET_VERBOSE=1", "EXANET_DISABLE=1"}, program).out, "exanet:")
+		assert.Contains(t, h.job(t, 2, []string{lib, "EXANET_VERBOSE=1"}, program).out,
+			"exanet: 2 ranks, protocol ticket")
+		assert.NotContains(t, h.job(t, 2, []string{lib, "EXANET_VERBOSE=1", "EXANET_DISABLE=1"}, program).out,
+			"exanet:")
 	})
 }
 
@@ -203,7 +210,8 @@ func TestWords(t *testing.T) {
 			assert.NotZero(t, ours.code)
 			assert.Equal(t, alone.code, ours.code, how)
 			if !strings.Contains(alone.out+ours.out, "ORTE_ERROR_LOG") { // it loses them of one now and then
-				assert.Equal(t, addresses.ReplaceAllString(alone.out, "*"), addresses.ReplaceAllString(ours.out, "*"), how)
+				assert.Equal(t, addresses.ReplaceAllString(alone.out, "*"), addresses.ReplaceAllString(ours.out, "*"),
+					how)
 			}
 		}
 	})

@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// together is MPICH with the library in its launcher as well, if that is wanted, as LD_PRELOAD in front of the command and
-// exanet preload have it: then the ranks of a host share a session. Others do anyway.
+// together is MPICH with the library in its launcher as well, if that is wanted, as LD_PRELOAD in front of the command
+// and exanet preload have it: then the ranks of a host share a session. Others do anyway.
 func (h *host) together(t *testing.T, wanted bool) *host {
 	if h != mpich || !wanted {
 		return h
@@ -37,7 +37,8 @@ func TestSession(t *testing.T) {
 	slices.Sort(alone)
 	require.Len(t, slices.Compact(alone), 3)
 
-	shared := strings.Split(strings.TrimSpace(mpich.together(t, true).job(t, 3, []string{library(t)}, program).out), "\n")
+	shared := strings.Split(strings.TrimSpace(mpich.together(t, true).job(t, 3, []string{library(t)}, program).out),
+		"\n")
 	require.Len(t, shared, 3)
 	require.Regexp(t, `, leads its processes, parent's too, alone, child's own too$`, shared[0])
 	require.Len(t, slices.Compact(shared), 1, "one session, and one group of the scheduler")
@@ -59,7 +60,8 @@ func TestLauncherIsTold(t *testing.T) {
 			time.Sleep(100 * time.Millisecond)
 			require.NoError(t, cmd.Process.Signal(s))
 			_ = cmd.Wait()
-			require.Eventually(t, func() bool { return len(running(program)) == 0 }, 10*time.Second, 5*time.Millisecond, "%v, %v", s, h.env)
+			require.Eventually(t, func() bool { return len(running(program)) == 0 }, 10*time.Second, 5*time.Millisecond,
+				"%v, %v", s, h.env)
 		}
 	}
 }

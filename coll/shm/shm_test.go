@@ -322,11 +322,13 @@ func TestAgainstSerial(t *testing.T) {
 			return &plan{
 				op: rapid.SampledFrom(served).Draw(t, "op"), root: rapid.IntRange(0, ranks-1).Draw(t, "root"),
 				n: rapid.SampledFrom([]int{0, 1, 8, 40, 80, 81, 500, 1024, 4100, 9000}).Draw(t, "n"), shared: x.memory,
-				inPlace: rapid.Bool().Draw(t, "in place"), own: rapid.Bool().Draw(t, "own"), direct: rapid.Bool().Draw(t, "direct"),
-				mixed: rapid.Bool().Draw(t, "mixed"), seed: rapid.Int64Range(0, 1<<20).Draw(t, "seed"),
+				inPlace: rapid.Bool().Draw(t, "in place"), own: rapid.Bool().Draw(t, "own"),
+				direct: rapid.Bool().Draw(t, "direct"),
+				mixed:  rapid.Bool().Draw(t, "mixed"), seed: rapid.Int64Range(0, 1<<20).Draw(t, "seed"),
 			}
 		}), 1, 20).Draw(t, "plans")
-		split, yields := rapid.SampledFrom([]int{1024, 1 << 30}).Draw(t, "split"), rapid.IntRange(0, 3).Draw(t, "yields")
+		split, yields := rapid.SampledFrom([]int{1024, 1 << 30}).Draw(t, "split"),
+			rapid.IntRange(0, 3).Draw(t, "yields")
 		random := rand.New(rand.NewSource(rapid.Int64().Draw(t, "who reads")))
 		for range rapid.IntRange(0, 3).Draw(t, "refusals") {
 			x.refused[[2]int{random.Intn(ranks), random.Intn(ranks)}] = true
@@ -395,7 +397,8 @@ func TestOtherSizes(t *testing.T) {
 // Other calls are an error at all ranks, which says what was called by whom, also if they show later.
 func TestOtherCalls(t *testing.T) {
 	for text, calls := range map[string][][]*coll.Call{
-		"rank . called (barrier|allreduce.*), rank . called (barrier|allreduce)": {{barrier()}, {barrier()}, {allreduce(4)}},
+		"rank . called (barrier|allreduce.*), rank . called (barrier|allreduce)": {{barrier()}, {barrier()},
+			{allreduce(4)}},
 		"rank . called (allreduce with 4 bytes, root 0|barrier), rank . called (allreduce|barrier)": {
 			{allreduce(4), allreduce(4)}, {allreduce(4), allreduce(4)}, {allreduce(4), barrier()}},
 		"rank . called bcast with 8 bytes, root ., rank . called bcast with 8 bytes, root .": {

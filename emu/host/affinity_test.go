@@ -20,16 +20,24 @@ func TestWhoSharesCores(t *testing.T) {
 		ranks []affinity
 		want  []occupancy
 	}{
-		"alone":                            {[]affinity{{both, 7}}, []occupancy{dedicated}},
-		"as many as cores":                 {[]affinity{{both, 1}, {both, 2}}, []occupancy{dedicated, dedicated}},
-		"more than cores":                  {[]affinity{{both, 1}, {both, 1}, {both, 1}}, []occupancy{yielding, yielding, yielding}},
-		"each in a group":                  {[]affinity{{both, 1}, {both, 2}, {both, 3}}, []occupancy{sleeping, sleeping, sleeping}},
-		"one in another group":             {[]affinity{{both, 1}, {both, 1}, {both, 3}}, []occupancy{sleeping, sleeping, sleeping}},
-		"bound to a core each":             {[]affinity{{on(0), 1}, {on(1), 2}, {on(700), 3}}, []occupancy{dedicated, dedicated, dedicated}},
-		"two bound to one core":            {[]affinity{{on(0), 1}, {on(0), 1}, {on(1), 3}}, []occupancy{yielding, yielding, dedicated}},
-		"a full socket":                    {[]affinity{{both, 1}, {both, 1}, {both, 2}, {on(2, 3), 3}, {on(2, 3), 3}}, []occupancy{sleeping, sleeping, sleeping, dedicated, dedicated}},
-		"bound and not bound":              {[]affinity{{on(0), 1}, {on(0), 1}, {on(0, 1, 2, 3), 2}}, []occupancy{yielding, yielding, dedicated}},
-		"oversubscribed by those who meet": {[]affinity{{on(0), 1}, {on(1), 1}, {both, 1}}, []occupancy{yielding, yielding, yielding}},
+		"alone":            {[]affinity{{both, 7}}, []occupancy{dedicated}},
+		"as many as cores": {[]affinity{{both, 1}, {both, 2}}, []occupancy{dedicated, dedicated}},
+		"more than cores": {[]affinity{{both, 1}, {both, 1}, {both, 1}},
+			[]occupancy{yielding, yielding, yielding}},
+		"each in a group": {[]affinity{{both, 1}, {both, 2}, {both, 3}},
+			[]occupancy{sleeping, sleeping, sleeping}},
+		"one in another group": {[]affinity{{both, 1}, {both, 1}, {both, 3}},
+			[]occupancy{sleeping, sleeping, sleeping}},
+		"bound to a core each": {[]affinity{{on(0), 1}, {on(1), 2}, {on(700), 3}},
+			[]occupancy{dedicated, dedicated, dedicated}},
+		"two bound to one core": {[]affinity{{on(0), 1}, {on(0), 1}, {on(1), 3}},
+			[]occupancy{yielding, yielding, dedicated}},
+		"a full socket": {[]affinity{{both, 1}, {both, 1}, {both, 2}, {on(2, 3), 3}, {on(2, 3), 3}},
+			[]occupancy{sleeping, sleeping, sleeping, dedicated, dedicated}},
+		"bound and not bound": {[]affinity{{on(0), 1}, {on(0), 1}, {on(0, 1, 2, 3), 2}},
+			[]occupancy{yielding, yielding, dedicated}},
+		"oversubscribed by those who meet": {[]affinity{{on(0), 1}, {on(1), 1}, {both, 1}},
+			[]occupancy{yielding, yielding, yielding}},
 	} {
 		var got []occupancy
 		for _, v := range classify(c.ranks) {
@@ -44,7 +52,8 @@ func TestWhoSharesCores(t *testing.T) {
 func TestClassifyAgainstCounting(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ranks := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) affinity {
-			return affinity{on(rapid.SliceOfN(rapid.IntRange(0, 5), 1, 6).Draw(t, "cores")...), rapid.Uint64Range(1, 2).Draw(t, "group")}
+			return affinity{on(rapid.SliceOfN(rapid.IntRange(0, 5), 1, 6).Draw(t, "cores")...),
+				rapid.Uint64Range(1, 2).Draw(t, "group")}
 		}), 1, 8).Draw(t, "ranks")
 		classes := classify(ranks)
 		for i, r := range ranks {
@@ -76,7 +85,8 @@ func TestClassifyAgainstCounting(t *testing.T) {
 	})
 }
 
-// Where ranks sleep in C, as so many share a core or only sleeping hands it over, who stores does so with a fence, whichever cores the others have.
+// Where ranks sleep in C, as so many share a core or only sleeping hands it over, who stores does so with a fence,
+// whichever cores the others have.
 func TestASleeperFences(t *testing.T) {
 	for name, c := range map[string]struct {
 		here, elsewhere int  // ranks on core 0, and on core 1

@@ -102,7 +102,8 @@ func (f *Fabric) toldOf(n int) (ws []rdmaeng.Window) {
 func exchangeBatches(role string) {
 	rank := rankOf(role)
 	m := joinAs(rank)
-	memory, err := unix.MmapPtr(-1, 0, mem.Pointer(batchAt), batchSpace, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_FIXED_NOREPLACE)
+	memory, err := unix.MmapPtr(-1, 0, mem.Pointer(batchAt), batchSpace, unix.PROT_READ|unix.PROT_WRITE,
+		unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_FIXED_NOREPLACE)
 	if err != nil {
 		os.Exit(5)
 	}
@@ -168,7 +169,8 @@ func TestBatchesOfSeveralRanks(t *testing.T) {
 	}
 	for begun := time.Now(); !ends[0].over() || !ends[1].over(); {
 		require.False(t, j.Dead(1) || j.Dead(2), "a process has received something else")
-		require.Less(t, time.Since(begun), time.Minute, "sent %d, %d, received %d, %d", ends[0].sent, ends[1].sent, ends[0].received, ends[1].received)
+		require.Less(t, time.Since(begun), time.Minute, "sent %d, %d, received %d, %d", ends[0].sent, ends[1].sent,
+			ends[0].received, ends[1].received)
 		if ends[0].received+ends[1].received < 2*batchCopies {
 			_, _, _ = f.Next()
 		} else {
@@ -181,7 +183,8 @@ func TestBatchesOfSeveralRanks(t *testing.T) {
 		}
 		for i := range ends {
 			if at, mine := ends[i].slots[slot]; mine {
-				require.True(t, bytes.Equal(filled(batchSize(at), 20*(i+1)+at), ends[i].in[at]), "rank %d, buffer %d", i+1, at)
+				require.True(t, bytes.Equal(filled(batchSize(at), 20*(i+1)+at), ends[i].in[at]), "rank %d, buffer %d",
+					i+1, at)
 				ends[i].received++
 			}
 		}

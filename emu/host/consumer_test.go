@@ -16,7 +16,8 @@ import (
 )
 
 // Who receives a message reads nothing in the line of its producer, which that writes with each message: it would
-// be taken from it. Here the line is one that nobody may read. (With the race detector the compiler looks whether there is a head before each access.)
+// be taken from it. Here the line is one that nobody may read. (With the race detector the compiler looks whether there
+// is a head before each access.)
 func TestAConsumerLeavesTheProducersLineAlone(t *testing.T) {
 	f := attachAll(t, 2)[1]
 	g, page := &f.job.geo, os.Getpagesize()

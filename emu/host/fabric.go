@@ -78,8 +78,9 @@ func (f *Fabric) TrySend(to int, h packetizer.Header, payload []byte) bool {
 	return f.TrySendAt(to, &h, payload)
 }
 
-// TrySendAt is TrySend for a header that it reads where it lies. To be handed over by value it is copied twice, by two loads of 16
-// bytes that overlap: the second time from what the first has just stored, for which each waits until it has left the store buffer.
+// TrySendAt is TrySend for a header that it reads where it lies. To be handed over by value it is copied twice, by two
+// loads of 16 bytes that overlap: the second time from what the first has just stored, for which each waits until it
+// has left the store buffer.
 func (f *Fabric) TrySendAt(to int, h *packetizer.Header, payload []byte) bool {
 	g := &f.job.geo
 	r := f.way(to).back

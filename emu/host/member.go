@@ -19,7 +19,8 @@ var (
 	ErrRanks   = fmt.Errorf("a job on one host has 1 to %d ranks", MaxRanks)
 	ErrSegment = errors.New("not a job segment: was the program started by a launcher of another version?")
 	ErrProfile = errors.New("ranks disagree")
-	ErrTaken   = errors.New("this rank has already joined: MPI must be initialised once a process, by one process a rank")
+	ErrTaken   = errors.New("this rank has already joined: MPI must be initialised once a process, by one process a " +
+		"rank")
 )
 
 // Member is one rank's place in a job: how it is woken, who has died, and what
@@ -141,7 +142,8 @@ type ProfileError struct {
 }
 
 func (e *ProfileError) Error() string {
-	return fmt.Sprintf("rank %d uses %s and rank %d uses %s: give all ranks the same protocol, device and algorithms", e.Rank, e.Mine, e.Peer, e.Theirs)
+	return fmt.Sprintf("rank %d uses %s and rank %d uses %s: give all ranks the same protocol, device and algorithms",
+		e.Rank, e.Mine, e.Peer, e.Theirs)
 }
 
 // Unwrap returns ErrProfile.

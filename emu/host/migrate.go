@@ -11,8 +11,8 @@ import (
 // often begin where their launcher runs. What waits there keeps the awaited rank from
 // running, and under a launcher that gives each rank a session it can not even hand over
 // the core (see wait.go). The kernel takes tens of milliseconds to part them, since it
-// sees each sleep now and then, and where yields hand the core over, and waits end by them, it may never do so. So a rank that has waited for long,
-// or has got what it waits for by a yield, looks where the others
+// sees each sleep now and then, and where yields hand the core over, and waits end by them, it may never do so. So a
+// rank that has waited for long, or has got what it waits for by a yield, looks where the others
 // are, and moves to a core where none is. The processors that it may run on stay the same.
 
 const (

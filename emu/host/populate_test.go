@@ -13,7 +13,8 @@ import (
 // present counts the pages of shared memory that there are.
 func present(t *testing.T, b []byte) (n int) {
 	pages := make([]byte, len(b)/pageSize)
-	_, _, e := unix.Syscall(unix.SYS_MINCORE, uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)), uintptr(unsafe.Pointer(&pages[0])))
+	_, _, e := unix.Syscall(unix.SYS_MINCORE, uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)),
+		uintptr(unsafe.Pointer(&pages[0])))
 	require.Zero(t, e)
 	for _, p := range pages {
 		n += int(p & 1)
@@ -30,7 +31,8 @@ func TestRingsHaveTheirMemory(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { _ = sys.Unmap(probe) }()
 	if sys.Populate(probe); present(t, probe) == 0 {
-		t.Skip("mincore sees no page after sys.Populate: MADV_POPULATE_READ does nothing here (before Linux 5.14, or under qemu)")
+		t.Skip("mincore sees no page after sys.Populate: MADV_POPULATE_READ does nothing here (before Linux 5.14, or " +
+			"under qemu)")
 	}
 	for ranks, all := range map[int]bool{2: true, 3: true, 16: false} {
 		j, err := NewJob(ranks)

@@ -42,8 +42,9 @@ type engine struct {
 	fetches []*rdmaeng.Transfer // that the agent carries out
 
 	offers []*rdmaeng.Transfer // shared copies of this rank that are not over
-	wrote  bool                // a part of one has been written since the last poll: the next one leaves those of others to them
-	shares []share             // copies that others have offered; the polling side's, as what is below of them
+	// a part of one has been written since the last poll: the next one leaves those of others to them
+	wrote  bool
+	shares []share // copies that others have offered; the polling side's, as what is below of them
 
 	// Copies that Borrow has been told of and the next poll takes over: whoever spins
 	// looks at the count of them, without the rank's lock.

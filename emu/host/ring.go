@@ -48,8 +48,9 @@ type ringHead struct {
 	opened     bool                    // the consumer has been told of this ring
 	attach     uint8                   // what the probe of cross-memory attach found
 	_          [2]byte
-	recent     uint32 // bytes of bulk of the last message of the fast path, until the place of the next one is prefetched
-	_          [8]byte
+	// bytes of bulk of the last message of the fast path, until the place of the next one is prefetched
+	recent uint32
+	_      [8]byte
 
 	// Written by the consumer, read by the producer when it runs out.
 	released     atomic.Uint64

@@ -64,7 +64,8 @@ func TestRingsAreBoundedFIFOs(t *testing.T) {
 		t.Repeat(map[string]func(*rapid.T){
 			"send": func(t *rapid.T) {
 				me := rank.Draw(t, "from")
-				n := rapid.OneOf(rapid.IntRange(0, 60), rapid.IntRange(0, DefaultLimit), rapid.Just(DefaultLimit), rapid.IntRange(cellInline-1, cellInline+1)).Draw(t, "size")
+				n := rapid.OneOf(rapid.IntRange(0, 60), rapid.IntRange(0, DefaultLimit), rapid.Just(DefaultLimit),
+					rapid.IntRange(cellInline-1, cellInline+1)).Draw(t, "size")
 				b := make([]byte, n)
 				for i := range b {
 					b[i] = byte(sent + i)

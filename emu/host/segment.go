@@ -198,7 +198,8 @@ func open(f *os.File, n int) (*Job, error) {
 	j.head = mem.Struct[header](b, 0)
 	if n == 0 {
 		g := sharedGeometry(int(j.head.ranks))
-		if atomic.LoadUint64(&j.head.magic) != segmentMagic || uint64(j.head.cells) != g.cells || uint64(j.head.bulk) != g.bulk {
+		if atomic.LoadUint64(&j.head.magic) != segmentMagic || uint64(j.head.cells) != g.cells ||
+			uint64(j.head.bulk) != g.bulk {
 			_ = sys.Unmap(b)
 			return nil, &JobError{Err: ErrSegment}
 		}

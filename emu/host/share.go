@@ -212,12 +212,14 @@ func (f *Fabric) takeOver() {
 
 // join is this rank's part in a copy to a slot of its own, and reports whether it can
 // have one.
-func (f *Fabric) join(s *slot, from int, src rdmaeng.Window, target uint64, size int, n rdmaeng.Notification) (share, bool) {
+func (f *Fabric) join(s *slot, from int, src rdmaeng.Window, target uint64, size int,
+	n rdmaeng.Notification) (share, bool) {
 	if size > len(s.landing()) || !f.Reaches(from) {
 		return share{}, false
 	}
 	return share{
-		from: from, claim: f.job.ringOf(from, f.me).head.claim(int(src.Notify & (shareSlots - 1))), gen: uint32(src.Notify >> 32),
+		from: from, claim: f.job.ringOf(from, f.me).head.claim(int(src.Notify & (shareSlots - 1))),
+		gen:  uint32(src.Notify >> 32),
 		addr: src.Addr, size: size, target: target, notify: n,
 	}, true
 }

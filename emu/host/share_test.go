@@ -56,7 +56,8 @@ func TestSharedCopies(t *testing.T) {
 				w.Addr = 0
 			}
 			x.slot = slot
-			x.Transfer = &rdmaeng.Transfer{To: 1 - from, Src: filled(size, i), Dst: w, Notify: rdmaeng.Notification{int32(size), int32(i), 0, 0}}
+			x.Transfer = &rdmaeng.Transfer{To: 1 - from, Src: filled(size, i), Dst: w,
+				Notify: rdmaeng.Notification{int32(size), int32(i), 0, 0}}
 			all[i] = x
 			if x.lent = rapid.Bool().Draw(t, "lent"); !x.lent {
 				fabs[from].Start(x.Transfer)
@@ -109,7 +110,8 @@ func TestSharedCopies(t *testing.T) {
 					require.False(t, x.notified)
 					require.Equal(t, slot, x.slot)
 					require.Equal(t, x.Notify, note)
-					require.True(t, bytes.Equal(filled(len(x.dst), int(note[1])), x.dst), "transfer %d is not whole", note[1])
+					require.True(t, bytes.Equal(filled(len(x.dst), int(note[1])), x.dst), "transfer %d is not whole",
+						note[1])
 					x.notified = true
 					f.Withdraw(slot)
 					clear(x.dst)
@@ -152,7 +154,8 @@ func (f *Fabric) told() rdmaeng.Window {
 }
 
 func sharedTransfer(to int, w rdmaeng.Window) *rdmaeng.Transfer {
-	return &rdmaeng.Transfer{To: to, Src: filled(sharedSize, to), Dst: w, Notify: rdmaeng.Notification{sharedSize, 0, 0, 0}}
+	return &rdmaeng.Transfer{To: to, Src: filled(sharedSize, to), Dst: w,
+		Notify: rdmaeng.Notification{sharedSize, 0, 0, 0}}
 }
 
 func (f *Fabric) copyAlone(rank int, local []byte, remote uint64, read bool) {
@@ -233,7 +236,8 @@ func TestAnEndStoppedWithUnitsTaken(t *testing.T) {
 				}
 				var info unix.Siginfo
 				// WNOWAIT leaves a killed process for the deferred Wait.
-				require.NoError(t, unix.Waitid(unix.P_PID, cmd.Process.Pid, &info, unix.WSTOPPED|unix.WEXITED|unix.WNOWAIT, nil))
+				require.NoError(t, unix.Waitid(unix.P_PID, cmd.Process.Pid, &info,
+					unix.WSTOPPED|unix.WEXITED|unix.WNOWAIT, nil))
 
 				// This end does what is left, and waits for the rest.
 				work := func() (over bool, err error) {

@@ -119,7 +119,8 @@ func TestAProducerStoppedBeforePublishing(t *testing.T) {
 			require.Equal(t, "whole", s)
 			var info unix.Siginfo
 			// WNOWAIT leaves a killed process for the deferred Wait.
-			require.NoError(t, unix.Waitid(unix.P_PID, cmd.Process.Pid, &info, unix.WSTOPPED|unix.WEXITED|unix.WNOWAIT, nil))
+			require.NoError(t, unix.Waitid(unix.P_PID, cmd.Process.Pid, &info, unix.WSTOPPED|unix.WEXITED|unix.WNOWAIT,
+				nil))
 
 			// Rank 1's messages pass rank 2's unpublished one, for many laps.
 			for i := range 20 * sharedCells {

@@ -67,8 +67,10 @@ func (c couple) finish(t require.TestingT, x *rdmaeng.Transfer) (slot int, n rdm
 func TestAnyLayoutToAnyOther(t *testing.T) {
 	paths := map[string]int{}
 	missing := func() string {
-		for _, p := range []string{"agent", "one process stage 1", "one process stage 2", "attach 0 stage 1", "attach 0 stage 2",
-			"attach 0 stage 2 staged", "attach 0 stage 2 staged refused midway", "attach 2 stage 1", "attach 2 stage 1 staged"} {
+		for _, p := range []string{"agent", "one process stage 1", "one process stage 2", "attach 0 stage 1",
+			"attach 0 stage 2",
+			"attach 0 stage 2 staged", "attach 0 stage 2 staged refused midway", "attach 2 stage 1",
+			"attach 2 stage 1 staged"} {
 			if paths[p] == 0 {
 				return p
 			}

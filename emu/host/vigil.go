@@ -10,8 +10,8 @@ import "time"
 
 // Vigil makes this rank tell the others of the next one's death, and them of its own, from the moment on when all
 // have joined. It does so after the grace, in which the launcher may end this process: its words come first, as
-// where a rank calls for the end of all. It lasts as long as the process, so that the last to leave are watched as well. Nobody
-// is where the kernel refuses robust futexes.
+// where a rank calls for the end of all. It lasts as long as the process, so that the last to leave are watched as
+// well. Nobody is where the kernel refuses robust futexes.
 func (m *Member) Vigil(grace time.Duration) {
 	m.self.life.Live(func() { m.watch(grace) })
 }

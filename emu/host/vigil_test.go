@@ -46,8 +46,8 @@ func end(c *exec.Cmd) {
 	_ = c.Wait()
 }
 
-// Who sleeps learns of each death: of the next rank's at once, of those behind that when it is gone. A rank that has left
-// the job is none of them.
+// Who sleeps learns of each death: of the next rank's at once, of those behind that when it is gone. A rank that has
+// left the job is none of them.
 func TestVigil(t *testing.T) {
 	m, others := watchedJob(t, 5)
 	j := m.job
@@ -57,7 +57,8 @@ func TestVigil(t *testing.T) {
 		for _, rank := range ranks {
 			require.Eventually(t, func() bool { return j.Dead(rank) }, 10*time.Second, time.Millisecond)
 		}
-		require.Eventually(t, func() bool { return m.self.foreground.Load() != mark }, 10*time.Second, time.Millisecond, "it is rung for")
+		require.Eventually(t, func() bool { return m.self.foreground.Load() != mark }, 10*time.Second, time.Millisecond,
+			"it is rung for")
 	}
 	m.Vigil(0)
 	j.control(2).state.Store(stateFinalized)
@@ -71,8 +72,8 @@ func TestVigil(t *testing.T) {
 	require.True(t, j.Finalized(2))
 }
 
-// A launcher that ends this process within the grace is not forestalled, whether a rank had died before; for ranks that have died together
-// there is one.
+// A launcher that ends this process within the grace is not forestalled, whether a rank had died before; for ranks that
+// have died together there is one.
 func TestVigilHasPatience(t *testing.T) {
 	m, others := watchedJob(t, 5)
 	const grace = 2 * time.Second
@@ -80,7 +81,8 @@ func TestVigilHasPatience(t *testing.T) {
 	began := time.Now()
 	m.Vigil(grace)
 	for _, deaths := range []uint32{1, 4} {
-		require.Eventually(t, func() bool { return m.Deaths() == deaths }, 2*grace-100*time.Millisecond, time.Millisecond)
+		require.Eventually(t, func() bool { return m.Deaths() == deaths }, 2*grace-100*time.Millisecond,
+			time.Millisecond)
 		require.GreaterOrEqual(t, time.Since(began), grace)
 		began = time.Now()
 		for _, o := range others[2:] {

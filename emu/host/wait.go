@@ -39,7 +39,8 @@ const (
 	yields   = 400                    // before sleeping, with fewer cores: shared by the ranks of a core
 	fewest   = 8                      // of them a rank
 
-	handOver = time.Microsecond       // what a yield takes at least if another one runs meanwhile; with nobody else, some tenths
+	// what a yield takes at least if another one runs meanwhile; with nobody else, some tenths
+	handOver = time.Microsecond
 	dear     = time.Millisecond       // what a yield takes if another program keeps the core for its time slice
 	shun     = 100 * time.Millisecond // for which a rank does not yield then
 )
@@ -192,7 +193,8 @@ func settle() { sys.Barrier() }
 
 // ready reports whether a poll may find something. Only the poller may call it.
 func (f *Fabric) ready(mark uint32) bool {
-	if f.watchedHave() || f.self.foreground.Load() != mark || f.job.head.deaths.Load() != f.deathsSeen || f.self.opened.Load() != f.openedSeen || f.borrowings.Load() != f.borrowSeen {
+	if f.watchedHave() || f.self.foreground.Load() != mark || f.job.head.deaths.Load() != f.deathsSeen ||
+		f.self.opened.Load() != f.openedSeen || f.borrowings.Load() != f.borrowSeen {
 		return true
 	}
 	for i := range f.in {

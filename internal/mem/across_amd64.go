@@ -27,8 +27,8 @@ func across(dst, src *byte, n int)
 // GoesAround is 1 if Around is another copy than Across.
 const GoesAround = 1
 
-// Around is Across past the caches: the data are written to memory, and what a cache has of the lines is dropped. Stores behind it are
-// seen behind it.
+// Around is Across past the caches: the data are written to memory, and what a cache has of the lines is dropped.
+// Stores behind it are seen behind it.
 func Around(dst, src []byte) int {
 	n := min(len(dst), len(src))
 	if n < shortest {

@@ -10,7 +10,8 @@ import (
 
 func TestCopiesOfAnyLength(t *testing.T) {
 	for name, f := range map[string]func(dst, src []byte) int{"Copy": Copy, "Across": Across} {
-		for _, n := range []int{0, 1, 2048, 2049, 16384 + 7, inPieces, streamed - 1, streamed, streamed + 1, 3*inPieces + 7, cached, cached + 1} {
+		for _, n := range []int{0, 1, 2048, 2049, 16384 + 7, inPieces, streamed - 1, streamed, streamed + 1,
+			3*inPieces + 7, cached, cached + 1} {
 			for _, longer := range []int{-1, 0, 1} { // the destination
 				for _, off := range []int{0, 1, 63} {
 					src, dst := make([]byte, n+off)[off:], make([]byte, max(n+longer, 0)+1)

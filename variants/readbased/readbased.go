@@ -100,7 +100,8 @@ func (p *Protocol) PostSend(r *variants.Request) {
 	r.Ticket = p.number
 	c.sends.Push(r)
 	if r.Len() <= p.Limit() {
-		if r.Mode == variants.Synchronous && p.Out.Eager(peer, c.envelope(variants.EnvDS, r.Tag, r.Ticket), r.Buf, true) {
+		if r.Mode == variants.Synchronous && p.Out.Eager(peer, c.envelope(variants.EnvDS, r.Tag, r.Ticket), r.Buf,
+			true) {
 			p.Await(peer)
 			return
 		}

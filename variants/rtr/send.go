@@ -92,7 +92,8 @@ func (p *Protocol) PostSend(r *variants.Request) {
 	s := &send{tag: r.Tag, number: r.Ticket, r: r}
 	d.push(s)
 	if r.Len() <= p.Limit() {
-		if r.Mode == variants.Synchronous && p.Out.Eager(d.peer, c.envelope(variants.EnvD, r.Tag, r.Ticket), r.Buf, true) {
+		if r.Mode == variants.Synchronous && p.Out.Eager(d.peer, c.envelope(variants.EnvD, r.Tag, r.Ticket), r.Buf,
+			true) {
 			p.Await(d.peer)
 			return
 		}

@@ -164,7 +164,8 @@ func (p *Protocol) accept(c *comm, r *variants.Request, m *variants.Message) {
 
 // receive carries on a receive that a message has matched. payload is the data, or
 // where the sender has lent them.
-func (p *Protocol) receive(c *comm, peer *variants.Peer, r *variants.Request, e variants.Envelope, size int, payload []byte) {
+func (p *Protocol) receive(c *comm, peer *variants.Peer, r *variants.Request, e variants.Envelope, size int,
+	payload []byte) {
 	r.Ticket = e.Ticket
 	r.Status = variants.Status{Source: e.Src, Tag: e.Tag, Size: size}
 	if e.Kind != variants.RTS {

@@ -62,7 +62,8 @@ func (p *Protocol) PostSend(r *variants.Request) {
 		return
 	}
 	if r.Len() <= p.Limit() {
-		if r.Mode == variants.Synchronous && p.Out.Eager(l.peer, c.envelope(variants.EnvDS, r.Tag, r.Ticket), r.Buf, true) {
+		if r.Mode == variants.Synchronous && p.Out.Eager(l.peer, c.envelope(variants.EnvDS, r.Tag, r.Ticket), r.Buf,
+			true) {
 			r.Delivered = true
 			l.posted.Push(r)
 			p.Await(l.peer)

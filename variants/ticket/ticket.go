@@ -180,7 +180,8 @@ func (p *Protocol) findOut(c *comm, dst, tag int32) *outLane {
 	l := c.out[key(dst, tag)]
 	if l == nil {
 		l = c.newOut()
-		*l = outLane{dst: dst, tag: tag, peer: p.Out.Peer(c.World(dst)), Lease: variants.Lease{Next: p.first}, rtrs: l.rtrs[:0], header: p.Out.Pack(c.envelope(variants.EnvD, tag, p.first))}
+		*l = outLane{dst: dst, tag: tag, peer: p.Out.Peer(c.World(dst)), Lease: variants.Lease{Next: p.first},
+			rtrs: l.rtrs[:0], header: p.Out.Pack(c.envelope(variants.EnvD, tag, p.first))}
 		c.out[key(dst, tag)] = l
 	}
 	c.lastOut = l

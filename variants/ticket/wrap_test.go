@@ -35,7 +35,8 @@ func (p pair) transfer(t *testing.T, out, in []byte, first int) {
 			r = p.Recv(1, 3, in)
 		}
 	}
-	if !p.Settle(s, r) || s.Err != nil || r.Err != nil || r.Status.Size != len(out) || in[len(out)-1] != out[len(out)-1] {
+	if !p.Settle(s, r) || s.Err != nil || r.Err != nil || r.Status.Size != len(out) ||
+		in[len(out)-1] != out[len(out)-1] {
 		require.FailNow(t, "the message has not arrived", "%+v %+v", s, r)
 	}
 }

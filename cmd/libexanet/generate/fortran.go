@@ -33,7 +33,8 @@ func (g *generator) fortran(e entry, fn function) {
 	}
 	for _, p := range e.params {
 		if strings.Contains(p.typ, "char") { // its length comes behind all others
-			names, types, params = append(names, "len_"+p.name), append(types, "size_t"), append(params, "size_t len_"+p.name)
+			names, types, params = append(names, "len_"+p.name), append(types, "size_t"),
+				append(params, "size_t len_"+p.name)
 		}
 	}
 	name := e.name
@@ -66,9 +67,11 @@ func (g *generator) fortran(e entry, fn function) {
 	fmt.Fprintln(g.w, "}")
 	lower := strings.ToLower(e.full())
 	if e.large == 1 {
-		fmt.Fprintf(g.w, "F_LARGE_ENTRY(%s, %s, (%s), %s)\n", lower, name, strings.Join(params, ", "), strings.Join(names, ", "))
+		fmt.Fprintf(g.w, "F_LARGE_ENTRY(%s, %s, (%s), %s)\n", lower, name, strings.Join(params, ", "),
+			strings.Join(names, ", "))
 	} else {
-		fmt.Fprintf(g.w, "F_ENTRIES(%s, %s, %s, (%s), %s)\n", lower, strings.ToUpper(lower), name, strings.Join(params, ", "), strings.Join(names, ", "))
+		fmt.Fprintf(g.w, "F_ENTRIES(%s, %s, %s, (%s), %s)\n", lower, strings.ToUpper(lower), name,
+			strings.Join(params, ", "), strings.Join(names, ", "))
 	}
 }
 
@@ -120,7 +123,8 @@ func (g *generator) convert(e entry) {
 			}
 			after = append(after, "if (code == MPI_SUCCESS"+found+")\n\t\tf_indices(1, index)")
 		case "indices":
-			after = append(after, "if (code == MPI_SUCCESS || code == MPI_ERR_IN_STATUS)\n\t\tf_indices(*(MPI_Fint *)outcount, indices)")
+			after = append(after, "if (code == MPI_SUCCESS || code == MPI_ERR_IN_STATUS)\n\t\tf_indices(*(MPI_Fint "+
+				"*)outcount, indices)")
 		}
 	}
 	name := e.full()
@@ -150,10 +154,12 @@ func (g *generator) beside(e entry, fn function) {
 	const failed = "\t\tif (r && r != EXANET_PASS)\n\t\t\tcode = exanet_failed(r);\n"
 	switch e.kind {
 	case "comm":
-		fmt.Fprintf(g.w, "\t\tMPI_Comm newcomm_c = f_comm(newcomm);\n\t\tint64_t r = exanet_adopt((exanet_handle)f_comm(comm), &newcomm_c, %s);\n"+failed, e.tag("*(MPI_Fint *)tag"))
+		fmt.Fprintf(g.w, "\t\tMPI_Comm newcomm_c = f_comm(newcomm);\n\t\tint64_t r = "+
+			"exanet_adopt((exanet_handle)f_comm(comm), &newcomm_c, %s);\n"+failed, e.tag("*(MPI_Fint *)tag"))
 		return
 	case "note", "gone":
-		made := strings.NewReplacer("(newcomm)", "(&(MPI_Comm){f_comm(newcomm)})", "(request)", "(&(MPI_Request){f_request(request)})")
+		made := strings.NewReplacer("(newcomm)", "(&(MPI_Comm){f_comm(newcomm)})", "(request)",
+			"(&(MPI_Request){f_request(request)})")
 		fmt.Fprintf(g.w, "\t\t%s;\n", made.Replace(e.note()))
 		return
 	}

@@ -164,7 +164,8 @@ type entry struct {
 }
 
 func (g *generator) family(fn function) error {
-	status, request, info := param{typ: "MPI_Status *", name: "status"}, param{typ: "MPI_Request *", name: "request"}, param{typ: "MPI_Info", name: "info"}
+	status, request, info := param{typ: "MPI_Status *", name: "status"}, param{typ: "MPI_Request *", name: "request"},
+		param{typ: "MPI_Info", name: "info"}
 	larges := 1
 	if fn.uses("COUNT", "COUNTS", "UNIT", "COUNTOUT", "USERFUNCTION") {
 		larges = 2
@@ -184,8 +185,10 @@ func (g *generator) family(fn function) error {
 			one.params = with(status)
 		}
 		emit(one)
-		emit(entry{name: "I" + strings.ToLower(fn.name[:1]) + fn.name[1:], params: with(request), kind: "call", extra: []string{"EXANET_BEGIN"}, made: "request"})
-		init := entry{name: fn.name + "_init", params: with(request), kind: "call", extra: []string{"EXANET_INIT"}, made: "request"}
+		emit(entry{name: "I" + strings.ToLower(fn.name[:1]) + fn.name[1:], params: with(request), kind: "call",
+			extra: []string{"EXANET_BEGIN"}, made: "request"})
+		init := entry{name: fn.name + "_init", params: with(request), kind: "call", extra: []string{"EXANET_INIT"},
+			made: "request"}
 		if fn.kind == "coll" {
 			init.params, init.since4 = with(info, request), true
 			old := init
@@ -273,7 +276,8 @@ func (g *generator) entry(e entry, fn function) {
 		defer fmt.Fprintln(g.w, "#endif")
 	}
 	g.emitted = append(g.emitted, name)
-	fmt.Fprintf(g.w, "\nint %s(%s)\n{\n\tHOST(%s, %s);\n", name, strings.Join(decl, ", "), name, strings.Join(decl, ", "))
+	fmt.Fprintf(g.w, "\nint %s(%s)\n{\n\tHOST(%s, %s);\n", name, strings.Join(decl, ", "), name,
+		strings.Join(decl, ", "))
 	host, ours := "host("+strings.Join(names, ", ")+")", e.ours+"("+strings.Join(args, ", ")+")"
 	switch e.kind {
 	case "call":
@@ -281,14 +285,17 @@ func (g *generator) entry(e entry, fn function) {
 		// not know.
 		requests, results := e.places()
 		if e.isShared() {
-			fmt.Fprintf(g.w, "\tif (exanet_shared_%s(%s))\n\t\treturn MPI_SUCCESS;\n", e.name, strings.Join(e.numbers(), ", "))
+			fmt.Fprintf(g.w, "\tif (exanet_shared_%s(%s))\n\t\treturn MPI_SUCCESS;\n", e.name,
+				strings.Join(e.numbers(), ", "))
 		}
 		if strings.HasPrefix(e.name, "Sendrecv") {
 			args := append(e.numbers()[:len(e.params)-1], "&receive")
-			fmt.Fprintf(g.w, "\tMPI_Request receive;\n\tif (exanet_table && exanet_fast_%s(%s))\n\t\treturn MPI_Wait(&receive, status);\n", strings.ToLower(e.name), strings.Join(args, ", "))
+			fmt.Fprintf(g.w, "\tMPI_Request receive;\n\tif (exanet_table && exanet_fast_%s(%s))\n\t\treturn "+
+				"MPI_Wait(&receive, status);\n", strings.ToLower(e.name), strings.Join(args, ", "))
 		}
 		if fast := fast[e.name]; fast != "" {
-			fmt.Fprintf(g.w, "\tif (exanet_table%s%s && exanet_fast_%s(%s))\n\t\treturn MPI_SUCCESS;\n", requests, results, fast, strings.Join(e.numbers(), ", "))
+			fmt.Fprintf(g.w, "\tif (exanet_table%s%s && exanet_fast_%s(%s))\n\t\treturn MPI_SUCCESS;\n", requests,
+				results, fast, strings.Join(e.numbers(), ", "))
 		}
 		if requests != "" && results != "" {
 			if e.params[0].name == "n" {
@@ -297,22 +304,29 @@ func (g *generator) entry(e entry, fn function) {
 			fmt.Fprintf(g.w, "\tif (exanet_on%s && !(%s))\n\t\treturn exanet_nowhere();\n", requests, results[4:])
 			results = ""
 		}
-		fmt.Fprintf(g.w, "\tif (exanet_on%s%s) {\n\t\tint64_t r = %s;\n\t\tif (!r)\n\t\t\treturn MPI_SUCCESS;\n", requests, results, ours)
+		fmt.Fprintf(g.w, "\tif (exanet_on%s%s) {\n\t\tint64_t r = %s;\n\t\tif (!r)\n\t\t\treturn MPI_SUCCESS;\n",
+			requests, results, ours)
 		fmt.Fprintf(g.w, "\t\tif (r != EXANET_PASS%s)\n\t\t\treturn exanet_failed(r);\n", e.mistakes())
 		fmt.Fprintf(g.w, "\t\t%s\n", g.passes(name))
 		if e.begins() {
-			fmt.Fprintf(g.w, "\t\tint code = %s;\n\t\tif (code == MPI_SUCCESS)\n\t\t\t%s;\n\t\treturn code;\n", host, e.note())
+			fmt.Fprintf(g.w, "\t\tint code = %s;\n\t\tif (code == MPI_SUCCESS)\n\t\t\t%s;\n\t\treturn code;\n", host,
+				e.note())
 		}
 		fmt.Fprintf(g.w, "\t}\n\treturn %s;\n", host)
 	case "before":
-		fmt.Fprintf(g.w, "\tif (exanet_on) {\n\t\tint64_t r = %s;\n\t\tif (r && r != EXANET_PASS)\n\t\t\treturn exanet_failed(r);\n\t}\n\treturn %s;\n", ours, host)
+		fmt.Fprintf(g.w, "\tif (exanet_on) {\n\t\tint64_t r = %s;\n\t\tif (r && r != EXANET_PASS)\n\t\t\treturn "+
+			"exanet_failed(r);\n\t}\n\treturn %s;\n", ours, host)
 	case "after":
-		fmt.Fprintf(g.w, "\tint code = %s;\n\tif (exanet_on && code == MPI_SUCCESS) {\n\t\tint64_t r = %s;\n\t\tif (r && r != EXANET_PASS)\n\t\t\treturn exanet_failed(r);\n\t}\n\treturn code;\n", host, ours)
+		fmt.Fprintf(g.w, "\tint code = %s;\n\tif (exanet_on && code == MPI_SUCCESS) {\n\t\tint64_t r = %s;\n\t\tif "+
+			"(r && r != EXANET_PASS)\n\t\t\treturn exanet_failed(r);\n\t}\n\treturn code;\n", host, ours)
 	case "comm":
-		fmt.Fprintf(g.w, "\tint code = %s;\n\tif (exanet_on && code == MPI_SUCCESS) {\n\t\tint64_t r = exanet_adopt((exanet_handle)comm, newcomm, %s);\n\t\tif (r && r != EXANET_PASS)\n\t\t\treturn exanet_failed(r);\n\t}\n\treturn code;\n", host, e.tag("tag"))
+		fmt.Fprintf(g.w, "\tint code = %s;\n\tif (exanet_on && code == MPI_SUCCESS) {\n\t\tint64_t r = "+
+			"exanet_adopt((exanet_handle)comm, newcomm, %s);\n\t\tif (r && r != EXANET_PASS)\n\t\t\treturn "+
+			"exanet_failed(r);\n\t}\n\treturn code;\n", host, e.tag("tag"))
 	case "note", "gone":
 		fmt.Fprintf(g.w, "\t%s\n", g.passes(name))
-		fmt.Fprintf(g.w, "\tint code = %s;\n\tif (exanet_on && code == MPI_SUCCESS)\n\t\t%s;\n\treturn code;\n", host, e.note())
+		fmt.Fprintf(g.w, "\tint code = %s;\n\tif (exanet_on && code == MPI_SUCCESS)\n\t\t%s;\n\treturn code;\n", host,
+			e.note())
 	}
 	fmt.Fprintln(g.w, "}")
 	g.fortran(e, fn)
@@ -415,7 +429,8 @@ func (e *entry) numbers() (args []string) {
 // begins reports whether the call begins a request when it is made.
 func (e *entry) begins() bool {
 	last := e.params[len(e.params)-1]
-	return last.name == "request" && last.typ == "MPI_Request *" && !strings.HasSuffix(e.name, "_init") && len(e.params) > 1 && !strings.HasPrefix(e.name, "Request_")
+	return last.name == "request" && last.typ == "MPI_Request *" && !strings.HasSuffix(e.name, "_init") &&
+		len(e.params) > 1 && !strings.HasPrefix(e.name, "Request_")
 }
 
 // note is the statement that counts what a call has made or freed.

@@ -43,7 +43,8 @@ func (g *generator) others(header string) error {
 			}
 		}
 		if known {
-			fmt.Fprintf(g.w, "\n__attribute__((weak)) int MPI_%s(%s)\n{\n\tHOST(MPI_%s, %s);\n\t%s\n\treturn host(%s);\n}\n",
+			fmt.Fprintf(g.w, "\n__attribute__((weak)) int MPI_%s(%s)\n{\n\tHOST(MPI_%s, %s);\n\t%s\n\treturn "+
+				"host(%s);\n}\n",
 				name, list, name, list, g.passes("MPI_"+name), strings.Join(names, ", "))
 		}
 	}

@@ -151,11 +151,13 @@ func (h *header) layout(t *types.Named) error {
 		gap(offsets[i])
 		at += sizes.Sizeof(f.Type())
 		fmt.Fprintf(&body, "\t%s %s%s;\n", typ, inC(f.Name()), dims)
-		fmt.Fprintf(&asserts, "_Static_assert(offsetof(struct %s, %s) == %d, \"%s\");\n", name, inC(f.Name()), offsets[i], f.Name())
+		fmt.Fprintf(&asserts, "_Static_assert(offsetof(struct %s, %s) == %d, \"%s\");\n", name, inC(f.Name()),
+			offsets[i], f.Name())
 	}
 	size := sizes.Sizeof(t)
 	gap(size)
-	fmt.Fprintf(&h.out, "\n/* %s.%s */\nstruct %s {\n%s};\n%s", short(t.Obj().Pkg()), t.Obj().Name(), name, body.Bytes(), asserts.Bytes())
+	fmt.Fprintf(&h.out, "\n/* %s.%s */\nstruct %s {\n%s};\n%s", short(t.Obj().Pkg()), t.Obj().Name(), name,
+		body.Bytes(), asserts.Bytes())
 	fmt.Fprintf(&h.out, "_Static_assert(sizeof(struct %s) == %d, \"size\");\n", name, size)
 	return nil
 }
@@ -212,7 +214,8 @@ func inC(name string) string {
 	var b strings.Builder
 	runes := []rune(name)
 	for i, r := range runes {
-		if unicode.IsUpper(r) && i > 0 && (unicode.IsLower(runes[i-1]) || i+1 < len(runes) && unicode.IsLower(runes[i+1])) {
+		if unicode.IsUpper(r) && i > 0 && (unicode.IsLower(runes[i-1]) || i+1 < len(runes) &&
+			unicode.IsLower(runes[i+1])) {
 			b.WriteByte('_')
 		}
 		b.WriteRune(unicode.ToLower(r))

@@ -50,7 +50,8 @@ type inner struct{ a, b uint16 }
 	require.NoError(t, err)
 	for _, want := range []string{
 		"struct inner {\n\tuint16_t a;\n\tuint16_t b;\n};",
-		"struct outer {\n\tuint8_t flag;\n\tunsigned char unused0[7];\n\tuint64_t bulk_tail;\n\tstruct inner in[2];\n\tunsigned char unused1[64];\n\tint32_t pid;\n\tunsigned char unused2[4];\n};",
+		"struct outer {\n\tuint8_t flag;\n\tunsigned char unused0[7];\n\tuint64_t bulk_tail;\n\tstruct inner " +
+			"in[2];\n\tunsigned char unused1[64];\n\tint32_t pid;\n\tunsigned char unused2[4];\n};",
 		"offsetof(struct outer, pid) == 88",
 		"sizeof(struct outer) == 96",
 	} {
@@ -70,7 +71,8 @@ const (
 const other = 3
 `)
 	require.NoError(t, err)
-	assert.Contains(t, text, "enum { BELL_FOREGROUND = 1 };\nenum { BELL_BACKGROUND = 2 };\nstatic const uint64_t BELL_WHOLE_TURN = 0x8000000000000000u;\n")
+	assert.Contains(t, text, "enum { BELL_FOREGROUND = 1 };\nenum { BELL_BACKGROUND = 2 };\nstatic const uint64_t "+
+		"BELL_WHOLE_TURN = 0x8000000000000000u;\n")
 	assert.NotContains(t, text, "OTHER")
 }
 

@@ -69,7 +69,8 @@ func (l *loader) check(path, dir string) (*types.Package, error) {
 	}
 	var files []*ast.File
 	for _, name := range found.GoFiles {
-		f, err := parser.ParseFile(l.files, filepath.Join(dir, name), nil, parser.ParseComments|parser.SkipObjectResolution)
+		f, err := parser.ParseFile(l.files, filepath.Join(dir, name), nil,
+			parser.ParseComments|parser.SkipObjectResolution)
 		if err != nil {
 			return nil, err
 		}

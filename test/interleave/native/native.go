@@ -36,7 +36,8 @@ const (
 //export interleaved
 func interleaved(what, order C.int, p unsafe.Pointer, size C.long, v, old C.uint64_t) C.uint64_t {
 	o := [...]interleave.Order{
-		interleave.Relaxed, interleave.Acquire, interleave.Acquire, interleave.Release, interleave.AcqRel, interleave.SeqCst,
+		interleave.Relaxed, interleave.Acquire, interleave.Acquire, interleave.Release, interleave.AcqRel,
+		interleave.SeqCst,
 	}[order]
 	switch what {
 	case fence:
