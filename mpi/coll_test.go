@@ -410,8 +410,10 @@ func TestLargeCollectives(t *testing.T) {
 func TestForcedAlgorithms(t *testing.T) {
 	for _, force := range []string{
 		"bcast:scatter_ring,allreduce:ring,barrier:tree,gather:linear,scatter:linear,scan:linear,exscan:linear",
-		"allreduce:tree,reduce:rabenseifner,allgather:ring,alltoall:bruck,reduce_scatter:halving,reduce_scatter_block:pairwise",
-		"allreduce:rabenseifner,reduce:binomial,allgather:bruck,allgatherv:bruck,alltoall:linear,alltoallv:linear,reduce_scatter:pairwise",
+		"allreduce:tree,reduce:rabenseifner,allgather:ring,alltoall:bruck,reduce_scatter:halving," +
+			"reduce_scatter_block:pairwise",
+		"allreduce:rabenseifner,reduce:binomial,allgather:bruck,allgatherv:bruck,alltoall:linear," +
+			"alltoallv:linear,reduce_scatter:pairwise",
 		"bcast:direct,gather:direct,scatter:direct,allgather:direct,allgatherv:direct,alltoall:direct",
 	} {
 		require.NoError(t, mpi.Run(5, func(c *mpi.Comm) error {

@@ -109,7 +109,8 @@ func TestOperatorsOnAllKinds(t *testing.T) {
 	checkOps(t, datatype.Float32, []celsius{0, 3, -7.5}, []celsius{5, 0, 2}, onNumbers[celsius]())
 	checkOps(t, datatype.Complex64, []complex64{1i, 3}, []complex64{1 + 2i, -1i},
 		map[string]func(a, b complex64) complex64{
-			"Sum": func(a, b complex64) complex64 { return a + b }, "Prod": func(a, b complex64) complex64 { return a * b },
+			"Sum":  func(a, b complex64) complex64 { return a + b },
+			"Prod": func(a, b complex64) complex64 { return a * b },
 		})
 	checkOps(t, datatype.Complex128, []complex128{1i, 3}, []complex128{1 + 2i, -1i},
 		map[string]func(a, b complex128) complex128{

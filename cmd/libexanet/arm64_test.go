@@ -59,7 +59,8 @@ func (a arm64) compile(t *testing.T, name string) string {
 	}[a.host]
 	out, err := exec.Command("aarch64-linux-gnu-gcc",
 		append([]string{"-O1", "-w", "-pthread", "-o", program, "testdata/" + name + ".c",
-			"-L" + libraries, "-Wl,-rpath-link," + libraries, "-Wl,--allow-shlib-undefined"}, flags...)...).CombinedOutput()
+			"-L" + libraries, "-Wl,-rpath-link," + libraries, "-Wl,--allow-shlib-undefined"},
+			flags...)...).CombinedOutput()
 	require.NoError(t, err, string(out))
 	return program
 }

@@ -34,7 +34,8 @@ func TestBenchmarkPrograms(t *testing.T) {
 			{2, pairs + " -a -c -m 4:65536 -s 128 -i 2 -x 1", nil},
 			{2, "overlap,computing -c -i 3", []string{"overlap, Irecv", "overlap, Isend", "computing"}},
 			{2, "unexpected,wake -m 10:1000 -s 10 -i 2 -x 0", []string{"unexpected", "wake"}},
-			{3, "barrier,bcast,reduce,allreduce,reduce_scatter,reduce_scatter_block,scan,exscan,scatter,scatterv,gather,gatherv,allgather,allgatherv,alltoall,alltoallv -c -m 65536 -s 32 -i 2 -x 1",
+			{3, "barrier,bcast,reduce,allreduce,reduce_scatter,reduce_scatter_block,scan,exscan,scatter,scatterv," +
+				"gather,gatherv,allgather,allgatherv,alltoall,alltoallv -c -m 65536 -s 32 -i 2 -x 1",
 				[]string{"barrier", "bcast", "reduce", "allreduce", "reduce_scatter", "reduce_scatter_block", "scan",
 					"exscan", "scatter", "scatterv", "gather", "gatherv", "allgather", "allgatherv", "alltoall",
 					"alltoallv"}},

@@ -91,7 +91,8 @@ static void sends(int way)
 {
 	static const struct {
 		int n, synchronous, posted;
-	} kinds[] = {{1, 0, 0}, {1, 1, 0}, {3000, 0, 0}, {300000, 0, 0}, {300000, 1, 0}, {0, 1, 0}, {1, 1, 1}, {300000, 1, 1}};
+	} kinds[] = {{1, 0, 0}, {1, 1, 0}, {3000, 0, 0}, {300000, 0, 0}, {300000, 1, 0}, {0, 1, 0}, {1, 1, 1},
+		{300000, 1, 1}};
 	for (int i = 0; i < 8; i++) {
 		MPI_Request r;
 		MPI_Status s;

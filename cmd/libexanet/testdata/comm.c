@@ -75,7 +75,8 @@ int main(int argc, char **argv)
 		MPI_Comm_free(&c);
 	}
 	int right = (rank + 1) % size, left = (rank + size - 1) % size;
-	MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &left, MPI_UNWEIGHTED, 1, &right, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &c);
+	MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &left, MPI_UNWEIGHTED, 1, &right, MPI_UNWEIGHTED, MPI_INFO_NULL,
+		0, &c);
 	use("graph", c);
 	int in = -1;
 	MPI_Neighbor_allgather(&rank, 1, MPI_INT, &in, 1, MPI_INT, c);

@@ -7,7 +7,8 @@
 static void go_on(int signal) { kill(getppid(), SIGCONT); }
 
 /* Each waits in its own way, or all in a collective, for a rank that dies while the launcher is stopped. Who
-   has learned of it, by an error of the right class, leaves a file. Rank 0 has the launcher go on when all have, or after a minute. */
+   has learned of it, by an error of the right class, leaves a file. Rank 0 has the launcher go on when all have, or
+   after a minute. */
 static void unseen(const char *way, const char *file)
 {
 	static char big[1 << 24];
@@ -76,7 +77,8 @@ int main(int argc, char **argv)
 {
 	int x;
 	begin(&argc, &argv);
-	MPI_Sendrecv(&rank, 1, MPI_INT, (rank + 1) % size, 0, &x, 1, MPI_INT, (rank + size - 1) % size, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+	MPI_Sendrecv(&rank, 1, MPI_INT, (rank + 1) % size, 0, &x, 1, MPI_INT, (rank + size - 1) % size, 0, MPI_COMM_WORLD,
+		MPI_STATUS_IGNORE);
 	if (!strcmp(argv[1], "unseen"))
 		unseen(argv[2], argv[3]);
 	MPI_Comm comm = MPI_COMM_WORLD;

@@ -114,7 +114,8 @@ static int replace(const void *b, int n, MPI_Datatype t, int peer, int tag, MPI_
 static void arguments(MPI_Datatype raw, int tag_ub)
 {
 	static int (*const calls[])(const void *, int, MPI_Datatype, int, int, MPI_Comm) = {
-		MPI_Send, MPI_Ssend, MPI_Rsend, MPI_Bsend, receive, replace, Isend_begun, Issend_begun, Irsend_begun, Ibsend_begun,
+		MPI_Send, MPI_Ssend, MPI_Rsend, MPI_Bsend, receive, replace, Isend_begun, Issend_begun, Irsend_begun,
+			Ibsend_begun,
 		Irecv_begun, Send_init_begun, Ssend_init_begun, Rsend_init_begun, Bsend_init_begun, Recv_init_begun};
 	const int nobody = MPI_PROC_NULL;
 	int b[2] = {0};

@@ -35,13 +35,15 @@ int main(int argc, char **argv)
 	say("the same request %d\n", rs[0] == q);
 	MPI_Send(&rank, 1, MPI_INT, right, 1, MPI_COMM_WORLD);
 	MPI_Wait(&rs[0], &st);
-	say("got %d, null %d %d\n", got, rs[0] == MPI_REQUEST_NULL, MPI_Request_f2c(MPI_Request_c2f(rs[0])) == MPI_REQUEST_NULL);
+	say("got %d, null %d %d\n", got, rs[0] == MPI_REQUEST_NULL,
+		MPI_Request_f2c(MPI_Request_c2f(rs[0])) == MPI_REQUEST_NULL);
 	MPI_Send(&rank, 1, MPI_INT, right, 2, MPI_COMM_WORLD);
 	MPI_Mprobe(left, 2, MPI_COMM_WORLD, &m, &st);
 	same = MPI_Message_f2c(MPI_Message_c2f(m));
 	say("the same message %d\n", same == m);
 	MPI_Mrecv(&got, 1, MPI_INT, &same, &st);
-	say("got %d, null %d %d\n", got, same == MPI_MESSAGE_NULL, MPI_Message_f2c(MPI_Message_c2f(same)) == MPI_MESSAGE_NULL);
+	say("got %d, null %d %d\n", got, same == MPI_MESSAGE_NULL,
+		MPI_Message_f2c(MPI_Message_c2f(same)) == MPI_MESSAGE_NULL);
 
 	for (int i = 0; i < MANY; i++) {
 		out[i] = rank * 10000 + i;

@@ -161,7 +161,8 @@ static void among_others(void)
 	MPI_Comm_split(MPI_COMM_WORLD, rank % 2, -rank, &half);
 	MPI_Comm_idup(half, &d[1], &r[1]);
 #endif
-	MPI_Sendrecv(&rank, 1, MPI_INT, (rank + 1) % size, 2, &got, 1, MPI_INT, (rank + size - 1) % size, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+	MPI_Sendrecv(&rank, 1, MPI_INT, (rank + 1) % size, 2, &got, 1, MPI_INT, (rank + size - 1) % size, 2, MPI_COMM_WORLD,
+		MPI_STATUS_IGNORE);
 	MPI_Waitall(2, r, MPI_STATUSES_IGNORE);
 	say("meanwhile %d %d\n", total, got);
 	use_and_free("world", &d[0]);

@@ -147,42 +147,53 @@ static void collectives(void)
 #define A(e) for (int i = 0; i < n * size; i++) a[i] = (e), b[i] = -1
 				BOTH(MPI_Barrier(MPI_COMM_WORLD), MPI_Ibarrier(MPI_COMM_WORLD, &q));
 				A(rank == root ? i : -1);
-				BOTH(MPI_Bcast(a, n, MPI_INT, root, MPI_COMM_WORLD), MPI_Ibcast(a, n, MPI_INT, root, MPI_COMM_WORLD, &q));
+				BOTH(MPI_Bcast(a, n, MPI_INT, root, MPI_COMM_WORLD),
+					MPI_Ibcast(a, n, MPI_INT, root, MPI_COMM_WORLD, &q));
 				CHECK(a[n - 1] == n - 1);
 				A(rank + i);
-				BOTH(MPI_Allreduce(a, b, n, MPI_INT, MPI_SUM, MPI_COMM_WORLD), MPI_Iallreduce(a, b, n, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &q));
+				BOTH(MPI_Allreduce(a, b, n, MPI_INT, MPI_SUM, MPI_COMM_WORLD),
+					MPI_Iallreduce(a, b, n, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &q));
 				for (int i = 0; i < n; i++)
 					CHECK(b[i] == sum + i * size);
 				A(rank + i);
-				BOTH(MPI_Reduce(a, b, n, MPI_INT, MPI_MAX, root, MPI_COMM_WORLD), MPI_Ireduce(a, b, n, MPI_INT, MPI_MAX, root, MPI_COMM_WORLD, &q));
+				BOTH(MPI_Reduce(a, b, n, MPI_INT, MPI_MAX, root, MPI_COMM_WORLD),
+					MPI_Ireduce(a, b, n, MPI_INT, MPI_MAX, root, MPI_COMM_WORLD, &q));
 				CHECK(rank != root || b[n - 1] == size - 1 + n - 1);
 				A(rank * size + i / n);
-				BOTH(MPI_Alltoall(a, n, MPI_INT, b, n, MPI_INT, MPI_COMM_WORLD), MPI_Ialltoall(a, n, MPI_INT, b, n, MPI_INT, MPI_COMM_WORLD, &q));
+				BOTH(MPI_Alltoall(a, n, MPI_INT, b, n, MPI_INT, MPI_COMM_WORLD),
+					MPI_Ialltoall(a, n, MPI_INT, b, n, MPI_INT, MPI_COMM_WORLD, &q));
 				for (int i = 0; i < n * size; i++)
 					CHECK(b[i] == i / n * size + rank);
 				A(rank * size + i / n);
-				BOTH(MPI_Alltoallv(a, counts, displs, MPI_INT, b, counts, displs, MPI_INT, MPI_COMM_WORLD), MPI_Ialltoallv(a, counts, displs, MPI_INT, b, counts, displs, MPI_INT, MPI_COMM_WORLD, &q));
+				BOTH(MPI_Alltoallv(a, counts, displs, MPI_INT, b, counts, displs, MPI_INT, MPI_COMM_WORLD),
+					MPI_Ialltoallv(a, counts, displs, MPI_INT, b, counts, displs, MPI_INT, MPI_COMM_WORLD, &q));
 				for (int i = 0; i < n * size; i++)
 					CHECK(b[i] == i / n * size + rank);
 				A(rank);
-				BOTH(MPI_Allgather(a, n, MPI_INT, b, n, MPI_INT, MPI_COMM_WORLD), MPI_Iallgather(a, n, MPI_INT, b, n, MPI_INT, MPI_COMM_WORLD, &q));
+				BOTH(MPI_Allgather(a, n, MPI_INT, b, n, MPI_INT, MPI_COMM_WORLD),
+					MPI_Iallgather(a, n, MPI_INT, b, n, MPI_INT, MPI_COMM_WORLD, &q));
 				for (int i = 0; i < n * size; i++)
 					CHECK(b[i] == i / n);
 				A(rank);
-				BOTH(MPI_Allgatherv(a, n, MPI_INT, b, counts, displs, MPI_INT, MPI_COMM_WORLD), MPI_Iallgatherv(a, n, MPI_INT, b, counts, displs, MPI_INT, MPI_COMM_WORLD, &q));
+				BOTH(MPI_Allgatherv(a, n, MPI_INT, b, counts, displs, MPI_INT, MPI_COMM_WORLD),
+					MPI_Iallgatherv(a, n, MPI_INT, b, counts, displs, MPI_INT, MPI_COMM_WORLD, &q));
 				CHECK(b[n * size - 1] == size - 1);
 				A(rank);
-				BOTH(MPI_Gather(a, n, MPI_INT, b, n, MPI_INT, root, MPI_COMM_WORLD), MPI_Igather(a, n, MPI_INT, b, n, MPI_INT, root, MPI_COMM_WORLD, &q));
+				BOTH(MPI_Gather(a, n, MPI_INT, b, n, MPI_INT, root, MPI_COMM_WORLD),
+					MPI_Igather(a, n, MPI_INT, b, n, MPI_INT, root, MPI_COMM_WORLD, &q));
 				for (int i = 0; i < n * size; i++)
 					CHECK(b[i] == (rank == root ? i / n : -1));
 				A(i / n);
-				BOTH(MPI_Scatter(a, n, MPI_INT, b, n, MPI_INT, root, MPI_COMM_WORLD), MPI_Iscatter(a, n, MPI_INT, b, n, MPI_INT, root, MPI_COMM_WORLD, &q));
+				BOTH(MPI_Scatter(a, n, MPI_INT, b, n, MPI_INT, root, MPI_COMM_WORLD),
+					MPI_Iscatter(a, n, MPI_INT, b, n, MPI_INT, root, MPI_COMM_WORLD, &q));
 				CHECK(b[0] == rank && b[n - 1] == rank);
 				A(i / n);
-				BOTH(MPI_Scatterv(a, counts, displs, MPI_INT, b, n, MPI_INT, root, MPI_COMM_WORLD), MPI_Iscatterv(a, counts, displs, MPI_INT, b, n, MPI_INT, root, MPI_COMM_WORLD, &q));
+				BOTH(MPI_Scatterv(a, counts, displs, MPI_INT, b, n, MPI_INT, root, MPI_COMM_WORLD),
+					MPI_Iscatterv(a, counts, displs, MPI_INT, b, n, MPI_INT, root, MPI_COMM_WORLD, &q));
 				CHECK(b[n - 1] == rank);
 				A(rank + i / n);
-				BOTH(MPI_Reduce_scatter(a, b, counts, MPI_INT, MPI_SUM, MPI_COMM_WORLD), MPI_Ireduce_scatter(a, b, counts, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &q));
+				BOTH(MPI_Reduce_scatter(a, b, counts, MPI_INT, MPI_SUM, MPI_COMM_WORLD),
+					MPI_Ireduce_scatter(a, b, counts, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &q));
 				CHECK(b[n - 1] == sum + rank * size);
 			}
 		free(a), free(b), free(counts), free(displs);

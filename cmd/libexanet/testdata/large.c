@@ -35,7 +35,8 @@ int main(int argc, char **argv)
 	MPI_Sendrecv(out, 2, t, right, 3, in, 16, MPI_BYTE, left, 3, MPI_COMM_WORLD, &st);
 	say("%lx\n", sum(in, sizeof in));
 	MPI_Type_free(&t);
-	MPI_Type_create_subarray_c(2, (MPI_Count[]){8, 9}, (MPI_Count[]){3, 4}, (MPI_Count[]){2, 1}, MPI_ORDER_C, MPI_INT, &t);
+	MPI_Type_create_subarray_c(2, (MPI_Count[]){8, 9}, (MPI_Count[]){3, 4}, (MPI_Count[]){2, 1}, MPI_ORDER_C, MPI_INT,
+		&t);
 	MPI_Type_commit(&t);
 	MPI_Sendrecv(out, 1, t, right, 3, in, 12, MPI_INT, left, 3, MPI_COMM_WORLD, &st);
 	say("%lx\n", sum(in, sizeof in));

@@ -50,7 +50,8 @@ static void around(int how, int late)
 			MPI_Recv(in[1], 16, MPI_CHAR, left, 9, MPI_COMM_WORLD, &s[1]);
 	}
 	MPI_Get_count(&s[0], MPI_CHAR, &n);
-	say("%d, %d us: %d from %d, tag %d, %lx %lx\n", how, late, n, s[0].MPI_SOURCE, s[0].MPI_TAG, sum(in, sizeof in), sum(bigin, sizeof bigin));
+	say("%d, %d us: %d from %d, tag %d, %lx %lx\n", how, late, n, s[0].MPI_SOURCE, s[0].MPI_TAG, sum(in, sizeof in),
+		sum(bigin, sizeof bigin));
 }
 
 int main(int argc, char **argv)

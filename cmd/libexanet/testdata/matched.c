@@ -2,7 +2,8 @@
    and however; with gaps, without waiting, or with too little room for it. */
 #include "check.h"
 
-enum { TAGS = 3, HELD = 24, OLD = 40, AHEAD = 64 /* more than any that is held is behind */, MOST = 40000, MESSAGES = 4000 };
+enum { TAGS = 3, HELD = 24, OLD = 40, AHEAD = 64 /* more than any that is held is behind */, MOST = 40000,
+	MESSAGES = 4000 };
 
 static char out[MOST], in[MOST], apart[2 * MOST], outs[AHEAD][MOST];
 static unsigned seed = 7;
@@ -128,7 +129,8 @@ static void receive(int at)
 static void take_all(void)
 {
 	while (all < MESSAGES || holds) {
-		int way = all < MESSAGES ? below(6) : 6, tag = below(3) ? tag_of(all) : -1, i = all < MESSAGES ? next(tag) : 0, n, flag = 0;
+		int way = all < MESSAGES ? below(6) : 6, tag = below(3) ? tag_of(all) : -1, i = all < MESSAGES ? next(tag) : 0,
+			n, flag = 0;
 		MPI_Status s;
 		MPI_Message m;
 		for (int k = 0; k < holds; k++)
@@ -229,6 +231,7 @@ int main(int argc, char **argv)
 	from_nowhere();
 #endif
 	MPI_Barrier(MPI_COMM_WORLD);
-	say("%d taken, %d wrong; %d received, %d begun, %d with gaps, %d with too little room\n", all, wrong, ways[0] + ways[1], ways[2], ways[3], ways[4]);
+	say("%d taken, %d wrong; %d received, %d begun, %d with gaps, %d with too little room\n", all, wrong,
+		ways[0] + ways[1], ways[2], ways[3], ways[4]);
 	end();
 }

@@ -72,7 +72,8 @@ int main(int argc, char **argv)
 	use("star", c);
 	MPI_Comm_free(&c);
 	int right = (rank + 1) % size, left = (rank + size - 1) % size;
-	MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 2, (int[]){left, rank}, MPI_UNWEIGHTED, 2, (int[]){rank, right}, MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &c);
+	MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 2, (int[]){left, rank}, MPI_UNWEIGHTED, 2, (int[]){rank, right},
+		MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &c);
 	use("ring", c);
 	MPI_Comm_free(&c);
 	MPI_Dist_graph_create(MPI_COMM_WORLD, 1, &rank, (int[]){1}, &right, (int[]){3}, MPI_INFO_NULL, 0, &c);

@@ -1,6 +1,6 @@
 /* Windows of long messages that MPI_Isend sends and MPI_Irecv receives: both ways and one way,
-   with either side late, and with what may come in between; and the same by MPI_Sendrecv and MPI_Sendrecv_replace. With a number it does all of
-   it so many times. */
+   with either side late, and with what may come in between; and the same by MPI_Sendrecv and MPI_Sendrecv_replace. With
+   a number it does all of it so many times. */
 #include "check.h"
 
 enum { WINDOW = 80, ROOM = 300000 };
@@ -207,7 +207,8 @@ static void swaps(int n)
 		} else if (i == 9) {
 			MPI_Sendrecv(from(i), n, MPI_CHAR, rank, 9, to(i), n, MPI_CHAR, rank, 9, MPI_COMM_WORLD, &s);
 		} else if (i == 10) {
-			MPI_Error_class(MPI_Sendrecv(from(i), n, MPI_CHAR, peer, 9, to(i), n - rank % 2, MPI_CHAR, peer, 9, MPI_COMM_WORLD, &s), &class);
+			MPI_Error_class(MPI_Sendrecv(from(i), n, MPI_CHAR, peer, 9, to(i), n - rank % 2, MPI_CHAR, peer, 9,
+				MPI_COMM_WORLD, &s), &class);
 			say("truncated %d\n", class == MPI_ERR_TRUNCATE);
 			memset(to(i), 0, n);
 			continue;
@@ -216,7 +217,8 @@ static void swaps(int n)
 		}
 		say_status("swapped", &s, MPI_CHAR);
 	}
-	MPI_Sendrecv(from(0), n, MPI_CHAR, rank % 2 ? MPI_PROC_NULL : peer, 9, to(0), n, MPI_CHAR, rank % 2 ? peer : MPI_PROC_NULL, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+	MPI_Sendrecv(from(0), n, MPI_CHAR, rank % 2 ? MPI_PROC_NULL : peer, 9, to(0), n, MPI_CHAR, rank % 2 ? peer
+		: MPI_PROC_NULL, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 	got("swapped", 12, n);
 }
 

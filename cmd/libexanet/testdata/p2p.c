@@ -46,7 +46,8 @@ int main(int argc, char **argv)
 		/* Several non-blocking sends, received in order from any source and tag. */
 		MPI_Request rs[8];
 		for (int i = 0; i < 4; i++) {
-			MPI_Irecv(in + i * (n / 4), n / 4, MPI_CHAR, size == 2 ? MPI_ANY_SOURCE : left, MPI_ANY_TAG, MPI_COMM_WORLD, &rs[i]);
+			MPI_Irecv(in + i * (n / 4), n / 4, MPI_CHAR, size == 2 ? MPI_ANY_SOURCE : left, MPI_ANY_TAG, MPI_COMM_WORLD,
+				&rs[i]);
 			if (i % 2)
 				MPI_Issend(out + i * (n / 4), n / 4, MPI_CHAR, right, 10 + i, MPI_COMM_WORLD, &rs[4 + i]);
 			else

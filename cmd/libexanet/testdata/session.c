@@ -1,4 +1,5 @@
-/* Each rank's session, process group and group of the scheduler, and whether its child gets a session that it asks for. */
+/* Each rank's session, process group and group of the scheduler, and whether its child gets a session that it asks for.
+   */
 #define _GNU_SOURCE
 #include <mpi.h>
 #include <stdio.h>
@@ -22,7 +23,8 @@ int main(int argc, char **argv)
 	int status;
 	waitpid(child, &status, 0);
 	char line[200];
-	int n = snprintf(line, sizeof line, "session %d, %s, leads its %s, parent's %s, %s, child's own %s\n", (int)getsid(0), group,
+	int n = snprintf(line, sizeof line, "session %d, %s, leads its %s, parent's %s, %s, child's own %s\n",
+		(int)getsid(0), group,
 		getsid(0) == getpid() ? "session" : "processes", getsid(0) == getsid(getppid()) ? "too" : "not",
 		getpgrp() == getpid() ? "alone" : "with others", status == 0 ? "too" : "not");
 	(void)!write(1, line, n);

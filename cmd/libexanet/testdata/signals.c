@@ -34,7 +34,8 @@ static void dispositions(const char *when)
 	say("%s:", when);
 	for (int i = 1; i < 32; i++)
 		if (i != SIGSTKFLT && sigaction(i, 0, &s) == 0)
-			say(" %d%s%s", i, s.sa_handler == SIG_DFL ? "d" : s.sa_handler == SIG_IGN ? "i" : s.sa_handler == tick ? "t" : "h", s.sa_flags & SA_ONSTACK ? "s" : "");
+			say(" %d%s%s", i, s.sa_handler == SIG_DFL ? "d" : s.sa_handler == SIG_IGN ? "i" : s.sa_handler == tick
+				? "t" : "h", s.sa_flags & SA_ONSTACK ? "s" : "");
 	say("\n");
 }
 
@@ -61,7 +62,8 @@ static void busy(int which, int sig, const char *what)
 	for (int i = 0; more; i++) {
 		int n = i % 2 ? 4 : 20000, last = MPI_Wtime() > until;
 		out[n - 1] = rank + i;
-		MPI_Sendrecv(out, n, MPI_INT, (rank + 1) % size, 1, in, n, MPI_INT, (rank + size - 1) % size, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+		MPI_Sendrecv(out, n, MPI_INT, (rank + 1) % size, 1, in, n, MPI_INT, (rank + size - 1) % size, 1, MPI_COMM_WORLD,
+			MPI_STATUS_IGNORE);
 		wrong += in[n - 1] != (rank + size - 1) % size + i;
 		MPI_Allreduce(&last, &more, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
 		more = !more;
@@ -179,7 +181,8 @@ int main(int argc, char **argv)
 	more = 0;
 	pthread_join(sends, 0);
 	sigpending(&pending);
-	say("queued %d %d %d\n", sigismember(&pending, SIGRTMIN), sigismember(&pending, SIGTRAP), sigismember(&pending, SIGURG));
+	say("queued %d %d %d\n", sigismember(&pending, SIGRTMIN), sigismember(&pending, SIGTRAP),
+		sigismember(&pending, SIGURG));
 	sigset_t children;
 	sigemptyset(&children);
 	sigaddset(&children, SIGCHLD);
@@ -199,7 +202,8 @@ int main(int argc, char **argv)
 	waitid(P_PID, child, &info, WEXITED | WNOWAIT);
 	usleep(20000);
 	sigpending(&pending);
-	say("pending %d %d %d\n", sigismember(&pending, SIGUSR2), sigismember(&pending, SIGPROF), sigismember(&pending, SIGCHLD));
+	say("pending %d %d %d\n", sigismember(&pending, SIGUSR2), sigismember(&pending, SIGPROF),
+		sigismember(&pending, SIGCHLD));
 	x = sigtimedwait(&blocked, &info, &soon);
 	x += sigtimedwait(&blocked, &info, &soon);
 	x += sigtimedwait(&blocked, &info, &soon);

@@ -20,7 +20,8 @@ int PMPI_Init(int *argc, char ***argv)
 	if (r < 0)
 		printf("registrations: %s\n", strerror(errno));
 	else
-		printf("registered: %d\n", (r & MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED) && (r & MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED));
+		printf("registered: %d\n", (r & MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED) &&
+			(r & MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED));
 	return host(argc, argv);
 }
 

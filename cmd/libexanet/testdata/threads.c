@@ -18,7 +18,8 @@ static void *run(void *arg)
 		int n = i % 10 ? 8 : 2000;
 		for (int k = 0; k < n; k++)
 			out[k] = rank * i + k + me;
-		MPI_Sendrecv(out, n, MPI_INT, right, me, in, n, MPI_INT, left, me, i % 2 ? MPI_COMM_WORLD : comms[me], MPI_STATUS_IGNORE);
+		MPI_Sendrecv(out, n, MPI_INT, right, me, in, n, MPI_INT, left, me, i % 2 ? MPI_COMM_WORLD : comms[me],
+			MPI_STATUS_IGNORE);
 		for (int k = 0; k < n; k++)
 			totals[me] += in[k];
 		if (i % 50 == 0)

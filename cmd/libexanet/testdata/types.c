@@ -53,13 +53,15 @@ int main(int argc, char **argv)
 		both("hindexed", (MPI_Type_create_hindexed(2, (int[]){2, 3}, (MPI_Aint[]){64, 8}, MPI_CHAR, &t), 4), t);
 		both("indexed block", (MPI_Type_create_indexed_block(3, 2, (int[]){0, 5, 9}, MPI_FLOAT, &t), 2), t);
 		both("hindexed block", (MPI_Type_create_hindexed_block(3, 2, (MPI_Aint[]){0, 33, 99}, MPI_CHAR, &t), 2), t);
-		MPI_Type_create_struct(3, (int[]){1, 2, 3}, (MPI_Aint[]){0, 8, 24}, (MPI_Datatype[]){MPI_CHAR, MPI_DOUBLE, MPI_SHORT}, &t);
+		MPI_Type_create_struct(3, (int[]){1, 2, 3}, (MPI_Aint[]){0, 8, 24},
+			(MPI_Datatype[]){MPI_CHAR, MPI_DOUBLE, MPI_SHORT}, &t);
 		both("struct", 3, t);
 		MPI_Type_create_struct(2, (int[]){1, 1}, (MPI_Aint[]){0, 8}, (MPI_Datatype[]){MPI_DOUBLE, MPI_CHAR}, &t);
 		both("padded", 3, t);
 		MPI_Type_create_subarray(2, (int[]){8, 9}, (int[]){3, 4}, (int[]){2, 1}, MPI_ORDER_C, MPI_INT, &t);
 		both("subarray", 1, t);
-		MPI_Type_create_subarray(3, (int[]){5, 4, 6}, (int[]){3, 2, 2}, (int[]){2, 1, 3}, MPI_ORDER_FORTRAN, MPI_SHORT, &t);
+		MPI_Type_create_subarray(3, (int[]){5, 4, 6}, (int[]){3, 2, 2}, (int[]){2, 1, 3}, MPI_ORDER_FORTRAN, MPI_SHORT,
+			&t);
 		both("fortran", 1, t);
 		MPI_Type_create_darray(4, 1, 2, (int[]){8, 6}, (int[]){MPI_DISTRIBUTE_BLOCK, MPI_DISTRIBUTE_CYCLIC},
 				       (int[]){MPI_DISTRIBUTE_DFLT_DARG, 2}, (int[]){2, 2}, MPI_ORDER_C, MPI_INT, &t);
@@ -89,7 +91,8 @@ int main(int argc, char **argv)
 	MPI_Get_address(&b, &at[1]);
 	MPI_Type_create_hindexed(2, (int[]){1, 1}, at, MPI_INT, &t);
 	MPI_Type_commit(&t);
-	MPI_Sendrecv(MPI_BOTTOM, 1, t, (rank + 1) % size, 2, c, 2, MPI_INT, (rank + size - 1) % size, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+	MPI_Sendrecv(MPI_BOTTOM, 1, t, (rank + 1) % size, 2, c, 2, MPI_INT, (rank + size - 1) % size, 2, MPI_COMM_WORLD,
+		MPI_STATUS_IGNORE);
 	say("bottom %d %d\n", c[0], c[1]);
 	MPI_Type_free(&t);
 	end();

@@ -33,7 +33,8 @@ static void took(const char *what, int c, MPI_Status *s)
 	int n, words[2], from = s->MPI_SOURCE, i = got[c][from]++;
 	MPI_Get_count(s, MPI_CHAR, &n);
 	memcpy(words, in, sizeof words);
-	if (words[0] != i || words[1] != from || s->MPI_TAG != tag_of(from, c, i) || n != size_of(from, c, i) || in[n - 1] != (n > 8 ? (char)i : in[n - 1]))
+	if (words[0] != i || words[1] != from || s->MPI_TAG != tag_of(from, c, i) || n != size_of(from, c, i) ||
+		in[n - 1] != (n > 8 ? (char)i : in[n - 1]))
 		say("%s: %d of %d from %d as number %d, tag %d, %d bytes\n", what, words[0], words[1], from, i, s->MPI_TAG, n);
 }
 
