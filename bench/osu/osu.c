@@ -30,7 +30,9 @@ const struct benchmark other_benchmarks[] = {
 	{0},
 };
 
-static const struct benchmark *const all[] = {latency_benchmarks, stream_benchmarks, coll_benchmarks, other_benchmarks};
+static const struct benchmark *const suites[] = {
+	latency_benchmarks, stream_benchmarks, coll_benchmarks, other_benchmarks,
+};
 
 static void usage(FILE *to)
 {
@@ -45,8 +47,8 @@ static void usage(FILE *to)
 		    "  -M             the median of the iterations, not the mean: for machines that do other things\n"
 		    "  -a             this process lets nobody use cross-memory attach, and does not use it\n"
 		    "benchmarks:\n");
-	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-		for (const struct benchmark *b = all[i]; b->name; b++)
+	for (size_t i = 0; i < sizeof suites / sizeof *suites; i++)
+		for (const struct benchmark *b = suites[i]; b->name; b++)
 			fprintf(to, "  %-22s %s\n", b->name, b->about);
 }
 
@@ -72,7 +74,7 @@ static void misused(const char *why, const char *what)
 	exit(2);
 }
 
-static long number(const char *text, long least)
+static long number_of(const char *text, long least)
 {
 	char *end;
 	long n;
@@ -86,8 +88,8 @@ static long number(const char *text, long least)
 
 static const struct benchmark *find(const char *name)
 {
-	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-		for (const struct benchmark *b = all[i]; b->name; b++)
+	for (size_t i = 0; i < sizeof suites / sizeof *suites; i++)
+		for (const struct benchmark *b = suites[i]; b->name; b++)
 			if (!strcmp(b->name, name))
 				return b;
 	misused("there is no such benchmark", name);
@@ -103,24 +105,24 @@ static void parse(int argc, char **argv)
 		case 'm':
 			if (colon) {
 				*colon = 0;
-				options.from = number(optarg, 0);
+				options.from = number_of(optarg, 0);
 			}
-			options.to = number(colon ? colon + 1 : optarg, 0);
+			options.to = number_of(colon ? colon + 1 : optarg, 0);
 			break;
 		case 's':
-			options.factor = number(optarg, 2);
+			options.factor = number_of(optarg, 2);
 			break;
 		case 'i':
-			options.iterations = number(optarg, 1);
+			options.iterations = number_of(optarg, 1);
 			break;
 		case 'x':
-			options.warmup = number(optarg, 0);
+			options.warmup = number_of(optarg, 0);
 			break;
 		case 't':
-			options.milliseconds = number(optarg, 1);
+			options.milliseconds = number_of(optarg, 1);
 			break;
 		case 'W':
-			options.window = number(optarg, 1);
+			options.window = number_of(optarg, 1);
 			break;
 		case 'c':
 			options.check = true;

@@ -6,7 +6,7 @@ package main
 import "C"
 
 // exanet_hello is the first call of each thread: what the runtime does to a thread
-// that it meets is undone then, see c/signals.c.
+// that it meets is undone then, see c/threads.c.
 //
 //export exanet_hello
 func exanet_hello() {}

@@ -2,7 +2,8 @@
 
 package main
 
-import "C" // for what is exported
+// #include "c/shared.h"
+import "C"
 
 import (
 	"slices"
@@ -69,7 +70,7 @@ func exanet_share(p unsafe.Pointer, size uint64) {
 		if k == datatype.KindFloat32 || k == datatype.KindFloat64 {
 			t.Operators &= realOps
 		}
-		at := shm.Spread(t.Handle) % shm.Types
+		at := spread(b.h) % shm.Types
 		for s.Types[at].Size > 0 {
 			at = (at + 1) % shm.Types
 		}
@@ -79,13 +80,16 @@ func exanet_share(p unsafe.Pointer, size uint64) {
 	shareArea(worldHandle, world())
 }
 
+// spread is where C looks for the area or the type of a handle first.
+func spread(h handle) int { return int(C.exanet_spread(C.uint64_t(h))) }
+
 // shareArea lets C use the area of a communicator, if it has one and there is a
 // place; nil takes it away.
 func shareArea(h handle, c *mpi.Comm) {
 	if sharing == nil {
 		return
 	}
-	v := &sharing.Areas[shm.Spread(uint64(h))%shm.Areas]
+	v := &sharing.Areas[spread(h)%shm.Areas]
 	switch id := atomic.LoadUint64(&v.ID); {
 	case c == nil && id == uint64(h):
 		atomic.StoreUint64(&v.ID, 0)

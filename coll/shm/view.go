@@ -59,8 +59,8 @@ type Operator struct {
 	Operator uint64
 }
 
-// The rooms of Shared. Areas and types lie where spread has it for their handles, types behind there
-// if need be.
+// The rooms of Shared. Areas and types lie where exanet_spread (cmd/libexanet/c/shared.h) has it for
+// their handles, types behind there if need be.
 //
 //exanet:c SHARED_
 const (
@@ -78,9 +78,6 @@ type Shared struct {
 	Ops   [Ops]Operator
 	Known uint64 // of them
 }
-
-// Spread is where the areas and types of handles are looked for.
-func Spread(handle uint64) uint64 { return handle * mixer >> 56 }
 
 // View fills in what C needs of an area, but for the bells, and the ID, which comes last.
 // Calls up to so many bytes are made with copies, as the table has it.

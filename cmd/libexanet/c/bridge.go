@@ -9,12 +9,14 @@
 //	wait.c      how a call waits
 //	calls.c     the calls of MPI that are tried on the fast path
 //	shared.c    collectives in shared memory
-//	entry.c     loads the Go part; the entry points themselves are written by cmd/libexanet/generate
+//	symbols.c   what the host MPI defines
 //	errors.c    error handlers
+//	signals.c, threads.c   the Go runtime as a guest of the program
+//	entry.c     loads the Go part; the entry points themselves are written by cmd/libexanet/generate
 //	fortran.c   what the entry points of Fortran are made of
-//	signals.c, threads.c, session.c   the Go runtime as a guest of the program
+//	session.c   one session for the ranks of a host
 //
-// Each includes only those above it. host.c and host.h lie beside the Go part, since cgo compiles what is in the
+// Each includes only headers of those above it. host.c and host.h lie beside the Go part, since cgo compiles what is in the
 // folder of its package.
 package c
 

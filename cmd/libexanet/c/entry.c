@@ -30,7 +30,6 @@ int64_t (*exanet_adopt)(exanet_handle, void *, int32_t);
 void (*exanet_made_comm)(void *);
 void (*exanet_made_request)(void *);
 void (*exanet_windows)(int32_t);
-void (*exanet_hello)(void);
 
 static void (*show)(int32_t level, void *card);
 static int32_t (*start)(void *cards);
@@ -55,29 +54,6 @@ static const struct exanet_slot own[] = {
 	{0, 0}
 };
 
-void *exanet_symbol(const char *name)
-{
-	void *s = dlsym(RTLD_DEFAULT, name);
-	if (!s) {
-		/* Loaded by a plug-in whose symbols are its own, as mpi4py. */
-		void *lib = dlopen(EXANET_HOST_LIBRARY, RTLD_LAZY | RTLD_NOLOAD);
-		s = lib ? dlsym(lib, name) : 0;
-	}
-	return s;
-}
-
-void *exanet_host(const char *name)
-{
-	char real[128];
-	snprintf(real, sizeof real, "P%s", name);
-	void *f = exanet_symbol(real);
-	if (!f) {
-		fprintf(stderr, "exanet: the program calls %s, but there is no %s in its MPI library: is this library the one for another MPI?\n", name, real);
-		abort();
-	}
-	return f;
-}
-
 #ifdef OPEN_MPI
 #define OPEN_MPI_HERE 1
 #else
@@ -92,7 +68,8 @@ static void fits(void)
 	int other = exanet_symbol("ompi_mpi_comm_world") != 0;
 	if (other == OPEN_MPI_HERE)
 		return;
-	fprintf(stderr, "exanet: libexanet-%s.so is preloaded, which is for %s, but the program's MPI is %s: preload libexanet-%s.so, or use exanet preload\n",
+	fprintf(stderr, "exanet: libexanet-%s.so is preloaded, which is for %s, but the program's MPI is %s: "
+			"preload libexanet-%s.so, or use exanet preload\n",
 		files[!other], names[!other], names[other], files[other]);
 	exit(2);
 }
@@ -140,9 +117,10 @@ static int supplied(void)
 
 /* A child of fork has the memory of the Go part, but none of its threads, and is no rank:
    it may go its own way, or end. */
-static void refuse(void)
+static void child_calls(void)
 {
-	static const char line[] = "exanet: a child process calls MPI, which its parent has initialised: with this library only that one can\n";
+	static const char line[] = "exanet: a child process calls MPI, which its parent has initialised: "
+				   "with this library only that one can\n";
 	if (write(2, line, sizeof line - 1)) {}
 	_exit(1);
 }
@@ -150,12 +128,12 @@ static void refuse(void)
 static void forked(void)
 {
 	for (const struct exanet_slot *s = exanet_slots; s->name; s++)
-		*s->slot = (void *)refuse;
+		*s->slot = (void *)child_calls;
 	exanet_table = 0;
 	for (int i = 0; i < SHARED_AREAS; i++)
 		exanet_shared.areas[i].id = 0;
 	exanet_met = 1;
-	exanet_adopt = (int64_t (*)(exanet_handle, void *, int32_t))refuse;
+	exanet_adopt = (int64_t (*)(exanet_handle, void *, int32_t))child_calls;
 	finalize = 0; /* the host's is called, if the child comes to its end in the same way */
 }
 
@@ -191,7 +169,7 @@ static int load(void)
 		complain("the Go part cannot be loaded", why);
 		return 0;
 	}
-	if (!find(lib, exanet_slots) || !find(lib, own) || !exanet_hello)
+	if (!find(lib, exanet_slots) || !find(lib, own))
 		return 0;
 	pthread_atfork(0, 0, forked);
 	return 1;
@@ -209,12 +187,12 @@ static int ended(MPI_Request *r, int *flag)
 
 /* A collective of a host may spin, in the way of the rank that it waits for if there
    are fewer cores than ranks. */
-static int gather(void *mine, void *all)
+static int gather(void *mine, void *cards)
 {
 	HOST(MPI_Iallgather, const void *, int, MPI_Datatype, void *, int, MPI_Datatype, MPI_Comm, MPI_Request *);
 	static const struct timespec nap = {0, 50000};
 	MPI_Request r;
-	int done = 0, ok = host(mine, CARD, BYTE, all, CARD, BYTE, WORLD, &r) == MPI_SUCCESS;
+	int done = 0, ok = host(mine, CARD, BYTE, cards, CARD, BYTE, WORLD, &r) == MPI_SUCCESS;
 	for (int i = 0; ok && (ok = ended(&r, &done)) && !done; i++)
 		if (i < 100)
 			sched_yield();
@@ -224,13 +202,13 @@ static int gather(void *mine, void *all)
 }
 
 /* The first of the ranks that miss the Go part says so. */
-static void speak(const char *all, int n)
+static void speak(const char *cards, int n)
 {
 	HOST(MPI_Comm_rank, MPI_Comm, int *);
-	int rank, first = 0;
-	while (first < n && all[first * CARD] != NOT_LOADED)
+	int me, first = 0;
+	while (first < n && cards[first * CARD] != NOT_LOADED)
 		first++;
-	if (host(WORLD, &rank) == MPI_SUCCESS && first == rank)
+	if (host(WORLD, &me) == MPI_SUCCESS && first == me)
 		fputs(complaint, stderr);
 }
 
@@ -240,11 +218,10 @@ int exanet_disabled(void)
 	return off && *off && strcmp(off, "0");
 }
 
-/* Registers this process for membarrier, by which our ranks sleep and wake
-   (emu/host/wait.go), and the lock of the fast path is shut. That is done at once for a process of one thread, which it may
-   not be any more when the host is up; else the kernel waits for all cores, 10 ms or
-   more. */
-static void prepare(void)
+/* Registers this process for membarrier, by which our ranks sleep and wake (emu/host/wait.go), and the lock of the
+   fast path is shut. The kernel does that at once for a process of one thread, which it may not be any more when the
+   host is up: then the kernel waits for all cores, for 10 ms or more. */
+void exanet_prepare(void)
 {
 	fits();
 	if (!exanet_disabled()) {
@@ -263,68 +240,46 @@ static void open_fast(void)
 		exanet_fast_open((struct fast_table *)(uintptr_t)table, no_request);
 }
 
-static void initialised(int level)
+int exanet_initialised(int code, const int *level)
 {
 	HOST(MPI_Comm_size, MPI_Comm, int *);
-	char mine[CARD] = {0}, *all;
+	char mine[CARD] = {0}, *cards;
 	int n;
-	if (exanet_live || host(WORLD, &n) != MPI_SUCCESS || !(all = calloc(n, CARD)))
-		return;
+	if (code != MPI_SUCCESS || exanet_live || host(WORLD, &n) != MPI_SUCCESS || !(cards = calloc(n, CARD)))
+		return code;
 	if (exanet_disabled())
 		mine[0] = DISABLED;
 	else if (!load())
 		mine[0] = NOT_LOADED;
 	else
-		show(level, mine);
-	if (gather(mine, all)) {
+		show(*level, mine);
+	if (gather(mine, cards)) {
 		if (mine[0] == NOT_LOADED)
-			speak(all, n);
+			speak(cards, n);
 		else if (mine[0] != DISABLED)
-			exanet_live = start(all);
+			exanet_live = start(cards);
 		if (exanet_live)
 			open_fast();
 		exanet_counting = exanet_live && getenv("EXANET_STATS");
 	}
-	free(all);
-}
-
-int MPI_Init(int *argc, char ***argv)
-{
-	HOST(MPI_Init, int *, char ***);
-	prepare();
-	int code = host(argc, argv);
-	if (code == MPI_SUCCESS)
-		initialised(MPI_THREAD_SINGLE);
+	free(cards);
 	return code;
 }
 
-int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
+int exanet_finish(void)
 {
-	HOST(MPI_Init_thread, int *, char ***, int, int *);
-	prepare();
-	int code = host(argc, argv, required, provided);
-	if (code == MPI_SUCCESS)
-		initialised(*provided);
-	return code;
-}
-
-int MPI_Finalize(void)
-{
-	HOST(MPI_Finalize, void);
-	if (exanet_on && finalize) {
-		exanet_counting = 0;
-		exanet_table = 0;
-		for (int i = 0; i < SHARED_AREAS; i++)
-			exanet_shared.areas[i].id = 0;
-		for (int i = 0; exanet_names[i]; i++)
-			if (exanet_passed[i])
-				counted(exanet_names[i], exanet_passed[i]);
-		int64_t r = finalize();
-		exanet_live = 0;
-		if (r)
-			return exanet_failed(r);
-	}
-	return host();
+	if (!exanet_on || !finalize)
+		return MPI_SUCCESS;
+	exanet_counting = 0;
+	exanet_table = 0;
+	for (int i = 0; i < SHARED_AREAS; i++)
+		exanet_shared.areas[i].id = 0;
+	for (int i = 0; exanet_names[i]; i++)
+		if (exanet_passed[i])
+			counted(exanet_names[i], exanet_passed[i]);
+	int64_t r = finalize();
+	exanet_live = 0;
+	return r ? exanet_failed(r) : MPI_SUCCESS;
 }
 
 #ifdef OPEN_MPI

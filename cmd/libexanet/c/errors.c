@@ -3,7 +3,8 @@
 /*
  * Errors that ours have found, and the error handlers that are told of them.
  */
-#include "entry.h"
+#include "errors.h"
+#include "symbols.h"
 
 #include <pthread.h>
 #include <stdio.h>

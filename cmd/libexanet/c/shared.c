@@ -8,12 +8,10 @@
  */
 #include "shared.h"
 
-#include <limits.h>
-#include <linux/futex.h>
+#include "doorbell.h"
+
 #include <sched.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 struct shared exanet_shared;
 
@@ -73,22 +71,14 @@ static inline struct doorbell *bell_of(const struct collective_area *a, uint64_t
 	return AT(doorbell, a->bells + world * a->bell_step);
 }
 
-/* Rings at a rank of the job. */
-static void ring(const struct collective_area *a, uint64_t world)
-{
-	struct doorbell *d = bell_of(a, world);
-	__atomic_and_fetch(&d->flags, ~BELL_FOREGROUND, __ATOMIC_SEQ_CST);
-	__atomic_add_fetch(&d->foreground, 1, __ATOMIC_SEQ_CST);
-	syscall(SYS_futex, &d->foreground, FUTEX_WAKE, INT_MAX, 0, 0, 0);
-}
-
 static __attribute__((noinline, cold)) void wake(const struct collective_area *a)
 {
 	__atomic_thread_fence(__ATOMIC_SEQ_CST); /* of two who publish the last words at once, one sees both */
 	for (uint32_t i = 0; i < a->ranks; i++) {
 		uint64_t *waiting = &line(a, i)->waiting, v = i == a->me ? 0 : load(waiting);
-		if (v && fulfilled(a, i, v) && __atomic_compare_exchange_n(waiting, &v, 0, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
-			ring(a, line(a, i)->world);
+		if (v && fulfilled(a, i, v) &&
+			__atomic_compare_exchange_n(waiting, &v, 0, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+			doorbell_wake(bell_of(a, line(a, i)->world), BELL_FOREGROUND);
 	}
 }
 
@@ -273,7 +263,7 @@ int exanet_shared_Bcast(void *buf, int64_t count, exanet_handle type, int root, 
 static int move(uint32_t op, const void *out, int64_t outcount, exanet_handle outtype, void *in, int64_t incount,
 	exanet_handle intype, int root, exanet_handle comm)
 {
-	const struct collective_area *a = area_of(comm);
+	struct collective_area *a = area_of(comm);
 	struct call c;
 	if (!a || !within(a, root))
 		return 0;

@@ -10,6 +10,7 @@
    knows of predefined types and operators. */
 extern struct shared exanet_shared;
 
+/* Where the area or the type of a handle is looked for first. The Go part fills them in by this as well. */
 static inline uint32_t exanet_spread(uint64_t handle) { return handle * COLLECTIVE_MIXER >> 56; }
 
 /* A type, or the place where it would be, whose size is 0. */

@@ -14,7 +14,7 @@
  *     the alternate stack, whatever its flags say, and that is large enough for any.
  *     sigaction and sigaltstack hide that.
  */
-#include "entry.h"
+#include "signals.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -30,8 +30,6 @@ enum {
 	LAST = 64,
 	ALTERNATE = 256 << 10, /* bytes of a thread's alternate stack, at least */
 };
-
-__thread int exanet_met;
 
 /* added: that SA_ONSTACK is ours. Nothing is locked: programs do not set one
    signal's disposition in two threads at once. */
@@ -168,7 +166,7 @@ static void take_stack(void *ours)
 	munmap((char *)ours - page, ALTERNATE + page);
 }
 
-static void give_stack(void)
+void exanet_give_stack(void)
 {
 	long page = sysconf(_SC_PAGESIZE);
 	if (alternate.ours || altstack(0, &alternate.theirs) || alternate.theirs.ss_flags & SS_ONSTACK)
@@ -238,7 +236,7 @@ void exanet_signals_hold(struct exanet_signals *s)
 	sigfillset(&later.sa_mask);
 	pthread_sigmask(SIG_SETMASK, &all, &s->mask);
 	for (int sig = 1; sig <= LAST; sig++)
-		s->known[sig] = __sigaction(sig, 0, &s->actions[sig]) == 0;
+		s->valid[sig] = __sigaction(sig, 0, &s->actions[sig]) == 0;
 	for (unsigned i = 0; i < sizeof let_through / sizeof *let_through; i++) {
 		struct sigaction *was = &s->actions[let_through[i]];
 		later.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART | (was->sa_flags & (SA_NOCLDSTOP | SA_NOCLDWAIT));
@@ -246,7 +244,7 @@ void exanet_signals_hold(struct exanet_signals *s)
 			__sigaction(let_through[i], &later, 0);
 	}
 	pthread_key_create(&ending, take_stack);
-	give_stack();
+	exanet_give_stack();
 }
 
 void exanet_signals_release(struct exanet_signals *s, int loaded)
@@ -254,7 +252,7 @@ void exanet_signals_release(struct exanet_signals *s, int loaded)
 	armed = loaded;
 	for (int sig = 1; sig <= LAST; sig++) {
 		struct sigaction now, *was = &s->actions[sig];
-		if (!s->known[sig] || sig == EXANET_QUIET)
+		if (!s->valid[sig] || sig == EXANET_QUIET)
 			continue;
 		if (loaded && lacks(was)) {
 			was->sa_flags |= SA_ONSTACK;
@@ -269,17 +267,4 @@ void exanet_signals_release(struct exanet_signals *s, int loaded)
 	}
 	resend();
 	pthread_sigmask(SIG_SETMASK, &s->mask, 0);
-}
-
-int exanet_greet(void)
-{
-	sigset_t mask, first;
-	sigemptyset(&first);
-	sigaddset(&first, EXANET_QUIET);
-	pthread_sigmask(SIG_BLOCK, &first, &mask);
-	give_stack();
-	exanet_keep_quiet();
-	exanet_hello();
-	pthread_sigmask(SIG_SETMASK, &mask, 0);
-	return exanet_met = 1;
 }

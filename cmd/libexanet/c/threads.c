@@ -22,7 +22,9 @@
  * if it cannot have one. And they never end: a program whose main thread does, by
  * pthread_exit, is over when only they are left.
  */
-#include "entry.h"
+#include "threads.h"
+
+#include "signals.h"
 
 #include <dirent.h>
 #include <dlfcn.h>
@@ -37,6 +39,9 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+
+__thread int exanet_met;
+static void (*hello)(void); /* of the Go part: its first call in a thread */
 
 static __thread int loading, gos; /* this thread loads the Go part; is one of its own */
 static uintptr_t text, textend;   /* of the Go part */
@@ -84,7 +89,8 @@ static void quiet(int sig, siginfo_t *info, void *context)
 	errno = error;
 }
 
-void exanet_keep_quiet(void)
+/* A thread that has EXANET_QUIET blocked, and lets Go unblock signals next, takes none but faults from then on. */
+static void keep_quiet(void)
 {
 	if (!traced)
 		syscall(SYS_tgkill, getpid(), (int)syscall(SYS_gettid), EXANET_QUIET);
@@ -93,7 +99,7 @@ void exanet_keep_quiet(void)
 static void *go(struct beginning b)
 {
 	gos = 1;
-	exanet_keep_quiet();
+	keep_quiet();
 	void *result = b.run(b.arg);
 	__atomic_fetch_sub(&living, 1, __ATOMIC_RELAXED);
 	return result;
@@ -187,7 +193,7 @@ int pthread_create(pthread_t *t, const pthread_attr_t *attr, void *(*run)(void *
 }
 
 /* How many threads there are; 0 if nobody says. */
-static int count(void)
+static int threads(void)
 {
 	int n = 0;
 	DIR *d = opendir("/proc/self/task");
@@ -212,20 +218,20 @@ static void outlast(void *round)
 	sigset_t all;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, 0);
-	for (int n; (n = count()) != 0; nanosleep(&(struct timespec){.tv_nsec = 10000000}, 0))
+	for (int n; (n = threads()) != 0; nanosleep(&(struct timespec){.tv_nsec = 10000000}, 0))
 		if (n <= 1 + __atomic_load_n(&living, __ATOMIC_RELAXED))
 			exit(0);
 }
 
 void pthread_exit(void *result)
 {
-	static void (*next)(void *) __attribute__((noreturn));
-	if (!next)
-		*(void **)&next = dlsym(RTLD_NEXT, "pthread_exit");
+	static void (*end)(void *) __attribute__((noreturn));
+	if (!end)
+		*(void **)&end = dlsym(RTLD_NEXT, "pthread_exit");
 	/* Others may have yet to call MPI_Init. */
 	if (syscall(SYS_gettid) == getpid() && dlsym(RTLD_DEFAULT, "PMPI_Init") && pthread_key_create(&last, outlast) == 0)
 		pthread_setspecific(last, (void *)1);
-	next(result);
+	end(result);
 }
 
 static int find(struct dl_phdr_info *info, size_t size, void *name)
@@ -239,6 +245,19 @@ static int find(struct dl_phdr_info *info, size_t size, void *name)
 			textend = text + info->dlpi_phdr[i].p_memsz;
 		}
 	return 1;
+}
+
+int exanet_greet(void)
+{
+	sigset_t mask, first;
+	sigemptyset(&first);
+	sigaddset(&first, EXANET_QUIET);
+	pthread_sigmask(SIG_BLOCK, &first, &mask);
+	exanet_give_stack();
+	keep_quiet();
+	hello();
+	pthread_sigmask(SIG_SETMASK, &mask, 0);
+	return exanet_met = 1;
 }
 
 void *exanet_open(const char *path, const char **why)
@@ -267,9 +286,13 @@ void *exanet_open(const char *path, const char **why)
 			dl_iterate_phdr(find, map->l_name);
 	}
 	/* It waits for the end of Go's beginning. */
-	if (lib && (*(void **)&exanet_hello = dlsym(lib, "exanet_hello")))
+	if (lib && (*(void **)&hello = dlsym(lib, "exanet_hello")))
 		exanet_greet();
 	prctl(PR_SET_TIMERSLACK, slack > 0 ? slack : 0, 0, 0, 0); /* 0: as when the process began */
 	exanet_signals_release(&signals, lib != 0);
+	if (lib && !hello) {
+		*why = "it is of another version";
+		return 0;
+	}
 	return lib;
 }

@@ -10,7 +10,14 @@ import (
 
 // Functions that are not in the list are the host's alone. They have entry points
 // for one thing: to be counted, if EXANET_STATS asks for that. mpi.h, as the
-// preprocessor leaves it, says which there are.
+// preprocessor leaves it, says which there are. Among them are those that begin and end MPI.
+
+// hooks are what entry points do that are more than the call of the host, which %s stands for (c/entry.c).
+var hooks = map[string]string{
+	"Init":        "exanet_prepare();\n\treturn exanet_initialised(%s, &(int){MPI_THREAD_SINGLE});",
+	"Init_thread": "exanet_prepare();\n\treturn exanet_initialised(%s, provided);",
+	"Finalize":    "int code = exanet_finish();\n\treturn code == MPI_SUCCESS ? %s : code;",
+}
 
 var (
 	attribute = regexp.MustCompile(`__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)`)
@@ -43,9 +50,13 @@ func (g *generator) others(header string) error {
 			}
 		}
 		if known {
-			fmt.Fprintf(g.w, "\n__attribute__((weak)) int MPI_%s(%s)\n{\n\tHOST(MPI_%s, %s);\n\t%s\n\treturn "+
-				"host(%s);\n}\n",
-				name, list, name, list, g.passes("MPI_"+name), strings.Join(names, ", "))
+			host := "host(" + strings.Join(names, ", ") + ")"
+			body := g.passes("MPI_"+name) + "\n\treturn " + host + ";"
+			if hook := hooks[name]; hook != "" {
+				body = fmt.Sprintf(hook, host)
+			}
+			fmt.Fprintf(g.w, "\n__attribute__((weak)) int MPI_%s(%s)\n{\n\tHOST(MPI_%s, %s);\n\t%s\n}\n",
+				name, list, name, list, body)
 		}
 	}
 	return nil
