@@ -39,32 +39,42 @@ enum {
 };
 
 static const struct exanet_type types[] = {
-	{"Int8", MPI_CHAR, 0, C_INTEGER}, {"Int8", MPI_SIGNED_CHAR, 0, C_INTEGER}, {"Uint8", MPI_UNSIGNED_CHAR, 0, C_INTEGER},
+	{"Int8", MPI_CHAR, 0, C_INTEGER}, {"Int8", MPI_SIGNED_CHAR, 0, C_INTEGER},
+	{"Uint8", MPI_UNSIGNED_CHAR, 0, C_INTEGER},
 	{"Byte", MPI_BYTE, COMPUTES_BYTES, BYTE}, {"Byte", MPI_PACKED, 0, NONE}, {"Int32", MPI_WCHAR, 0, NONE},
 	{"Int16", MPI_SHORT, 0, C_INTEGER}, {"Uint16", MPI_UNSIGNED_SHORT, 0, C_INTEGER},
 	{"Int32", MPI_INT, 0, C_INTEGER}, {"Uint32", MPI_UNSIGNED, 0, C_INTEGER},
 	{"Int64", MPI_LONG, 0, C_INTEGER}, {"Uint64", MPI_UNSIGNED_LONG, 0, C_INTEGER},
 	{"Int64", MPI_LONG_LONG, 0, C_INTEGER}, {"Uint64", MPI_UNSIGNED_LONG_LONG, 0, C_INTEGER},
 	{"Float32", MPI_FLOAT, 0, REAL}, {"Float64", MPI_DOUBLE, 0, REAL}, {"LongDouble", MPI_LONG_DOUBLE, 1, REAL},
-	{"Int8", MPI_INT8_T, 0, C_INTEGER}, {"Int16", MPI_INT16_T, 0, C_INTEGER}, {"Int32", MPI_INT32_T, 0, C_INTEGER}, {"Int64", MPI_INT64_T, 0, C_INTEGER},
-	{"Uint8", MPI_UINT8_T, 0, C_INTEGER}, {"Uint16", MPI_UINT16_T, 0, C_INTEGER}, {"Uint32", MPI_UINT32_T, 0, C_INTEGER}, {"Uint64", MPI_UINT64_T, 0, C_INTEGER},
-	{"Bool", MPI_C_BOOL, 0, LOGICAL}, {"Complex64", MPI_C_FLOAT_COMPLEX, 0, COMPLEX}, {"Complex128", MPI_C_DOUBLE_COMPLEX, 0, COMPLEX},
+	{"Int8", MPI_INT8_T, 0, C_INTEGER}, {"Int16", MPI_INT16_T, 0, C_INTEGER}, {"Int32", MPI_INT32_T, 0, C_INTEGER},
+	{"Int64", MPI_INT64_T, 0, C_INTEGER},
+	{"Uint8", MPI_UINT8_T, 0, C_INTEGER}, {"Uint16", MPI_UINT16_T, 0, C_INTEGER},
+	{"Uint32", MPI_UINT32_T, 0, C_INTEGER}, {"Uint64", MPI_UINT64_T, 0, C_INTEGER},
+	{"Bool", MPI_C_BOOL, 0, LOGICAL}, {"Complex64", MPI_C_FLOAT_COMPLEX, 0, COMPLEX},
+	{"Complex128", MPI_C_DOUBLE_COMPLEX, 0, COMPLEX},
 	{"LongDoubleComplex", MPI_C_LONG_DOUBLE_COMPLEX, 1, COMPLEX},
 	{"Int64", MPI_AINT, 0, C_INTEGER}, {"Int64", MPI_OFFSET, 0, C_INTEGER}, {"Int64", MPI_COUNT, 0, C_INTEGER},
 	{"FloatInt", MPI_FLOAT_INT, 0, PAIR}, {"DoubleInt", MPI_DOUBLE_INT, 0, PAIR}, {"LongInt", MPI_LONG_INT, 0, PAIR},
-	{"ShortInt", MPI_SHORT_INT, 0, PAIR}, {"TwoInt", MPI_2INT, 0, PAIR}, {"LongDoubleInt", MPI_LONG_DOUBLE_INT, 1, PAIR},
-	{"Bool", MPI_CXX_BOOL, 0, LOGICAL}, {"Complex64", MPI_CXX_FLOAT_COMPLEX, 0, COMPLEX}, {"Complex128", MPI_CXX_DOUBLE_COMPLEX, 0, COMPLEX},
+	{"ShortInt", MPI_SHORT_INT, 0, PAIR}, {"TwoInt", MPI_2INT, 0, PAIR},
+	{"LongDoubleInt", MPI_LONG_DOUBLE_INT, 1, PAIR},
+	{"Bool", MPI_CXX_BOOL, 0, LOGICAL}, {"Complex64", MPI_CXX_FLOAT_COMPLEX, 0, COMPLEX},
+	{"Complex128", MPI_CXX_DOUBLE_COMPLEX, 0, COMPLEX},
 	{"LongDoubleComplex", MPI_CXX_LONG_DOUBLE_COMPLEX, 1, COMPLEX},
 	/* Fortran */
 	{"Int8", MPI_CHARACTER, 0, INTEGER}, {"Int32", MPI_LOGICAL, 1, LOGICAL}, {"Int32", MPI_INTEGER, 0, INTEGER},
 	{"Float32", MPI_REAL, 0, REAL}, {"Float64", MPI_DOUBLE_PRECISION, 0, REAL},
 	{"Complex64", MPI_COMPLEX, 0, COMPLEX}, {"Complex128", MPI_DOUBLE_COMPLEX, 0, COMPLEX},
-	{"TwoInt", MPI_2INTEGER, 0, PAIR}, {"TwoFloat32", MPI_2REAL, 1, PAIR}, {"TwoFloat64", MPI_2DOUBLE_PRECISION, 1, PAIR},
-	{"Int8", MPI_INTEGER1, 0, INTEGER}, {"Int16", MPI_INTEGER2, 0, INTEGER}, {"Int32", MPI_INTEGER4, 0, INTEGER}, {"Int64", MPI_INTEGER8, 0, INTEGER},
+	{"TwoInt", MPI_2INTEGER, 0, PAIR}, {"TwoFloat32", MPI_2REAL, 1, PAIR},
+	{"TwoFloat64", MPI_2DOUBLE_PRECISION, 1, PAIR},
+	{"Int8", MPI_INTEGER1, 0, INTEGER}, {"Int16", MPI_INTEGER2, 0, INTEGER}, {"Int32", MPI_INTEGER4, 0, INTEGER},
+	{"Int64", MPI_INTEGER8, 0, INTEGER},
 	{"Float32", MPI_REAL4, 0, REAL}, {"Float64", MPI_REAL8, 0, REAL}, {"LongDouble", MPI_REAL16, 1, REAL},
-	{"Complex64", MPI_COMPLEX8, 0, COMPLEX}, {"Complex128", MPI_COMPLEX16, 0, COMPLEX}, {"LongDoubleComplex", MPI_COMPLEX32, 1, COMPLEX},
+	{"Complex64", MPI_COMPLEX8, 0, COMPLEX}, {"Complex128", MPI_COMPLEX16, 0, COMPLEX},
+	{"LongDoubleComplex", MPI_COMPLEX32, 1, COMPLEX},
 #ifdef OPEN_MPI
-	{"Int8", MPI_LOGICAL1, 1, LOGICAL}, {"Int16", MPI_LOGICAL2, 1, LOGICAL}, {"Int32", MPI_LOGICAL4, 1, LOGICAL}, {"Int64", MPI_LOGICAL8, 1, LOGICAL},
+	{"Int8", MPI_LOGICAL1, 1, LOGICAL}, {"Int16", MPI_LOGICAL2, 1, LOGICAL}, {"Int32", MPI_LOGICAL4, 1, LOGICAL},
+	{"Int64", MPI_LOGICAL8, 1, LOGICAL},
 	{"TwoComplex64", MPI_2COMPLEX, 1, NONE}, {"TwoComplex128", MPI_2DOUBLE_COMPLEX, 1, NONE},
 #else
 	{"Uint16", MPIX_C_FLOAT16, 1, REAL},
@@ -178,7 +188,8 @@ int exanet_get_envelope(MPI_Datatype t, struct exanet_envelope *e)
 	return PMPI_Type_get_envelope_c(t, &e->ints, &e->addresses, &e->larges, &e->types, &e->combiner);
 }
 
-int exanet_get_contents(MPI_Datatype t, const struct exanet_envelope *e, int *ints, MPI_Aint *addresses, MPI_Count *larges, MPI_Datatype *types)
+int exanet_get_contents(MPI_Datatype t, const struct exanet_envelope *e, int *ints, MPI_Aint *addresses,
+	MPI_Count *larges, MPI_Datatype *types)
 {
 	return PMPI_Type_get_contents_c(t, e->ints, e->addresses, e->larges, e->types, ints, addresses, larges, types);
 }
@@ -190,7 +201,8 @@ int exanet_get_envelope(MPI_Datatype t, struct exanet_envelope *e)
 	return code;
 }
 
-int exanet_get_contents(MPI_Datatype t, const struct exanet_envelope *e, int *ints, MPI_Aint *addresses, MPI_Count *larges, MPI_Datatype *types)
+int exanet_get_contents(MPI_Datatype t, const struct exanet_envelope *e, int *ints, MPI_Aint *addresses,
+	MPI_Count *larges, MPI_Datatype *types)
 {
 	(void)larges;
 	return PMPI_Type_get_contents(t, (int)e->ints, (int)e->addresses, (int)e->types, ints, addresses, types);

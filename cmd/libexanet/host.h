@@ -61,7 +61,8 @@ struct exanet_envelope {
 	int combiner;
 };
 int exanet_get_envelope(MPI_Datatype t, struct exanet_envelope *e);
-int exanet_get_contents(MPI_Datatype t, const struct exanet_envelope *e, int *ints, MPI_Aint *addresses, MPI_Count *larges, MPI_Datatype *types);
+int exanet_get_contents(MPI_Datatype t, const struct exanet_envelope *e, int *ints, MPI_Aint *addresses,
+	MPI_Count *larges, MPI_Datatype *types);
 
 /* Constructors of MPI-1, whose displacements are ints. */
 #if defined(OPEN_MPI) && !OMPI_ENABLE_MPI1_COMPAT

@@ -52,7 +52,8 @@ func TestBenchmarkPrograms(t *testing.T) {
 			}
 		}
 		for _, refused := range []string{"-c", "-a"} { // what the ranks cannot read are messages
-			const direct = "bcast:direct,scatter:direct,gather:direct,allgather:direct,allgatherv:direct,alltoall:direct"
+			const direct = "bcast:direct,scatter:direct,gather:direct," +
+				"allgather:direct,allgatherv:direct,alltoall:direct"
 			ours := h.job(t, 3, []string{lib, "EXANET_COLL=" + direct},
 				program, strings.ReplaceAll(direct, ":direct", ""), refused, "-c", "-m", "65536", "-s", "32", "-i", "2",
 				"-x", "1")

@@ -16,8 +16,8 @@
 //	fortran.c   what the entry points of Fortran are made of
 //	session.c   one session for the ranks of a host
 //
-// Each includes only headers of those above it. host.c and host.h lie beside the Go part, since cgo compiles what is in the
-// folder of its package.
+// Each includes only headers of those above it. host.c and host.h lie beside the Go part, since cgo compiles what
+// is in the folder of its package.
 package c
 
 // #cgo CFLAGS: -D_GNU_SOURCE

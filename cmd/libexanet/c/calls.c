@@ -69,7 +69,8 @@ int exanet_fast_send(const void *buf, int64_t count, exanet_handle type, int des
 	return sent;
 }
 
-int exanet_fast_isend(const void *buf, int64_t count, exanet_handle type, int dest, int tag, exanet_handle comm, MPI_Request *request)
+int exanet_fast_isend(const void *buf, int64_t count, exanet_handle type, int dest, int tag, exanet_handle comm,
+	MPI_Request *request)
 {
 	if (!exanet_fast_send(buf, count, type, dest, tag, comm))
 		return 0;
@@ -77,9 +78,10 @@ int exanet_fast_isend(const void *buf, int64_t count, exanet_handle type, int de
 	return 1;
 }
 
-/* A receive with more room than an eager message needs takes one that is there, but does not wait for it: its message may
-   be a long one, whose sender is to learn of the receive. */
-int exanet_fast_recv(void *buf, int64_t count, exanet_handle type, int source, int tag, exanet_handle comm, MPI_Status *status)
+/* A receive with more room than an eager message needs takes one that is there, but does not wait for it: its message
+   may be a long one, whose sender is to learn of the receive. */
+int exanet_fast_recv(void *buf, int64_t count, exanet_handle type, int source, int tag, exanet_handle comm,
+	MPI_Status *status)
 {
 	struct fast_table *t = exanet_table;
 	int64_t room = bytes(buf, count, type);
@@ -107,7 +109,8 @@ int exanet_fast_recv(void *buf, int64_t count, exanet_handle type, int source, i
 	return received;
 }
 
-int exanet_fast_irecv(void *buf, int64_t count, exanet_handle type, int source, int tag, exanet_handle comm, MPI_Request *request)
+int exanet_fast_irecv(void *buf, int64_t count, exanet_handle type, int source, int tag, exanet_handle comm,
+	MPI_Request *request)
 {
 	struct fast_table *t = exanet_table;
 	int64_t room = bytes(buf, count, type);
@@ -122,7 +125,8 @@ int exanet_fast_irecv(void *buf, int64_t count, exanet_handle type, int source, 
 }
 
 /* The data leave before the receive is pending: it may be for the same buffer. */
-int exanet_fast_sendrecv(const void *out, int64_t outcount, exanet_handle outtype, int dest, int outtag, void *in, int64_t incount, exanet_handle intype, int source, int intag, exanet_handle comm, MPI_Request *request)
+int exanet_fast_sendrecv(const void *out, int64_t outcount, exanet_handle outtype, int dest, int outtag, void *in,
+	int64_t incount, exanet_handle intype, int source, int intag, exanet_handle comm, MPI_Request *request)
 {
 	struct fast_table *t = exanet_table;
 	int64_t n = bytes(out, outcount, outtype), room = bytes(in, incount, intype);
@@ -136,7 +140,8 @@ int exanet_fast_sendrecv(const void *out, int64_t outcount, exanet_handle outtyp
 	return sent;
 }
 
-int exanet_fast_sendrecv_replace(void *buf, int64_t count, exanet_handle type, int dest, int outtag, int source, int intag, exanet_handle comm, MPI_Request *request)
+int exanet_fast_sendrecv_replace(void *buf, int64_t count, exanet_handle type, int dest, int outtag, int source,
+	int intag, exanet_handle comm, MPI_Request *request)
 {
 	return exanet_fast_sendrecv(buf, count, type, dest, outtag, buf, count, type, source, intag, comm, request);
 }

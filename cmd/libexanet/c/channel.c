@@ -1,7 +1,7 @@
 /*
- * The steps of the fast path: a message of a channel that is leased goes into the ring of the peer, or comes out of one.
- * They do what packages ticket and emu/host would do, on the same memory, or refuse and do nothing; tests hold
- * them against those (ctest). A message goes out without a fence, unless the table says so, before the look at the
+ * The steps of the fast path: a message of a channel that is leased goes into the ring of the peer, or comes out of
+ * one. They do what packages ticket and emu/host would do, on the same memory, or refuse and do nothing; tests hold
+ * them against those. A message goes out without a fence, unless the table says so, before the look at the
  * doorbell's flags: who raises a flag makes up for it (package host, wait.go).
  */
 #include "channel.h"
@@ -23,7 +23,8 @@ static inline struct ring_cell *vacant(const struct fast_table *t, const struct 
 	return r->opened ? ring_room(&t->rings, r) : 0;
 }
 
-static inline void publish(const struct fast_table *t, const struct fast_port *p, struct ring_cell *c, uint64_t word0, uint32_t n)
+static inline void publish(const struct fast_table *t, const struct fast_port *p, struct ring_cell *c,
+	uint64_t word0, uint32_t n)
 {
 	ring_publish(&t->rings, ring_at(p->out), c, word0, n);
 	if (t->fenced)
@@ -92,7 +93,8 @@ static inline int belongs(const struct fast_channel *ch, const struct ring_cell 
 	return word >> 32 == ch->header[0] >> 32 && c->header[1] == ch->header[1] && c->header[2] == ch->header[2];
 }
 
-/* Takes a message that belongs to a channel out of the ring; 0 if the peer is to be given credit, which cannot be now. */
+/* Takes a message that belongs to a channel out of the ring; 0 if the peer is to be given credit, which cannot be
+   now. */
 static inline int take(struct fast_table *t, struct fast_channel *ch, const struct ring_cell *c, uint32_t n, void *buf)
 {
 	struct fast_port *p = port_of(ch);
@@ -130,7 +132,8 @@ uint32_t fast_post(struct fast_table *t, struct fast_channel *ch, void *buf, uin
 	else
 		return 0;
 	t->slots[at - 1] = (struct fast_slot){
-		.buf = (uintptr_t)buf, .room = room, .state = SLOT_PENDING, .comm = ch->comm, .source = ch->peer, .tag = ch->tag, .place = ch - t->in, .prev = t->last,
+		.buf = (uintptr_t)buf, .room = room, .state = SLOT_PENDING, .place = ch - t->in, .prev = t->last,
+		.comm = ch->comm, .source = ch->peer, .tag = ch->tag,
 	};
 	if (t->last)
 		t->slots[t->last - 1].next = at;

@@ -5,7 +5,10 @@
 #include "layout.h"
 #include "ring.h"
 
-static inline struct fast_port *port_of(const struct fast_channel *ch) { return (struct fast_port *)(uintptr_t)ch->port; }
+static inline struct fast_port *port_of(const struct fast_channel *ch)
+{
+	return (struct fast_port *)(uintptr_t)ch->port;
+}
 static inline struct ring *ring_at(uint64_t address) { return (struct ring *)(uintptr_t)address; }
 
 /* A channel of one direction of the table, 0 if it is not leased. */

@@ -50,7 +50,8 @@ static int is(struct constant *c, const void *p)
 }
 
 #ifdef OPEN_MPI
-static struct constant status_ignore = {"mpi_fortran_status_ignore_", 0}, statuses_ignore = {"mpi_fortran_statuses_ignore_", 0};
+static struct constant status_ignore = {"mpi_fortran_status_ignore_", 0};
+static struct constant statuses_ignore = {"mpi_fortran_statuses_ignore_", 0};
 
 void *f_buffer(void *p)
 {
@@ -58,7 +59,8 @@ void *f_buffer(void *p)
 	return is(&bottom, p) ? MPI_BOTTOM : is(&in_place, p) ? MPI_IN_PLACE : p;
 }
 #else
-static struct constant status_ignore = {"MPIR_F08_MPI_STATUS_IGNORE_OBJ", 0}, statuses_ignore = {"MPIR_F08_MPI_STATUSES_IGNORE_OBJ", 0};
+static struct constant status_ignore = {"MPIR_F08_MPI_STATUS_IGNORE_OBJ", 0};
+static struct constant statuses_ignore = {"MPIR_F08_MPI_STATUSES_IGNORE_OBJ", 0};
 #endif
 
 MPI_Status *f_status(void *p) { return is(&status_ignore, p) ? MPI_STATUS_IGNORE : p; }
@@ -221,7 +223,8 @@ static void f_Init_thread(struct f_host *host, void *required, void *provided, v
 	(void)host;
 	f_return(ierror, MPI_Init_thread(0, 0, *(MPI_Fint *)required, provided));
 }
-F_ENTRIES(mpi_init_thread, MPI_INIT_THREAD, Init_thread, (void *required, void *provided, void *ierror), required, provided, ierror)
+F_ENTRIES(mpi_init_thread, MPI_INIT_THREAD, Init_thread, (void *required, void *provided, void *ierror), required,
+	provided, ierror)
 
 static void f_Finalize(struct f_host *host, void *ierror)
 {

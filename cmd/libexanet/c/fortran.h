@@ -40,7 +40,8 @@ void *f_find(struct f_host *host);
 #define F_USERFUNCTION(large) EXANET_FORTRAN_FUNCTION
 #else
 #define F_ENTRIES(lower, UPPER, Name, params, ...) F_ENTRY(lower##_f08_, #lower "_f08_", Name, params, __VA_ARGS__)
-#define F_LARGE_ENTRY(lower, Name, params, ...) F_ENTRY(lower##_f08_large_, #lower "_f08_large_", Name, params, __VA_ARGS__)
+#define F_LARGE_ENTRY(lower, Name, params, ...) \
+	F_ENTRY(lower##_f08_large_, #lower "_f08_large_", Name, params, __VA_ARGS__)
 #define F_USERFUNCTION(large) large
 #endif
 

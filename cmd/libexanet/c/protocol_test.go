@@ -173,7 +173,8 @@ func TestTheFastPathAndTheProtocolAreOne(t *testing.T) {
 		t.Repeat(map[string]func(*rapid.T){
 			"send": func(t *rapid.T) { who.Draw(t, "who").send(tag.Draw(t, "tag"), size.Draw(t, "size")) },
 			"sends": func(t *rapid.T) {
-				p, n, size := who.Draw(t, "who"), rapid.IntRange(1, 40).Draw(t, "n"), rapid.SampledFrom([]int{8, limit}).Draw(t, "size")
+				p, n := who.Draw(t, "who"), rapid.IntRange(1, 40).Draw(t, "n")
+				size := rapid.SampledFrom([]int{8, limit}).Draw(t, "size")
 				for _, at := range rapid.SliceOfN(tag, n, n).Draw(t, "tags") {
 					p.send(at, size)
 				}

@@ -19,7 +19,10 @@ static inline char *ring_bulk(const struct geometry *g, struct ring *r, uint64_t
 /* What the low 16 bits of a cell's first word hold while it carries message i. */
 static inline uint16_t ring_phase(const struct geometry *g, uint64_t i) { return (i >> g->shift) + 1; }
 
-static inline uint64_t bulk_size(uint32_t n) { return ((uint64_t)n + RING_BULK_ALIGN - 1) & ~(uint64_t)(RING_BULK_ALIGN - 1); }
+static inline uint64_t bulk_size(uint32_t n)
+{
+	return ((uint64_t)n + RING_BULK_ALIGN - 1) & ~(uint64_t)(RING_BULK_ALIGN - 1);
+}
 
 /* Where so much bulk space begins that is taken behind tail: no payload wraps around the end. */
 static inline uint64_t bulk_place(const struct geometry *g, uint64_t tail, uint64_t size)
@@ -55,8 +58,9 @@ static inline char *ring_take(const struct geometry *g, struct ring *r, struct r
 	return ring_bulk(g, r, at);
 }
 
-/* Takes the lines that a message as long as the last one will be written to from the core that has read them: for all at
-   once that takes as long as for one, and the rank waits for an answer meanwhile. A hint has no effect on them. */
+/* Takes the lines that a message as long as the last one will be written to from the core that has read them: for
+   all at once that takes as long as for one, and the rank waits for an answer meanwhile. A hint has no effect on
+   them. */
 static inline void ring_prefetch(const struct geometry *g, struct ring *r)
 {
 	uint64_t size = r->recent, at = bulk_place(g, r->bulk_tail, size);
@@ -67,7 +71,8 @@ static inline void ring_prefetch(const struct geometry *g, struct ring *r)
 }
 
 /* Makes the cell visible to the consumer: a message of n bytes. */
-static inline void ring_publish(const struct geometry *g, struct ring *r, struct ring_cell *c, uint64_t word0, uint32_t n)
+static inline void ring_publish(const struct geometry *g, struct ring *r, struct ring_cell *c, uint64_t word0,
+	uint32_t n)
 {
 	__atomic_store_n(&c->header[0], word0 | (uint64_t)n << 16 | ring_phase(g, r->tail), __ATOMIC_RELEASE);
 	r->tail++;

@@ -15,7 +15,8 @@ import (
 func TestNothingUnreadIsWrittenOver(t *testing.T) {
 	sizes := [][]int{{200}, {600}}
 	for long := 2300; long < limit; long += 20 {
-		sizes = append(sizes, []int{600, long, long, long, long, long, long}) // which take more than there is for so many as there are cells
+		// They take more than there is for so many as there are cells.
+		sizes = append(sizes, []int{600, long, long, long, long, long, long})
 	}
 	cells := int(leased(t)[0].table.Rings.Cells)
 	for _, sizes := range sizes {
@@ -34,7 +35,8 @@ func TestNothingUnreadIsWrittenOver(t *testing.T) {
 				}
 				n, ok := b.path.Receive(handle, in, int32(a.me), 0)
 				require.True(t, ok)
-				require.True(t, bytes.Equal(data(read), in[:n]), fmt.Sprintf("%v, %d behind, message %d", sizes, behind, read))
+				require.True(t, bytes.Equal(data(read), in[:n]),
+					fmt.Sprintf("%v, %d behind, message %d", sizes, behind, read))
 			}
 		}
 	}

@@ -212,7 +212,8 @@ static void resend(void)
 /* Whether a disposition ignores a signal: the kernel drops what is pending of it when that is put back. */
 static int ignores(int sig, const struct sigaction *s)
 {
-	return s->sa_handler == SIG_IGN || (s->sa_handler == SIG_DFL && (sig == SIGCHLD || sig == SIGCONT || sig == SIGURG || sig == SIGWINCH));
+	int by_default = sig == SIGCHLD || sig == SIGCONT || sig == SIGURG || sig == SIGWINCH;
+	return s->sa_handler == SIG_IGN || (s->sa_handler == SIG_DFL && by_default);
 }
 
 static void note_pending(int sig)

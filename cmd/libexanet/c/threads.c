@@ -172,7 +172,9 @@ int pthread_create(pthread_t *t, const pthread_attr_t *attr, void *(*run)(void *
 	uintptr_t caller = (uintptr_t)__builtin_return_address(0);
 	if (!loading && !gos && caller - text >= textend - text)
 		return create(t, attr, run, arg);
-	int i = __atomic_load_n(&begun, __ATOMIC_RELAXED) < SPARES ? __atomic_fetch_add(&begun, 1, __ATOMIC_RELAXED) : SPARES;
+	int i = __atomic_load_n(&begun, __ATOMIC_RELAXED);
+	if (i < SPARES)
+		i = __atomic_fetch_add(&begun, 1, __ATOMIC_RELAXED);
 	if (i < SPARES) {
 		*t = spares[i].thread;
 		spares[i].what = (struct beginning){run, arg};

@@ -13,7 +13,8 @@ struct awaited {
 /* Whether calls may wait here: not if they are to be in Go meanwhile. */
 static inline int fast_waits(const struct fast_table *t)
 {
-	return t->waiting != FAST_IN_GO && !t->armed && (!t->outside || !__atomic_load_n((int64_t *)(uintptr_t)t->outside, __ATOMIC_RELAXED));
+	int64_t *outside = (int64_t *)(uintptr_t)t->outside;
+	return t->waiting != FAST_IN_GO && !t->armed && (!outside || !__atomic_load_n(outside, __ATOMIC_RELAXED));
 }
 
 /* Waits a while, without the lock, and reports whether the message may be there: if not, the call is to wait in Go. */
