@@ -36,7 +36,7 @@ func (c *Comm) openFastPath(table *fastpath.Table) inside.FastPath[Comm, Request
 	x := &fastPath{rank: k, world: c, table: table, proto: proto, comms: make(map[uint64]*Comm)}
 	table.Limit, table.Window = uint32(k.limit), variants.CreditWindow
 	table.Rings.Cells, table.Rings.Shift, table.Rings.Bulk = fab.Geometry()
-	table.Doorbells, table.Step = fab.Berths()
+	table.Doorbells, table.Step = fab.Doorbells()
 	switch {
 	case k.level == ThreadMultiple:
 		table.Waiting = fastpath.InGo

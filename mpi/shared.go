@@ -90,7 +90,7 @@ func (c *Comm) sharedArea(v *shm.View) bool {
 	k.tally(v) // of a communicator that has been freed
 	k.mu.Unlock()
 	c.area.View(v, func(op coll.Collective) int { return c.algorithms.SharedUpTo(op, c.size) })
-	v.Bells, v.BellStep = c.rank.Shared.Berths()
+	v.Bells, v.BellStep = c.rank.Shared.Doorbells()
 	return true
 }
 

@@ -78,14 +78,14 @@ type SharedMemory interface {
 
 	// Crowded reports whether any ranks share cores, and Yielding whether those hand
 	// their core over by a yield. PerCore is how many ranks a core has, Core where this one
-	// runs if that matters, and Berths where the ranks' doorbells are. Looks is how often a
+	// runs if that matters, and Doorbells where the ranks' doorbells are. Looks is how often a
 	// rank may look for something before it does anything else.
 	Crowded() bool
 	Yielding() bool
 	PerCore() int
 	Core() uint32
 	Looks() int
-	Berths() (first uint64, step uint32)
+	Doorbells() (first uint64, step uint32)
 }
 
 // RemoteMemory is that of other ranks, which this one reads.

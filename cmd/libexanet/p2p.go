@@ -96,19 +96,7 @@ func exanet_Recv(buf unsafe.Pointer, count int64, t handle, source, tag int32, c
 
 //export exanet_Sendrecv
 func exanet_Sendrecv(out unsafe.Pointer, outcount int64, outtype handle, dest, outtag int32, in unsafe.Pointer,
-	incount int64, intype handle, source, intag int32, comm handle, status unsafe.Pointer) int64 {
-	return pair(out, outcount, outtype, dest, outtag, in, incount, intype, source, intag, comm, status, nil)
-}
-
-//export exanet_Isendrecv
-func exanet_Isendrecv(out unsafe.Pointer, outcount int64, outtype handle, dest, outtag int32, in unsafe.Pointer,
-	incount int64, intype handle, source, intag int32, comm handle, req unsafe.Pointer) int64 {
-	return pair(out, outcount, outtype, dest, outtag, in, incount, intype, source, intag, comm, nil, req)
-}
-
-// pair is Sendrecv, or Isendrecv if there is a request to be made.
-func pair(out unsafe.Pointer, outcount int64, outtype handle, dest, outtag int32, in unsafe.Pointer, incount int64,
-	intype handle, source, intag int32, comm handle, status, req unsafe.Pointer) int64 {
+	incount int64, intype handle, source, intag int32, comm handle, form int32, req, status unsafe.Pointer) int64 {
 	c := commOf(comm)
 	if c == nil {
 		return pass
@@ -122,7 +110,7 @@ func pair(out unsafe.Pointer, outcount int64, outtype handle, dest, outtag int32
 		return refused(comm, err)
 	}
 	to, from, sent, wanted := rankIn(dest), rankIn(source), sentTag(outtag), tagIn(intag)
-	if req == nil {
+	if form == C.EXANET_DO {
 		st, err := c.SendrecvData(send, to, sent, recv, from, wanted)
 		return received(st, err, comm, status)
 	}
@@ -132,18 +120,7 @@ func pair(out unsafe.Pointer, outcount int64, outtype handle, dest, outtag int32
 
 //export exanet_Sendrecv_replace
 func exanet_Sendrecv_replace(buf unsafe.Pointer, count int64, t handle, dest, outtag, source, intag int32, comm handle,
-	status unsafe.Pointer) int64 {
-	return replace(buf, count, t, dest, outtag, source, intag, comm, status, nil)
-}
-
-//export exanet_Isendrecv_replace
-func exanet_Isendrecv_replace(buf unsafe.Pointer, count int64, t handle, dest, outtag, source, intag int32, comm handle,
-	req unsafe.Pointer) int64 {
-	return replace(buf, count, t, dest, outtag, source, intag, comm, nil, req)
-}
-
-func replace(buf unsafe.Pointer, count int64, t handle, dest, outtag, source, intag int32, comm handle, status,
-	req unsafe.Pointer) int64 {
+	form int32, req, status unsafe.Pointer) int64 {
 	c := commOf(comm)
 	if c == nil {
 		return pass
@@ -153,7 +130,7 @@ func replace(buf unsafe.Pointer, count int64, t handle, dest, outtag, source, in
 		return refused(comm, err)
 	}
 	to, from, sent, wanted := rankIn(dest), rankIn(source), sentTag(outtag), tagIn(intag)
-	if req == nil {
+	if form == C.EXANET_DO {
 		st, err := c.SendrecvReplaceData(d, to, sent, from, wanted)
 		return received(st, err, comm, status)
 	}

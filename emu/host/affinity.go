@@ -22,10 +22,10 @@ const (
 	sleeping                   // the same, but only sleep does, see sys.SchedGroup
 )
 
-// Throng is how many ranks of a core can take turns by yields. Where there are more, a rank that has slept, as each has
-// when they do not arrive at once, finds itself behind so many that those sleep in their turn before it has come round:
-// then they sleep at once.
-const Throng = 64
+// turnsMost is how many ranks of a core can take turns by yields. Where there are more, a rank that has slept, as each
+// has when they do not arrive at once, finds itself behind so many that those sleep in their turn before it has come
+// round: then they sleep at once.
+const turnsMost = 64
 
 // cpuWords are those of a set of processors, as the kernel numbers them.
 const cpuWords = 16
@@ -210,7 +210,7 @@ func (j *Job) assess() {
 		c.sharers.Store(uint32(v.sharers))
 		c.cores.Store(uint32(v.cores))
 		worst = max(worst, v.occupancy)
-		sleep = sleep || v.occupancy == sleeping || v.PerCore() > Throng
+		sleep = sleep || v.occupancy == sleeping || v.PerCore() > turnsMost
 	}
 	j.head.worst.Store(uint32(worst))
 	if sleep {

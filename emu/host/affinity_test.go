@@ -93,9 +93,9 @@ func TestASleeperFences(t *testing.T) {
 		groups          bool // each has one of its own
 		fence           uint32
 	}{
-		"as many as can take turns":  {Throng, 1, false, 0},
-		"one more":                   {Throng + 1, 1, false, 1},
-		"one more, elsewhere":        {1, Throng + 1, false, 1},
+		"as many as can take turns":  {turnsMost, 1, false, 0},
+		"one more":                   {turnsMost + 1, 1, false, 1},
+		"one more, elsewhere":        {1, turnsMost + 1, false, 1},
 		"a core each":                {1, 1, true, 0},
 		"two that cannot take turns": {2, 1, true, 1},
 		"two such, elsewhere":        {1, 2, true, 1},

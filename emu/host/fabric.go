@@ -45,13 +45,13 @@ type Fabric struct {
 	last   *inbox         // of the last of them
 
 	// The polling side.
-	in         []*inbox // of rings that peers have opened
-	cursor     int      // where the next poll begins
-	current    *inbox   // whose message is out, between Next and Release
-	openedSeen uint32
-	spreadAt   time.Time     // when migrate has looked last
-	patience   time.Duration // for which it spins before it sleeps, with a core for each rank
-	shunned    time.Duration // until then it does not yield: another program would keep its core
+	in           []*inbox // of rings that peers have opened
+	cursor       int      // where the next poll begins
+	current      *inbox   // whose message is out, between Next and Release
+	openedSeen   uint32
+	lookedAt     time.Time     // when migrate has looked last
+	spinBudget   time.Duration // for which it spins before it sleeps, with a core for each rank
+	backOffUntil time.Duration // until then it does not yield: another program would keep its core
 
 	engine
 }
@@ -59,7 +59,7 @@ type Fabric struct {
 // NewFabric makes the fabric of a member, of a job that all ranks have joined. most is the largest payload
 // of a message in bytes, at all ranks; 0: what suits the host.
 func NewFabric(m *Member, most int) *Fabric {
-	f := &Fabric{Member: m, limit: most, fenced: true, patience: spinTime, ways: make(map[int]*inbox)}
+	f := &Fabric{Member: m, limit: most, fenced: true, spinBudget: spinTime, ways: make(map[int]*inbox)}
 	if most == 0 {
 		f.limit = DefaultLimit
 	}

@@ -24,8 +24,8 @@ const (
 // migrate reports whether this rank has moved away from another that needs its core. Only
 // the poller may call it.
 func (f *Fabric) migrate() bool {
-	if now := time.Now(); now.Sub(f.spreadAt) >= migratePause*time.Duration(f.job.ranks) {
-		f.spreadAt = now
+	if now := time.Now(); now.Sub(f.lookedAt) >= migratePause*time.Duration(f.job.ranks) {
+		f.lookedAt = now
 	} else {
 		return false
 	}
@@ -55,8 +55,8 @@ func (f *Fabric) migrate() bool {
 // what all have a part in takes as long as three then. Only the last of the ranks of a core
 // goes. Only the poller may call it.
 func (f *Fabric) balance() {
-	if now := time.Now(); now.Sub(f.spreadAt) >= balancePause {
-		f.spreadAt = now
+	if now := time.Now(); now.Sub(f.lookedAt) >= balancePause {
+		f.lookedAt = now
 	} else {
 		return
 	}

@@ -45,7 +45,7 @@ func TestSpread(t *testing.T) {
 	}
 	_, fabs := joined(t)
 	looks := func() bool {
-		fabs[0].spreadAt = time.Time{}
+		fabs[0].lookedAt = time.Time{}
 		return fabs[0].migrate()
 	}
 	core := free.first()
@@ -61,7 +61,7 @@ func TestSpread(t *testing.T) {
 				back++ // the kernel may bring it back, but not again and again
 			}
 			require.Less(t, back, 10)
-			fabs[0].spreadAt = time.Now().Add(time.Hour)
+			fabs[0].lookedAt = time.Now().Add(time.Hour)
 			require.NoError(t, sys.MoveTo(core))
 			require.False(t, fabs[0].migrate(), "it has just looked")
 		}
@@ -99,11 +99,11 @@ func TestWhoYieldsToAPeerMovesAway(t *testing.T) {
 	moved := false
 	for try := 0; try < 1000 && !moved; try++ { // the kernel may part them first, and the other run before the yield
 		require.NoError(t, sys.MoveTo(core))
-		fabs[0].spreadAt, fabs[0].shunned = time.Time{}, 0
+		fabs[0].lookedAt, fabs[0].backOffUntil = time.Time{}, 0
 		mark := fabs[0].Mark()
 		waits.Store(true)
 		fabs[0].spin(mark) // in vain, if other programs keep the core for longer
-		moved = !fabs[0].spreadAt.IsZero() && sys.Core() != core
+		moved = !fabs[0].lookedAt.IsZero() && sys.Core() != core
 	}
 	require.True(t, moved)
 }
@@ -147,13 +147,13 @@ func TestEven(t *testing.T) {
 			moved := !x.moves
 			for try := 0; moved != x.moves && try < 1000; try++ { // the kernel may move the thread as well
 				require.NoError(t, sys.MoveTo(here))
-				f.spreadAt = time.Time{}
+				f.lookedAt = time.Time{}
 				f.balance()
 				moved = sys.Core() != here
 				require.Equal(t, sys.Core(), f.self.core.Load())
 			}
 			require.Equal(t, x.moves, moved)
-			f.spreadAt = time.Now().Add(time.Hour)
+			f.lookedAt = time.Now().Add(time.Hour)
 			f.self.core.Store(0)
 			f.balance()
 			require.Zero(t, f.self.core.Load(), "it has just looked")

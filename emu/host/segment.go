@@ -77,7 +77,7 @@ const (
 type doorbell struct {
 	flags  atomic.Uint32 // which bell to ring; read by every sender
 	core   atomic.Uint32 // where the rank ran when it waited last, see Core
-	thread atomic.Uint32 // which waited last for long, see spread
+	thread atomic.Uint32 // which waited last for long, see migrate
 	_      [52]byte
 
 	foreground atomic.Uint32 // futex words: counted up by each ring

@@ -20,7 +20,7 @@ func (m *Member) Vigil(grace time.Duration) {
 const threadsTake = 100 * time.Millisecond
 
 func (m *Member) watch(grace time.Duration) {
-	patience := grace
+	delay := grace
 	for i := 1; i < m.job.ranks; i++ {
 		rank := (m.me + i) % m.job.ranks
 		c := m.job.control(rank)
@@ -29,10 +29,10 @@ func (m *Member) watch(grace time.Duration) {
 			continue
 		}
 		if waited {
-			patience = grace
+			delay = grace
 		}
-		time.Sleep(patience)
+		time.Sleep(delay)
 		m.job.MarkDead(rank)
-		patience = min(grace, threadsTake) // for those that have died meanwhile
+		delay = min(grace, threadsTake) // for those that have died meanwhile
 	}
 }

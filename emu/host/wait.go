@@ -42,7 +42,7 @@ const (
 	// what a yield takes at least if another one runs meanwhile; with nobody else, some tenths
 	handOver = time.Microsecond
 	dear     = time.Millisecond       // what a yield takes if another program keeps the core for its time slice
-	shun     = 100 * time.Millisecond // for which a rank does not yield then
+	backOff  = 100 * time.Millisecond // for which a rank does not yield then
 )
 
 // Glance looks for something to do for about a microsecond, where it does not
@@ -92,18 +92,18 @@ func (f *Fabric) Spin(mark uint32) bool {
 
 func (f *Fabric) spin(mark uint32) bool {
 	var start time.Duration
-	spread := false
+	tried := false
 	for {
 		// Even with a core for each rank the awaited one may share ours, for
 		// instance when other programs run: spinning alone would keep it
 		// waiting.
 		now, away := clock(), time.Duration(0)
-		if now >= f.shunned {
+		if now >= f.backOffUntil {
 			sys.Yield()
 			before := now
 			now = clock()
 			if away = now - before; away > dear {
-				f.shunned = now + shun
+				f.backOffUntil = now + backOff
 			}
 		}
 		if f.look(mark, looks) {
@@ -117,10 +117,10 @@ func (f *Fabric) spin(mark uint32) bool {
 			continue
 		}
 		switch waited := clock() - start; {
-		case waited > f.patience:
+		case waited > f.spinBudget:
 			return false
-		case waited > migrateAfter && !spread:
-			spread = true
+		case waited > migrateAfter && !tried:
+			tried = true
 			if f.migrate() {
 				start = 0
 			}
@@ -170,11 +170,11 @@ func (f *Fabric) Sleep(mark uint32) {
 		}
 	}
 	c.flags.And(^bellForeground)
-	f.patience = patienceAfter(f.patience + clock() - start)
+	f.spinBudget = spinBudgetAfter(f.spinBudget + clock() - start)
 }
 
-// patienceAfter is how long to spin next, after a wait of this length, which waking up is part of.
-func patienceAfter(waited time.Duration) time.Duration {
+// spinBudgetAfter is how long to spin next, after a wait of this length, which waking up is part of.
+func spinBudgetAfter(waited time.Duration) time.Duration {
 	if waited > longSpin+wakeUp {
 		return spinTime
 	}

@@ -101,7 +101,7 @@ enum { WAIT_YIELDS = 400 };
 enum { WAIT_FEWEST = 8 };
 enum { WAIT_HAND_OVER = 1000 };
 enum { WAIT_DEAR = 1000000 };
-enum { WAIT_SHUN = 100000000 };
+enum { WAIT_BACK_OFF = 100000000 };
 
 /* fastpath */
 enum { FAST_CHANNELS = 256 };

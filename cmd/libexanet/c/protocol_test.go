@@ -58,7 +58,7 @@ func players(t require.TestingT) [2]*player {
 		f := pair.Fabric[i]
 		p.table.Limit, p.table.Window = limit, variants.CreditWindow
 		p.table.Rings.Cells, p.table.Rings.Shift, p.table.Rings.Bulk = f.Geometry()
-		p.table.Doorbells, p.table.Step = f.Berths()
+		p.table.Doorbells, p.table.Step = f.Doorbells()
 		pair.Rank[i].LeaseTo(fastpath.NewLeases(i, p.table, func(x *fastpath.Port) {
 			x.Out, x.In = f.Wires(int(x.World))
 			p.port = x

@@ -130,6 +130,9 @@ func (p param) pass() (typ, arg string) {
 	return "exanet_handle", "(exanet_handle)" + p.name
 }
 
+// receives reports whether a call that is not of the forms with a request gives a status back.
+func (fn *function) receives() bool { return fn.kind == "recv" || fn.kind == "pair" }
+
 func (fn *function) uses(types ...string) bool {
 	for _, p := range fn.params {
 		for _, t := range types {
@@ -177,16 +180,19 @@ func (g *generator) family(fn function) error {
 		}
 	}
 	switch fn.kind {
-	case "send", "recv", "coll":
+	case "send", "recv", "pair", "coll":
 		g.declare(fn)
 		with := func(more ...param) []param { return append(append([]param{}, fn.params...), more...) }
 		one := entry{name: fn.name, params: fn.params, kind: "call", extra: []string{"EXANET_DO"}}
-		if fn.kind == "recv" {
+		if fn.receives() {
 			one.params = with(status)
 		}
 		emit(one)
 		emit(entry{name: "I" + strings.ToLower(fn.name[:1]) + fn.name[1:], params: with(request), kind: "call",
-			extra: []string{"EXANET_BEGIN"}, made: "request"})
+			extra: []string{"EXANET_BEGIN"}, made: "request", since4: fn.kind == "pair"})
+		if fn.kind == "pair" {
+			break
+		}
 		init := entry{name: fn.name + "_init", params: with(request), kind: "call", extra: []string{"EXANET_INIT"},
 			made: "request"}
 		if fn.kind == "coll" {
@@ -222,7 +228,7 @@ func (g *generator) declare(fn function) {
 	switch fn.kind {
 	case "send", "coll":
 		types = append(types, "int32_t", "const void *")
-	case "recv":
+	case "recv", "pair":
 		types = append(types, "int32_t", "const void *", "const void *")
 	}
 	if fn.arrays() {
@@ -260,7 +266,7 @@ func (g *generator) entry(e entry, fn function) {
 			made = e.made
 		}
 		args = append(args, made)
-		if fn.kind == "recv" {
+		if fn.receives() {
 			status := "0"
 			if e.made == "" {
 				status = "exanet_address(status)"

@@ -40,7 +40,7 @@ func pathOf(f *host.Fabric, peer int, fenced bool) *path {
 		t.Fenced = 1
 	}
 	t.Rings.Cells, t.Rings.Shift, t.Rings.Bulk = f.Geometry()
-	t.Doorbells, t.Step = f.Berths()
+	t.Doorbells, t.Step = f.Doorbells()
 	p.port.Out, p.port.In = f.Wires(peer)
 	p.port.World = int32(peer)
 	t.Out[p.place] = fastpath.Channel{Comm: comm, Peer: p.peer, Tag: tag, Port: mem.Ref(&p.port), Leased: 1}
