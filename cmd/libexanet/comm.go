@@ -6,6 +6,7 @@ package main
 import "C"
 
 import (
+	"maps"
 	"sync"
 	"sync/atomic"
 	"unsafe"
@@ -13,17 +14,21 @@ import (
 	"github.com/exanet-mpi/exanet/mpi"
 )
 
-// communicators of ours by the handle of the host's. The index is replaced when one
+// communicators of ours by the handle of the host's. The map is replaced when one
 // is made or freed, so that looking one up takes no lock.
 var communicators struct {
 	sync.Mutex
-	all   map[handle]*mpi.Comm
-	index atomic.Pointer[index[mpi.Comm]]
+	byHandle atomic.Pointer[map[handle]*mpi.Comm]
 }
 
-// commOf returns our communicator beside the host's, nil if there is none.
+func init() { communicators.byHandle.Store(new(map[handle]*mpi.Comm)) }
+
+// known returns our communicator beside the host's, nil if there is none.
+func known(h handle) *mpi.Comm { return (*communicators.byHandle.Load())[h] }
+
+// commOf is known, but what is not ours is the host's, which must make progress for it.
 func commOf(h handle) *mpi.Comm {
-	if c := communicators.index.Load().get(h); c != nil {
+	if c := known(h); c != nil {
 		return c
 	}
 	hostBusy.add(hostComm, h)
@@ -34,17 +39,16 @@ func commOf(h handle) *mpi.Comm {
 func register(h handle, c *mpi.Comm) {
 	communicators.Lock()
 	defer communicators.Unlock()
-	if communicators.all == nil {
-		communicators.all = make(map[handle]*mpi.Comm)
-	}
+	all := make(map[handle]*mpi.Comm)
+	maps.Copy(all, *communicators.byHandle.Load())
 	if c == nil {
-		delete(communicators.all, h)
+		delete(all, h)
 	} else {
-		communicators.all[h] = c
+		all[h] = c
 	}
 	lease(h, c)
 	shareArea(h, c)
-	communicators.index.Store(indexOf(communicators.all))
+	communicators.byHandle.Store(&all)
 }
 
 // exanet_adopt makes a communicator of ours beside the one that the host has made
@@ -114,13 +118,13 @@ func groupOf(comm C.MPI_Comm) (*mpi.Group, error) {
 	return world().Group().Incl(ranks...)
 }
 
-func world() *mpi.Comm { return communicators.index.Load().get(worldHandle) }
+func world() *mpi.Comm { return known(worldHandle) }
 
 // release gives up ours before the host gives up its own, whose handle may be used
 // again at once.
 func release(comm unsafe.Pointer) int64 {
 	h := *handleAt(comm)
-	c := communicators.index.Load().get(h)
+	c := known(h)
 	if c == nil || h == worldHandle || h == selfHandle {
 		hostBusy.drop(hostComm, h)
 		return pass // the host says what is wrong with it, if anything is

@@ -43,24 +43,22 @@ func twin[T any]() *datatype.Type {
 // basicTypes are the host's predefined types; operands which groups of operators there
 // are for them; hostOnly those with which the host computes.
 var (
-	basicTypes *index[datatype.Type]
+	basicTypes = map[handle]*datatype.Type{}
 	operands   = map[handle]C.int{}
 	hostOnly   = map[handle]bool{}
 )
 
 func init() {
-	all := make(map[handle]*datatype.Type)
 	for p := C.exanet_types; p.name != nil; p = (*C.struct_exanet_type)(unsafe.Add(unsafe.Pointer(p),
 		C.sizeof_struct_exanet_type)) {
 		h := handleOf(p._type)
 		if h == noType {
 			continue
 		}
-		all[h] = predefined[C.GoString(p.name)]
+		basicTypes[h] = predefined[C.GoString(p.name)]
 		operands[h] = p.operators
 		hostOnly[h] = p.host_only != 0
 	}
-	basicTypes = indexOf(all)
 }
 
 // derived are the types that the program has made, by the host's handle.
@@ -71,7 +69,7 @@ var derived struct {
 
 // typeOf returns what a datatype of the host means.
 func typeOf(h handle) (*datatype.Type, error) {
-	if t := basicTypes.get(h); t != nil {
+	if t := basicTypes[h]; t != nil {
 		return t, nil
 	}
 	derived.RLock()
@@ -125,7 +123,7 @@ func badArgument(err error) error { return fmt.Errorf("%w: %w", err, errArgument
 
 // dataOf is MPI's (buf, count, datatype).
 func dataOf(buf unsafe.Pointer, count int64, h handle) (mpi.Data, error) {
-	if buf == nil && count > 0 && basicTypes.get(h) != nil {
+	if buf == nil && count > 0 && basicTypes[h] != nil {
 		return mpi.Data{}, badArgument(mpi.ErrBuffer)
 	}
 	t, err := elements(count, h)

@@ -55,7 +55,7 @@ func list(n int, next func() int) []int {
 
 // read makes the type that a handle of the host means.
 func read(h handle) (*datatype.Type, error) {
-	if t := basicTypes.get(h); t != nil {
+	if t := basicTypes[h]; t != nil {
 		return t, nil
 	}
 	if h == noType {
@@ -103,7 +103,7 @@ func marker(h handle) bool { return h == handleOf(C.exanet_lb) || h == handleOf(
 
 // drop gives back a handle that the host has made for us.
 func drop(h handle) {
-	if marker(h) || basicTypes.get(h) != nil {
+	if marker(h) || basicTypes[h] != nil {
 		return
 	}
 	var e C.struct_exanet_envelope

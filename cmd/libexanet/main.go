@@ -12,7 +12,6 @@
 //	datatype.go  datatypes, read off the host's
 //	op.go        operators
 //	p2p.go, probe.go, coll.go, neighbour.go  the calls
-//	index.go     what is found by a handle of the host's
 //	handle.go    handles of the host as numbers; host_mpich.go, host_openmpi.go and
 //	             host.c have what differs between the hosts, for which the package is
 //	             built with the tag mpich or openmpi

@@ -53,24 +53,21 @@ func exanet_share(p unsafe.Pointer, size uint64) {
 		}
 	}
 	s.Known = uint64(n)
-	for _, b := range basicTypes.slots {
-		if b.to == nil {
+	for h, b := range basicTypes {
+		if _, extent := b.Extent(); extent != b.Size() || extent == 0 {
 			continue
 		}
-		if _, extent := b.to.Extent(); extent != b.to.Size() || extent == 0 {
-			continue
-		}
-		k := b.to.Kind()
-		t := shm.Type{Handle: uint64(b.h), Size: uint32(b.to.Size()), Kind: uint32(k)}
+		k := b.Kind()
+		t := shm.Type{Handle: uint64(h), Size: uint32(b.Size()), Kind: uint32(k)}
 		for _, o := range s.Ops[:n] {
-			if _, err := opOf(handle(o.Handle), b.h); err == nil && slices.Contains(cKinds, k) && !hostOnly[b.h] {
+			if _, err := opOf(handle(o.Handle), h); err == nil && slices.Contains(cKinds, k) && !hostOnly[h] {
 				t.Operators |= 1 << o.Operator
 			}
 		}
 		if k == datatype.KindFloat32 || k == datatype.KindFloat64 {
 			t.Operators &= realOps
 		}
-		at := spread(b.h) % shm.Types
+		at := spread(h) % shm.Types
 		for s.Types[at].Size > 0 {
 			at = (at + 1) % shm.Types
 		}

@@ -186,7 +186,7 @@ var errArgument = errors.New("the host does not take it")
 // program has freed that, as it may while requests are under way, the host does not
 // know it any more: MPI_COMM_WORLD stands in.
 func failed(comm handle, code C.int) int64 {
-	if communicators.index.Load().get(comm) == nil {
+	if known(comm) == nil {
 		comm = worldHandle
 	}
 	return int64(failures.put(comm))<<32 | int64(code)
