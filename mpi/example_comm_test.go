@@ -237,6 +237,6 @@ func ExampleComm_CallErrhandler() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	// Output: on MPI_COMM_WORLD: mpi: rank 0: Send, peer 5, tag 0, 8 bytes: no such rank; ranks of this communicator
-	// are 0 to 0
+	// Output:
+	// on MPI_COMM_WORLD: mpi: rank 0: Send, peer 5, tag 0, 8 bytes: no such rank; ranks of this communicator are 0 to 0
 }
