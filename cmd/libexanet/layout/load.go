@@ -92,8 +92,8 @@ func marked(root string) (dirs []string, err error) {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && (d.Name() == "testdata" || len(d.Name()) > 1 && d.Name()[0] == '.'):
-			return filepath.SkipDir
+		case d.IsDir() && path != root && (d.Name() == "testdata" || strings.ContainsAny(d.Name()[:1], "._")):
+			return filepath.SkipDir // as the go command does
 		case d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go"):
 			return nil
 		}
