@@ -9,7 +9,7 @@ REAL_FLAGS ?=
 # What has no goroutines, but for the explorer's, which tests of cmd/exanet run.
 SERIAL = coll|check/(chart|scenario|world|explore)|datatype|group|topo|optimistic|launch/preload|variants(/.*)?|internal/ldso|test/(elftest|interleave(/.*)?|randtype)
 
-.PHONY: all build preload test test-fast test-most test-random test-interleave test-race test-tags test-real test-arm64 vet columns deps bench bench-programs clean
+.PHONY: all build preload test test-fast test-most test-random test-interleave test-race test-tags test-real test-arm64 vet deps bench bench-programs clean
 
 all: build
 
@@ -51,9 +51,6 @@ vet:
 	if [ -n "$$unformatted" ]; then echo "not gofmt'ed: $$unformatted"; exit 1; fi
 	$(GO) vet ./...
 	GOARCH=arm64 $(GO) vet ./...
-
-# Lines that do not fit a screen.
-columns:
 	scripts/columns.sh
 
 # The preload library (docs/preload.md), for each MPI whose headers are installed: the
