@@ -19,7 +19,7 @@ import (
 //	coll_neighbour.go neighbours in a topology
 //	coll_data*.go    all of these on memory that datatypes describe
 //	collective.go    how a schedule is performed
-//	spoilt.go        messages of a rank that can not go on
+//	failed.go        messages of a rank that can not go on
 //	turns.go         the tags of calls
 //	op.go            operators
 //

@@ -231,7 +231,7 @@ func TestMismatchesOfBlocksThatAreRead(t *testing.T) {
 
 // What a rank that could not go on sends is never taken for data, whatever lengths
 // the ranks have passed, and no error names a length that nobody passed.
-func TestSpoiltMessagesAreNoData(t *testing.T) {
+func TestFailedMessagesAreNoData(t *testing.T) {
 	for _, variant := range protocols {
 		if !available(t, variant) {
 			continue

@@ -18,8 +18,8 @@ import (
 //
 // A rank that can not go on as it should, since a message had the wrong size or
 // another rank has died, performs the rest of its schedule all the same, so that
-// nobody waits for it in vain. What it sends from then on is spoilt: see
-// spoilt.go. So an error reaches every rank whose result depends on it.
+// nobody waits for it in vain. What it sends from then on are failed messages:
+// see failed.go. So an error reaches every rank whose result depends on it.
 type collective struct {
 	coll.Schedule
 	reducer

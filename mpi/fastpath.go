@@ -40,7 +40,7 @@ func (c *Comm) openFastPath(table *fastpath.Table) inside.FastPath[Comm, Request
 	switch {
 	case k.level == ThreadMultiple:
 		table.Waiting = fastpath.InGo
-	case !fab.Crowded():
+	case !fab.Oversubscribed():
 		table.Waiting = fastpath.Dedicated
 	case fab.Yielding():
 		table.Waiting = fastpath.Yielding
@@ -129,24 +129,24 @@ func (x *fastPath) retract(c *Comm) {
 // lends reports whether there may be another message of n bytes on the fast path.
 func (c *Comm) lends(n int) bool { return c.handle != 0 && n <= int(c.rank.fast.table.Limit) }
 
-// lendOut leases the channel on which a call has sent a message, with the lock held.
-func (c *Comm) lendOut(dest, tag int) {
+// leaseOut leases the channel on which a call has sent a message, with the lock held.
+func (c *Comm) leaseOut(dest, tag int) {
 	if c.handle != 0 && dest >= 0 {
 		c.rank.fast.proto.LeaseOut(c.p2p, int32(dest), int32(tag), c.handle)
 	}
 }
 
-// lendIn leases the channel on which a call has received a message, with the lock held: that of the
+// leaseIn leases the channel on which a call has received a message, with the lock held: that of the
 // message, if the receive was for any.
-func (c *Comm) lendIn(r *variants.Request) {
+func (c *Comm) leaseIn(r *variants.Request) {
 	source, tag := r.Peer, r.Tag
 	if source == variants.AnySource || tag == variants.AnyTag {
 		source, tag = r.Status.Source, r.Status.Tag
 	}
-	c.lendInFrom(source, tag)
+	c.leaseInFrom(source, tag)
 }
 
-func (c *Comm) lendInFrom(source, tag int32) {
+func (c *Comm) leaseInFrom(source, tag int32) {
 	if c.handle != 0 && source >= 0 && tag >= 0 {
 		c.rank.fast.proto.LeaseIn(c.p2p, source, tag, c.handle)
 	}

@@ -271,7 +271,7 @@ func enter(o *settings, segment *os.File, rank int) (fabric, error) {
 		return nil, err
 	}
 	if o.segment != nil {
-		m.Vigil(launcherTakes)
+		m.DetectFailures(launcherTakes)
 	}
 	return openFabric(m, o)
 }

@@ -49,7 +49,7 @@ func (c *Comm) MprobeContext(ctx context.Context, source, tag int) (*Message, St
 // Improbe is Mprobe without waiting (MPI_Improbe). The message is nil if none
 // has arrived.
 func (c *Comm) Improbe(source, tag int) (*Message, Status, error) {
-	m, found, st, err := c.glance("Improbe", source, tag, true)
+	m, found, st, err := c.peek("Improbe", source, tag, true)
 	if err != nil || !found {
 		return nil, Status{}, err
 	}

@@ -47,7 +47,7 @@ func (c *Comm) receiveNow(ctx *variants.Context, b []byte, source, tag int) (st 
 		return st, false
 	}
 	if ctx == c.p2p {
-		c.lendInFrom(int32(source), int32(tag))
+		c.leaseInFrom(int32(source), int32(tag))
 	}
 	k.mu.Unlock()
 	return Status{Source: source, Tag: tag, bytes: len(payload)}, true

@@ -84,7 +84,7 @@ func (c *Comm) send(op string, mode variants.Mode, d *parcel, dest, tag int) err
 	defer k.timed(op, d.size()).end()
 	k.mu.Lock()
 	if mode == variants.Standard && !d.gaps() && k.proto.TrySend(c.p2p, int32(dest), int32(tag), d.buf) {
-		c.lendOut(dest, tag)
+		c.leaseOut(dest, tag)
 		k.mu.Unlock()
 		return nil
 	}
@@ -184,7 +184,7 @@ func (c *Comm) sendAndWait(op string, ctx *variants.Context, mode variants.Mode,
 	err := c.outcome(op, &r.Request)
 	k.put(r)
 	if ctx == c.p2p && c.lends(d.size()) {
-		c.lendOut(dest, tag)
+		c.leaseOut(dest, tag)
 	}
 	k.mu.Unlock()
 	return err
@@ -200,7 +200,7 @@ func (c *Comm) recvAndWait(op string, ctx *variants.Context, d memory, source, t
 	k.Until(func() bool { return r.Done })
 	st, err := fromProtocol(r.Status), c.outcome(op, &r.Request)
 	if ctx == c.p2p && c.lends(d.size()) {
-		c.lendIn(&r.Request)
+		c.leaseIn(&r.Request)
 	}
 	k.put(r)
 	k.mu.Unlock()
@@ -234,9 +234,9 @@ func (c *Comm) exchange(op string, ctx *variants.Context, out memory, dest, send
 		err = c.outcome(op, &r.Request)
 	}
 	if ctx == c.p2p && c.lends(max(out.size(), in.size())) {
-		c.lendOut(dest, sendTag)
+		c.leaseOut(dest, sendTag)
 		if source != ProcNull {
-			c.lendIn(&r.Request)
+			c.leaseIn(&r.Request)
 		}
 	}
 	k.put(r)

@@ -148,7 +148,7 @@ func (q *Request) start(op string) error {
 	sent := p.m != nil && !p.copy && !p.recv && p.mode == variants.Standard && !p.data.gaps() &&
 		k.trySend(ctx, peer, tag, p.data.buf)
 	if sent {
-		q.c.lendOut(p.peer, p.tag)
+		q.c.leaseOut(p.peer, p.tag)
 	}
 	if p.m == nil || p.copy || sent {
 		q.become(immediate)

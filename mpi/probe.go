@@ -25,7 +25,7 @@ func (c *Comm) ProbeContext(ctx context.Context, source, tag int) (Status, error
 
 // Iprobe is Probe without waiting (MPI_Iprobe).
 func (c *Comm) Iprobe(source, tag int) (found bool, st Status, err error) {
-	_, found, st, err = c.glance("Iprobe", source, tag, false)
+	_, found, st, err = c.peek("Iprobe", source, tag, false)
 	return found, st, err
 }
 
@@ -107,8 +107,8 @@ func (l look) waitContext(ctx context.Context) look {
 	return l
 }
 
-// glance is await without waiting.
-func (c *Comm) glance(op string, source, tag int, extract bool) (m *variants.Message, found bool, st Status,
+// peek is await without waiting.
+func (c *Comm) peek(op string, source, tag int, extract bool) (m *variants.Message, found bool, st Status,
 	err error) {
 	if err := c.checkProbe(op, source, tag); err != nil {
 		return nil, false, Status{}, err

@@ -92,7 +92,7 @@ func (c *Comm) postSend(op string, mode variants.Mode, d *parcel, dest, tag int)
 		return q, nil
 	}
 	if mode == variants.Standard && !d.gaps() && k.trySend(c.p2p, int32(dest), int32(tag), d.buf) {
-		c.lendOut(dest, tag)
+		c.leaseOut(dest, tag)
 		return q, nil
 	}
 	m := k.take()
@@ -194,9 +194,9 @@ func (q *Request) finish() (st Status, err error) {
 	case q.m != nil:
 		st, err = statusOf(&q.m.Request), q.c.outcome(q.op, &q.m.Request)
 		if q.m.Recv {
-			q.c.lendIn(&q.m.Request)
+			q.c.leaseIn(&q.m.Request)
 		} else if q.c.lends(q.m.Len()) {
-			q.c.lendOut(int(q.m.Peer), int(q.m.Tag))
+			q.c.leaseOut(int(q.m.Peer), int(q.m.Tag))
 		}
 		if q.fixed == nil {
 			q.c.rank.put(q.m)

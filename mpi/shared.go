@@ -36,10 +36,10 @@ func (k *rank) openArea(d commid.ID, members *group.Group, me int) *shm.Area {
 	}
 	a := shm.Open(k.Shared.Area(d.Leader(), d.Slot()), n, me, members.Size(), k.fab.Rank())
 	a.Fenced, a.Settle = k.Shared.Fenced(), k.Shared.Settle
-	a.Spins, a.Yields = patience(k.Shared)
+	a.Spins, a.Yields = spinBudget(k.Shared)
 	a.Yield, a.Core = k.fab.Yield, func() uint64 { return uint64(k.Shared.Core()) }
-	a.Split = splitFrom(a.Ranks, k.Shared.Crowded())
-	a.Ring = func(rank int) { k.Shared.Rouse(int(members.World(int32(rank)))) }
+	a.Split = splitFrom(a.Ranks, k.Shared.Oversubscribed())
+	a.Ring = func(rank int) { k.Shared.Notify(int(members.World(int32(rank)))) }
 	a.Read = func(rank int, addr uint64, to []byte) bool {
 		world := int(members.World(int32(rank)))
 		k.mu.Lock()
@@ -103,9 +103,9 @@ func (k *rank) tally(v *shm.View) {
 	}
 }
 
-// patience says how often a rank looks for what it takes, or yields, before it makes progress
+// spinBudget says how often a rank looks for what it takes, or yields, before it makes progress
 // meanwhile: for some 10 us, or 40 for each rank of its core. Where only sleep hands a core over it does not.
-func patience(shared network.SharedMemory) (spins, yields int) {
+func spinBudget(shared network.SharedMemory) (spins, yields int) {
 	const looks, turns = 20, 50
 	if shared.Yielding() {
 		yields = turns * shared.PerCore()
@@ -223,7 +223,7 @@ func (x *collective) handOver(err error) error {
 	for _, i := range o.Owed {
 		x.send(int32(i), o.Outgoing(i), true)
 	}
-	k.Until(func() bool { return x.batch.Open == 0 || x.c.mourns() })
+	k.Until(func() bool { return x.batch.Open == 0 || x.c.hasFailedPeer() })
 	lost := x.batch.Open > 0
 	if !lost {
 		x.wholly(nil)
@@ -253,7 +253,7 @@ func (x *collective) await(w *shm.Words) bool {
 	k := x.c.rank
 	k.mu.Lock()
 	x.next, k.sharing = k.sharing, x
-	k.UntilWords(func() bool { return w.There() || w.Vain() || x.c.mourns() },
+	k.UntilWords(func() bool { return w.There() || w.Vain() || x.c.hasFailedPeer() },
 		progress.Words{Words: &w.Words, Sleeper: w})
 	for at := &k.sharing; ; at = &(*at).next {
 		if *at == x {
@@ -266,9 +266,9 @@ func (x *collective) await(w *shm.Words) bool {
 	return w.There()
 }
 
-// mourns reports whether a rank of the communicator has died. The rank's lock is
+// hasFailedPeer reports whether a rank of the communicator has died. The rank's lock is
 // held.
-func (c *Comm) mourns() bool { return c.rank.Deaths() > 0 && c.deceased() >= 0 }
+func (c *Comm) hasFailedPeer() bool { return c.rank.Deaths() > 0 && c.deceased() >= 0 }
 
 // deceased is a rank of the communicator that has died, -1 if there is none.
 func (c *Comm) deceased() int {

@@ -29,7 +29,7 @@ func TestPatienceInSharedMemory(t *testing.T) {
 		"they take turns":     {host: crowd{yielding: true, perCore: 2}, yields: true},
 		"only sleeping helps": {host: crowd{perCore: 2}},
 	} {
-		spins, yields := patience(x.host)
+		spins, yields := spinBudget(x.host)
 		require.Equal(t, x.spins, spins > 0, name)
 		require.Equal(t, x.yields, yields > 0, name)
 	}

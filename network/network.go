@@ -59,7 +59,7 @@ type Fabric interface {
 
 // Poller looks whether there is anything to do for a time so short that the rank's lock
 // is kept.
-type Poller interface{ Glance(mark uint32) bool }
+type Poller interface{ Poll(mark uint32) bool }
 
 // SharedMemory is that of a host, for collectives.
 type SharedMemory interface {
@@ -68,19 +68,19 @@ type SharedMemory interface {
 	Area(rank, i int) []byte
 
 	// Watch makes waits also end for words of an area, until Unwatch. Settle is the
-	// fence that precedes the last look before a sleep, and Rouse wakes who sleeps. Fenced:
+	// fence that precedes the last look before a sleep, and Notify wakes who sleeps. Fenced:
 	// whoever stores a word does so with a full fence.
 	Watch(w mem.Words)
 	Unwatch()
 	Settle()
-	Rouse(rank int)
+	Notify(rank int)
 	Fenced() bool
 
-	// Crowded reports whether any ranks share cores, and Yielding whether those hand
+	// Oversubscribed reports whether any ranks share cores, and Yielding whether those hand
 	// their core over by a yield. PerCore is how many ranks a core has, Core where this one
 	// runs if that matters, and Doorbells where the ranks' doorbells are. Looks is how often a
 	// rank may look for something before it does anything else.
-	Crowded() bool
+	Oversubscribed() bool
 	Yielding() bool
 	PerCore() int
 	Core() uint32
@@ -91,11 +91,11 @@ type SharedMemory interface {
 // RemoteMemory is that of other ranks, which this one reads.
 type RemoteMemory interface {
 	// Reaches reports whether it makes sense to Read a rank's memory, which may be done
-	// without the rank's lock and reports whether all has been read. Dear: that takes much
+	// without the rank's lock and reports whether all has been read. SlowAttach: that takes much
 	// longer than to copy as much within the caches.
 	Reaches(rank int) bool
 	Read(rank int, addr uint64, to []byte) bool
-	Dear() bool
+	SlowAttach() bool
 }
 
 // VirtualTime is a fabric in which time passes as a simulation has it, and that therefore

@@ -27,12 +27,12 @@ var predefined = map[string]*datatype.Type{
 	"Complex64": datatype.Complex64, "Complex128": datatype.Complex128, "LongDoubleComplex": datatype.LongDoubleComplex,
 	"FloatInt": datatype.FloatInt, "DoubleInt": datatype.DoubleInt, "LongInt": datatype.LongInt,
 	"ShortInt": datatype.ShortInt, "TwoInt": datatype.TwoInt, "LongDoubleInt": datatype.LongDoubleInt,
-	"TwoFloat32": twin[float32](), "TwoFloat64": twin[float64](), "TwoComplex64": twin[complex64](),
-	"TwoComplex128": twin[complex128](),
+	"TwoFloat32": pairOf[float32](), "TwoFloat64": pairOf[float64](), "TwoComplex64": pairOf[complex64](),
+	"TwoComplex128": pairOf[complex128](),
 }
 
-// twin is a Fortran pair, whose index is of the kind of the value.
-func twin[T any]() *datatype.Type {
+// pairOf is a Fortran pair, whose index is of the kind of the value.
+func pairOf[T any]() *datatype.Type {
 	t, err := datatype.OfGo(reflect.TypeFor[struct{ V, I T }]())
 	if err != nil {
 		panic(err)

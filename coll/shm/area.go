@@ -60,8 +60,8 @@ const (
 
 	// Where ranks share cores: looks between two yields that would let no awaited rank run, and how many waits
 	// there are for one that others see to, who know where the ranks run.
-	keeps  = 100
-	strays = 64
+	keeps      = 100
+	checkEvery = 64
 )
 
 const (
@@ -113,7 +113,7 @@ type slot struct {
 	past   word // a digest of the calls before
 	addr   word // where its data are, if it lends them; 0: here, or in the segment
 	length word // of the data
-	second word // what the second round tells: ranks that this one could not read from, or spoilt
+	second word // what the second round tells: ranks that this one could not read from, or noResult
 	data   [inSlot]byte
 }
 

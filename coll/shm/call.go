@@ -48,8 +48,8 @@ type Call struct {
 // mostLending is the number of ranks up to which data are lent: there is a bit for each.
 const mostLending = 64
 
-// spoilt in the second round says that there is no result.
-const spoilt = ^uint64(0)
+// noResult in the second round says that there is no result.
+const noResult = ^uint64(0)
 
 // Vector reports whether the blocks of a collective have sizes that not all ranks know. Such a rank lends
 // blocks that do not fit in its segment.
@@ -151,7 +151,7 @@ func (o *Call) begin(a *Area) bool {
 // End ends a call, with what others may wait for still.
 func (o *Call) End() {
 	if o.rounds == 1 && o.hasSecond() {
-		o.publishSecond(spoilt)
+		o.publishSecond(noResult)
 	}
 	l := o.a.own
 	l.past = digest(l.past, o.what)

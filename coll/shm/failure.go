@@ -33,14 +33,14 @@ func (p Part) String() string {
 type Mismatch struct {
 	Parts  [2]Part
 	Past   bool // which calls they were is not known any more
-	Spoilt bool // they do, but the second rank has got an error
+	Failed bool // they do, but the second rank has got an error
 }
 
 func (m *Mismatch) Error() string {
 	switch {
 	case m.Past:
 		return fmt.Sprintf("ranks %d and %d have made different calls before", m.Parts[0].Rank, m.Parts[1].Rank)
-	case m.Spoilt:
+	case m.Failed:
 		return fmt.Sprintf("rank %d could not go on", m.Parts[1].Rank)
 	}
 	return fmt.Sprintf("calls do not match: %v, %v", m.Parts[0], m.Parts[1])

@@ -181,7 +181,7 @@ func (o *Call) take(rank int) {
 // owes notes that a rank could not read from this one, if it tells so.
 func (o *Call) owes(rank int) {
 	s := o.a.slot(o.n, rank)
-	if tells := s.second.Load(); s.round.Load() == round(o.n, 1) && tells != spoilt && tells>>o.Rank&1 != 0 {
+	if tells := s.second.Load(); s.round.Load() == round(o.n, 1) && tells != noResult && tells>>o.Rank&1 != 0 {
 		o.Owed = append(o.Owed, rank)
 	}
 }

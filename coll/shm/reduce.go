@@ -52,8 +52,8 @@ func (o *Call) reduce() {
 		if i == o.Rank {
 			continue
 		}
-		if o.a.slot(o.n, i).second.Load() == spoilt {
-			o.note(&Mismatch{Parts: [2]Part{part(o.Rank, o.what), part(i, o.what)}, Spoilt: true})
+		if o.a.slot(o.n, i).second.Load() == noResult {
+			o.note(&Mismatch{Parts: [2]Part{part(o.Rank, o.what), part(i, o.what)}, Failed: true})
 			return
 		}
 		from, end := o.share(i)

@@ -97,7 +97,7 @@ func (a *Area) look(w *Words) bool {
 	if w.There() || a.Yields == 0 {
 		return w.There()
 	}
-	if a.waits++; a.waits%strays == 0 {
+	if a.waits++; a.waits%checkEvery == 0 {
 		return false
 	}
 	core := a.Core()

@@ -223,9 +223,9 @@ func (c *control) class() class {
 	return class{occupancy(c.occupancy.Load()), int(c.sharers.Load()), int(c.cores.Load())}
 }
 
-// Crowded reports whether any rank has to share a core with another: all ranks say
+// Oversubscribed reports whether any rank has to share a core with another: all ranks say
 // the same, once all have joined.
-func (m *Member) Crowded() bool {
+func (m *Member) Oversubscribed() bool {
 	if m.job.localRings != nil {
 		return m.occupancy != dedicated
 	}
@@ -235,7 +235,7 @@ func (m *Member) Crowded() bool {
 // Core is the core that this rank runs on, as a number from 1, of which it tells the others. It is 0 where ranks do
 // not share cores.
 func (m *Member) Core() uint32 {
-	if m.job.localBells != nil || !m.Crowded() {
+	if m.job.localBells != nil || !m.Oversubscribed() {
 		return 0
 	}
 	core := sys.Core()

@@ -53,9 +53,9 @@ func (m *Member) Area(rank, i int) []byte {
 // full fence. It may be called once all ranks have joined.
 func (m *Member) Fenced() bool { return m.job.head.fence.Load() != 0 }
 
-// Watch makes Glance, Spin and Sleep of this rank also return when words have come,
+// Watch makes Poll, Spin and Sleep of this rank also return when words have come,
 // until Unwatch. Only the poller may call it. A word that is stored while the poller
-// sleeps does not wake it: who stores it calls Rouse.
+// sleeps does not wake it: who stores it calls Notify.
 func (m *Member) Watch(w mem.Words) { m.watched, m.watching = w, true }
 
 // Unwatch is the end of Watch.
@@ -72,5 +72,5 @@ func (m *Member) Settle() {
 	}
 }
 
-// Rouse makes the current or next Spin or Sleep of a rank return.
-func (m *Member) Rouse(rank int) { m.job.wake(rank, bellForeground) }
+// Notify makes the current or next Spin or Sleep of a rank return.
+func (m *Member) Notify(rank int) { m.job.wake(rank, bellForeground) }

@@ -22,10 +22,10 @@ func TestAllRanksKnowWhatAttachCosts(t *testing.T) {
 	}
 	found, here := j.head.attach.Load(), sys.AttachCost()
 	require.Equal(t, here == 0, found == 0, "refused")
-	for cost, dear := range map[uint32]bool{0: false, sys.Dear: false, sys.Dear + 1: true} {
+	for cost, dear := range map[uint32]bool{0: false, sys.SlowAttach: false, sys.SlowAttach + 1: true} {
 		j.head.attach.Store(cost)
 		for _, m := range members {
-			require.Equal(t, dear, NewFabric(m, 0).Dear())
+			require.Equal(t, dear, NewFabric(m, 0).SlowAttach())
 		}
 	}
 }

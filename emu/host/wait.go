@@ -31,7 +31,7 @@ import (
 //
 //exanet:c WAIT_
 const (
-	glances  = 200                    // looks while nobody else can use the lock: about 1 us
+	polls    = 200                    // looks while nobody else can use the lock: about 1 us
 	looks    = 50                     // between two yields, with a core for each rank
 	spinTime = 30 * time.Microsecond  // before sleeping, with a core for each rank
 	longSpin = 200 * time.Microsecond // the same, if the last wait would have ended in it
@@ -40,14 +40,14 @@ const (
 	fewest   = 8                      // of them a rank
 
 	// what a yield takes at least if another one runs meanwhile; with nobody else, some tenths
-	handOver = time.Microsecond
-	dear     = time.Millisecond       // what a yield takes if another program keeps the core for its time slice
-	backOff  = 100 * time.Millisecond // for which a rank does not yield then
+	handOver  = time.Microsecond
+	slowYield = time.Millisecond       // what a yield takes if another program keeps the core for its time slice
+	backOff   = 100 * time.Millisecond // for which a rank does not yield then
 )
 
-// Glance looks for something to do for about a microsecond, where it does not
+// Poll looks for something to do for about a microsecond, where it does not
 // keep the awaited rank from running.
-func (f *Fabric) Glance(mark uint32) bool {
+func (f *Fabric) Poll(mark uint32) bool {
 	return f.look(mark, f.Looks())
 }
 
@@ -56,7 +56,7 @@ func (f *Fabric) Looks() int {
 	if f.occupancy != dedicated || f.job.localBells != nil {
 		return 0
 	}
-	return glances
+	return polls
 }
 
 func (f *Fabric) look(mark uint32, times int) bool {
@@ -102,7 +102,7 @@ func (f *Fabric) spin(mark uint32) bool {
 			sys.Yield()
 			before := now
 			now = clock()
-			if away = now - before; away > dear {
+			if away = now - before; away > slowYield {
 				f.backOffUntil = now + backOff
 			}
 		}

@@ -16,7 +16,7 @@ const (
 	progress              // a rank's background routine looks whether it has something to do
 	ring                  // a rank's background bell is rung
 	refill                // a mailbox that had refused a rank's message has room
-	timer                 // a rank's patience ends, or an alarm goes off
+	timer                 // a rank has spun long enough, or an alarm goes off
 	depart                // a message has been written to the packetizer
 	begin                 // a write has been given to the engine
 	chunk                 // the engine takes the next piece of a write

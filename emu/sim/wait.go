@@ -5,9 +5,9 @@ import "time"
 // How a rank waits. It polls, as on the prototype; since what a poll finds is known,
 // it is resumed when there is something to find.
 
-// patience is how long a rank waits before it reminds its peers of what it waits for,
+// spinBudget is how long a rank waits before it reminds its peers of what it waits for,
 // and they look at their mailboxes even if they compute.
-const patience = 30 * 1000 * nanosecond
+const spinBudget = 30 * 1000 * nanosecond
 
 // soonest is when the next of what has arrived, or is known to arrive, can be seen.
 func (e *Endpoint) soonest() Time {
@@ -45,17 +45,17 @@ func (e *Endpoint) Mark() uint32 {
 	return e.bell
 }
 
-// Glance looks whether something has arrived.
-func (e *Endpoint) Glance(mark uint32) bool {
+// Poll looks whether something has arrived.
+func (e *Endpoint) Poll(mark uint32) bool {
 	e.charge()
 	e.catchUp()
 	return e.found(mark)
 }
 
-// Spin waits for as long as a rank has patience.
+// Spin waits for as long as the budget allows.
 func (e *Endpoint) Spin(mark uint32) bool {
 	e.charge()
-	e.deadline = e.clock + patience
+	e.deadline = e.clock + spinBudget
 	e.wait(mark)
 	e.deadline = never
 	return e.found(mark)
@@ -176,7 +176,7 @@ func (e *Endpoint) Yield() {
 		e.pass(nanosecond)
 		return
 	}
-	e.vain = min(max(2*e.vain, shortest), patience)
+	e.vain = min(max(2*e.vain, shortest), spinBudget)
 	e.deadline = e.clock + e.vain
 	e.wait(e.bell)
 	e.deadline = never

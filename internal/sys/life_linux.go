@@ -51,9 +51,9 @@ func (l *Life) Live(meanwhile func()) {
 	<-begun
 }
 
-// Outlive waits for the end of a life, which may not have begun, and reports whether it had to wait. known is false if
-// it will not be told.
-func (l *Life) Outlive() (waited, known bool) {
+// WaitForExit waits for the end of a life, which may not have begun, and reports whether it had to wait. known is
+// false if it will not be told.
+func (l *Life) WaitForExit() (waited, known bool) {
 	for ; ; waited = true {
 		switch w := l.word.Load(); {
 		case w&lifeOver != 0, w == lifeWatched:

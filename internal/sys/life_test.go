@@ -16,7 +16,7 @@ func TestOutlive(t *testing.T) {
 	heard := make(chan bool, waiters)
 	for range waiters {
 		go func() {
-			waited, known := l.Outlive()
+			waited, known := l.WaitForExit()
 			assert.True(t, waited)
 			heard <- known
 		}()
@@ -31,7 +31,7 @@ func TestOutlive(t *testing.T) {
 	for range waiters {
 		require.True(t, <-heard)
 	}
-	waited, known := l.Outlive()
+	waited, known := l.WaitForExit()
 	require.False(t, waited)
 	require.True(t, known)
 }
@@ -40,6 +40,6 @@ func TestOutlive(t *testing.T) {
 func TestOutliveInVain(t *testing.T) {
 	l := new(Life)
 	l.word.Store(lifeWatched)
-	_, known := l.Outlive()
+	_, known := l.WaitForExit()
 	require.False(t, known)
 }

@@ -98,7 +98,7 @@ static int limited(int resource)
 
 /* Go's runtime takes more than a gigabyte of addresses as it begins, with all its threads; the segment of two ranks has
    a tenth of that. */
-static int roomy(void)
+static int enough_memory(void)
 {
 	return fits_in((size_t)7 << 28, PROT_NONE) && (!limited(RLIMIT_DATA) || fits_in(256 << 20, PROT_READ | PROT_WRITE));
 }
@@ -155,7 +155,7 @@ static int load(void)
 	if (!dladdr((void *)load, &self) || !realpath(self.dli_fname, here))
 		return 0;
 	snprintf(path, sizeof path, "%s/%s", dirname(here), EXANET_GO_PART);
-	if (!roomy()) {
+	if (!enough_memory()) {
 		complain("the Go part needs 1.75 GiB of address space and 256 MiB of data", "ulimit -v, -d or -l leaves less");
 		return 0;
 	}

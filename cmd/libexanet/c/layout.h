@@ -44,7 +44,7 @@ enum { COLLECTIVE_FORM_SHIFT = 24 };
 enum { COLLECTIVE_SIZE_SHIFT = 28 };
 static const uint64_t COLLECTIVE_MIXER = 0x9e3779b97f4a7c15u;
 enum { COLLECTIVE_KEEPS = 100 };
-enum { COLLECTIVE_STRAYS = 64 };
+enum { COLLECTIVE_CHECK_EVERY = 64 };
 
 /* coll/shm */
 enum { OPERATOR_SUM = 0 };
@@ -92,7 +92,7 @@ enum { BELL_BACKGROUND = 2 };
 enum { BELL_MESSAGES = 3 };
 
 /* emu/host */
-enum { WAIT_GLANCES = 200 };
+enum { WAIT_POLLS = 200 };
 enum { WAIT_LOOKS = 50 };
 enum { WAIT_SPIN_TIME = 30000 };
 enum { WAIT_LONG_SPIN = 200000 };
@@ -100,7 +100,7 @@ enum { WAIT_WAKE_UP = 100000 };
 enum { WAIT_YIELDS = 400 };
 enum { WAIT_FEWEST = 8 };
 enum { WAIT_HAND_OVER = 1000 };
-enum { WAIT_DEAR = 1000000 };
+enum { WAIT_SLOW_YIELD = 1000000 };
 enum { WAIT_BACK_OFF = 100000000 };
 
 /* fastpath */

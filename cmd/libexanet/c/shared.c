@@ -154,7 +154,7 @@ static __attribute__((noinline)) int take_turns(struct call *c, uint32_t rank, u
 	static unsigned waits;
 	const struct collective_area *a = c->area;
 	const uint64_t *word = &slot(a, c->n, rank)->round, round = first_round(c->n), core = sched_getcpu() + 1;
-	if (++waits % COLLECTIVE_STRAYS == 0)
+	if (++waits % COLLECTIVE_CHECK_EVERY == 0)
 		return 0;
 	if (own(a)->core != core) {
 		__atomic_store_n(&own(a)->core, core, __ATOMIC_RELAXED);

@@ -185,7 +185,7 @@ func (s *sleeper) Wake()       { s.waiting.Store(false) }
 func (s *sleeper) store() {
 	atomic.StoreUint64(&s.word, 1)
 	if s.waiting.Load() {
-		s.x.Shared.Rouse(0)
+		s.x.Shared.Notify(0)
 	}
 }
 

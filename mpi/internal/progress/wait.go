@@ -91,7 +91,7 @@ func (e *Engine) lead(done func() bool, w *Words) {
 		if done() {
 			return
 		}
-		if moved || e.Poller != nil && e.Poller.Glance(mark) {
+		if moved || e.Poller != nil && e.Poller.Poll(mark) {
 			if e.followers > 0 {
 				e.lock.Unlock()
 				runtime.Gosched()

@@ -14,7 +14,7 @@ import (
 const livingRole = "EXANET_TEST_LIVING" // the rank of a process that only lives
 
 func live(role string) {
-	joinAs(rankOf(role)).Vigil(time.Hour)
+	joinAs(rankOf(role)).DetectFailures(time.Hour)
 	fmt.Println("lives")
 	select {}
 }
@@ -60,7 +60,7 @@ func TestVigil(t *testing.T) {
 		require.Eventually(t, func() bool { return m.self.foreground.Load() != mark }, 10*time.Second, time.Millisecond,
 			"it is rung for")
 	}
-	m.Vigil(0)
+	m.DetectFailures(0)
 	j.control(2).state.Store(stateFinalized)
 	end(others[2])
 	end(others[3])
@@ -72,18 +72,18 @@ func TestVigil(t *testing.T) {
 	require.True(t, j.Finalized(2))
 }
 
-// A launcher that ends this process within the grace is not forestalled, whether a rank had died before; for ranks that
+// A launcher that ends this process within the delay is not forestalled, whether a rank had died before; for ranks that
 // have died together there is one.
 func TestVigilHasPatience(t *testing.T) {
 	m, others := watchedJob(t, 5)
-	const grace = 2 * time.Second
+	const delay = 2 * time.Second
 	end(others[1])
 	began := time.Now()
-	m.Vigil(grace)
+	m.DetectFailures(delay)
 	for _, deaths := range []uint32{1, 4} {
-		require.Eventually(t, func() bool { return m.Deaths() == deaths }, 2*grace-100*time.Millisecond,
+		require.Eventually(t, func() bool { return m.Deaths() == deaths }, 2*delay-100*time.Millisecond,
 			time.Millisecond)
-		require.GreaterOrEqual(t, time.Since(began), grace)
+		require.GreaterOrEqual(t, time.Since(began), delay)
 		began = time.Now()
 		for _, o := range others[2:] {
 			end(o)

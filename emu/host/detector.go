@@ -8,31 +8,31 @@ import "time"
 // says that the other has ended (sys.Life). Who has watched one to its end takes over what that one
 // watched, so deaths are told as long as a rank lives.
 
-// Vigil makes this rank tell the others of the next one's death, and them of its own, from the moment on when all
-// have joined. It does so after the grace, in which the launcher may end this process: its words come first, as
+// DetectFailures makes this rank tell the others of the next one's death, and them of its own, from the moment on when
+// all have joined. It waits for the delay first, in which the launcher may end this process: its words come first, as
 // where a rank calls for the end of all. It lasts as long as the process, so that the last to leave are watched as
 // well. Nobody is where the kernel refuses robust futexes.
-func (m *Member) Vigil(grace time.Duration) {
-	m.self.life.Live(func() { m.watch(grace) })
+func (m *Member) DetectFailures(delay time.Duration) {
+	m.self.life.Live(func() { m.watch(delay) })
 }
 
 // threadsTake is what all threads of a process may take to end when one has.
 const threadsTake = 100 * time.Millisecond
 
-func (m *Member) watch(grace time.Duration) {
-	delay := grace
+func (m *Member) watch(first time.Duration) {
+	delay := first
 	for i := 1; i < m.job.ranks; i++ {
 		rank := (m.me + i) % m.job.ranks
 		c := m.job.control(rank)
-		waited, known := c.life.Outlive()
+		waited, known := c.life.WaitForExit()
 		if !known || c.state.Load() != stateAttached {
 			continue
 		}
 		if waited {
-			delay = grace
+			delay = first
 		}
 		time.Sleep(delay)
 		m.job.MarkDead(rank)
-		delay = min(grace, threadsTake) // for those that have died meanwhile
+		delay = min(first, threadsTake) // for those that have died meanwhile
 	}
 }

@@ -8,20 +8,20 @@ import (
 	"github.com/exanet-mpi/exanet/variants"
 )
 
-// Spoilt messages say that their sender can not go on, and why. They begin with a
+// Failed messages say that their sender can not go on, and why. They begin with a
 // mark, which no data of a program begin with: it is in no memory that a program
 // can read, since whoever finds it in a buffer removes it. The ranks may have
-// passed any lengths, so a spoilt message may have the very size that its receiver
+// passed any lengths, so a failed message may have the very size that its receiver
 // expects.
 //
-// A spoilt message is on the same side of the protocol's limit as the one that it
+// A failed message is on the same side of the protocol's limit as the one that it
 // replaces: a short message needs nobody's consent, and a long one is what the
 // protocol optimistic wants for a long receive. A long one is as short as can be,
 // so every long buffer takes it; a short one may not fit in the buffer, which then
 // stays as it is, and so tells the reason by its size as well.
 const (
-	spoiltDied  = 37 // sizes of short ones, and byte markSize
-	spoiltOther = 38
+	failedDied  = 37 // sizes of short ones, and byte markSize
+	failedOther = 38
 	markSize    = 32
 )
 
@@ -32,9 +32,9 @@ var mark = [markSize]byte{
 
 // spoil returns what to send instead of b.
 func spoil(b []byte, limit int, err error) []byte {
-	code := spoiltOther
+	code := failedOther
 	if errors.Is(err, ErrProcFailed) {
-		code = spoiltDied
+		code = failedDied
 	}
 	size := code
 	if len(b) > limit {
@@ -46,18 +46,18 @@ func spoil(b []byte, limit int, err error) []byte {
 	return m
 }
 
-// reason is why the sender of a spoilt message could not go on.
+// reason is why the sender of a failed message could not go on.
 func reason(code int) error {
-	if code == spoiltDied {
+	if code == failedDied {
 		return ErrProcFailed
 	}
 	return ErrCount
 }
 
-// spoilt finds out whether a message of the given size, which has been received
-// into buf, is spoilt, and returns the reason.
-func spoilt(buf []byte, limit, size int) error {
-	if size != spoiltDied && size != spoiltOther && size != limit+1 || size > len(buf) ||
+// failedBy finds out whether a message of the given size, which has been received
+// into buf, is a failed one, and returns the reason.
+func failedBy(buf []byte, limit, size int) error {
+	if size != failedDied && size != failedOther && size != limit+1 || size > len(buf) ||
 		!bytes.Equal(buf[:markSize], mark[:]) {
 		return nil
 	}
@@ -73,7 +73,7 @@ func (s *collective) check(r *variants.Request) error {
 	case err == nil && !r.Recv:
 		return nil
 	case err == nil:
-		if why := spoilt(r.Buf, limit, size); why != nil {
+		if why := failedBy(r.Buf, limit, size); why != nil {
 			err, do = fmt.Errorf("%w: that rank could not go on", why), "see the error of that rank"
 			break
 		}
@@ -87,7 +87,7 @@ func (s *collective) check(r *variants.Request) error {
 		const either = "that rank could not go on, or it passed"
 		do = "see the error of that rank"
 		switch size {
-		case spoiltDied, spoiltOther:
+		case failedDied, failedOther:
 			err = fmt.Errorf("%w: %s %d bytes (%w)", reason(size), either, size, err)
 		case limit + 1: // of a long message to a rank that passed a short buffer
 			err = fmt.Errorf("%w: %s %d bytes", err, either, size)

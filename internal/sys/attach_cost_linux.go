@@ -7,8 +7,8 @@ import (
 	"unsafe"
 )
 
-// Dear is the cost of attach from which data that are copied twice, through shared memory, are there sooner.
-const Dear = 300
+// SlowAttach is the cost of attach from which data that are copied twice, through shared memory, are there sooner.
+const SlowAttach = 300
 
 // AttachCost is what it takes to read memory by cross-memory attach, in hundredths of what it takes to
 // copy as much within this core's caches: the kernel looks up each page, which takes most of the time on some
