@@ -212,7 +212,7 @@ func TestCrowd(t *testing.T) {
 	require.Less(t, time.Since(begun), patience)
 }
 
-// A cache line's trip between two threads takes something, and not for ever.
+// A cache line's trip between two threads takes something, and not for ever, where other programs have the cores, too.
 func TestTrip(t *testing.T) {
 	ns, err := Trip()
 	if runtime.NumCPU() < 2 {
@@ -221,5 +221,5 @@ func TestTrip(t *testing.T) {
 	}
 	require.NoError(t, err)
 	require.Greater(t, ns, 0.5)
-	require.Less(t, ns, 1e6)
+	require.Less(t, ns, float64(patience))
 }
