@@ -33,7 +33,7 @@ int fast_wait_for(const struct fast_table *t, const struct awaited *a)
 	enum { IN_GO = 64 /* one wait in so many, which sees what is not seen here: that ranks run on one core, say */ };
 	static unsigned waits;
 	int dedicated = t->waiting == FAST_DEDICATED;
-	if (dedicated && look(a, WAIT_GLANCES))
+	if (dedicated && look(a, WAIT_POLLS))
 		return 1;
 	if (++waits % IN_GO == 0)
 		return 0;
