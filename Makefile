@@ -7,9 +7,11 @@ RACE_FLAGS ?= -race -short
 # .ci/run gives -short: fewer kills, and 2 and 4 ranks where it would be 2, 3 and 4.
 REAL_FLAGS ?=
 # What has no goroutines, but for the explorer's, which tests of cmd/exanet run.
-SERIAL = coll|check/(chart|scenario|world|explore)|datatype|group|topo|optimistic|launch/preload|variants(/.*)?|internal/ldso|test/(elftest|interleave(/.*)?|randtype)
+SERIAL = coll|check/(chart|scenario|world|explore)|datatype|group|topo|optimistic|launch/preload|variants(/.*)?
+SERIAL := $(SERIAL)|internal/ldso|test/(elftest|interleave(/.*)?|randtype)
 
-.PHONY: all build preload test test-fast test-most test-random test-interleave test-race test-tags test-real test-arm64 vet deps bench bench-programs clean
+.PHONY: all build preload vet deps bench bench-programs clean
+.PHONY: test test-fast test-most test-random test-interleave test-race test-tags test-real test-arm64
 
 all: build
 
@@ -110,7 +112,8 @@ preload-%:
 		-DEXANET_HOST_LIBRARY='"$($*_library)"' -DEXANET_GO_PART='"libexanet-$*-go.so"' \
 		$(WHOLE) -Wl,--version-script=$(PRELOAD)/c/exports.map \
 		-o $(BIN)/libexanet-$*.so $(PRELOAD)/c/*.c $(BIN)/entries-$*.c -ldl
-	$(host_go) build -ldflags "$(GUESTFLAGS)" -tags $*$(VARIANT:%=,%) -buildmode=c-shared -o $(BIN)/libexanet-$*-go.so ./$(PRELOAD)
+	$(host_go) build -ldflags "$(GUESTFLAGS)" -tags $*$(VARIANT:%=,%) -buildmode=c-shared \
+		-o $(BIN)/libexanet-$*-go.so ./$(PRELOAD)
 	rm -f $(BIN)/libexanet-$*-go.h
 
 preload-vet-%:

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/exanet-mpi/exanet/internal/mem"
-	"github.com/exanet-mpi/exanet/internal/work"
+	"github.com/exanet-mpi/exanet/internal/workcount"
 	"github.com/exanet-mpi/exanet/mbox"
 	"github.com/exanet-mpi/exanet/packetizer"
 	"github.com/exanet-mpi/exanet/rdmaeng"
@@ -113,5 +113,5 @@ type VirtualTime interface {
 	Background(loop func()) (join func())
 
 	// Meter tells where the layers above count what the rank's processor does.
-	Meter(done *work.Count)
+	Meter(done *workcount.Count)
 }

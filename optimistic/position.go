@@ -3,7 +3,7 @@ package optimistic
 import (
 	"fmt"
 
-	"github.com/exanet-mpi/exanet/internal/work"
+	"github.com/exanet-mpi/exanet/internal/workcount"
 	"github.com/exanet-mpi/exanet/variants"
 )
 
@@ -67,7 +67,7 @@ func placeOf(r *variants.Request) position {
 }
 
 // receiveFor returns the oldest eager receive that takes a message.
-func (c *comm) receiveFor(w *work.Count, m *remote, e variants.Envelope) *variants.Request {
+func (c *comm) receiveFor(w *workcount.Count, m *remote, e variants.Envelope) *variants.Request {
 	for r := c.Posted.Head(); r != nil; r = r.Next() {
 		w.Searched++
 		if variants.Takes(r.Peer, r.Tag, e.Src, e.Tag) && !m.contradicts(positionOf(e), placeOf(r)) {
@@ -78,7 +78,7 @@ func (c *comm) receiveFor(w *work.Count, m *remote, e variants.Envelope) *varian
 }
 
 // messageFor returns the oldest message that an eager receive takes.
-func (c *comm) messageFor(w *work.Count, m *remote, r *variants.Request) *variants.Message {
+func (c *comm) messageFor(w *workcount.Count, m *remote, r *variants.Request) *variants.Message {
 	for x := c.Arrived.First(); x != nil; x = x.InComm.Next() {
 		w.Searched++
 		if variants.Takes(r.Peer, r.Tag, x.Src, x.Tag) && !m.contradicts(positionOf(x.Envelope), placeOf(r)) {

@@ -1,7 +1,7 @@
 package optimistic
 
 import (
-	"github.com/exanet-mpi/exanet/internal/work"
+	"github.com/exanet-mpi/exanet/internal/workcount"
 	"github.com/exanet-mpi/exanet/variants"
 )
 
@@ -71,7 +71,7 @@ func (m *remote) takes(a rtr, r *variants.Request) bool {
 }
 
 // take returns the oldest advertised receive that takes a send.
-func (m *remote) take(w *work.Count, r *variants.Request) (rtr, bool) {
+func (m *remote) take(w *workcount.Count, r *variants.Request) (rtr, bool) {
 	for i, a := range m.rtrs {
 		w.Searched++
 		if m.takes(a, r) {

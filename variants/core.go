@@ -1,7 +1,7 @@
 package variants
 
 import (
-	"github.com/exanet-mpi/exanet/internal/work"
+	"github.com/exanet-mpi/exanet/internal/workcount"
 	"github.com/exanet-mpi/exanet/rdmaeng"
 )
 
@@ -12,7 +12,7 @@ type Core struct {
 	Dev   Device
 	Out   *Outbox
 	Count *Counters
-	Done  work.Count // what the processor does
+	Done  workcount.Count // what the processor does
 
 	lender  rdmaeng.Lender // Dev, if it is one
 	limit   int
@@ -44,7 +44,7 @@ func (c *Core) Limit() int { return c.limit }
 func (c *Core) LimitCredit(bytes int64) { c.Out.window = bytes }
 
 // Work is where the rank's work is counted.
-func (c *Core) Work() *work.Count { return &c.Done }
+func (c *Core) Work() *workcount.Count { return &c.Done }
 
 // Counters returns what the protocol has counted so far.
 func (c *Core) Counters() *Counters { return c.Count }

@@ -3,7 +3,7 @@ package variants
 import (
 	"unsafe"
 
-	"github.com/exanet-mpi/exanet/internal/work"
+	"github.com/exanet-mpi/exanet/internal/workcount"
 )
 
 // Message is an unexpected message: one that no posted receive has matched.
@@ -67,7 +67,7 @@ func (u *Unmatched) Drop(x *Message) { u.Remove(&x.InComm) }
 
 // Find returns the oldest message that a receive with these arguments takes, and counts
 // those that it looks at.
-func (u *Unmatched) Find(w *work.Count, src, tag int32) *Message {
+func (u *Unmatched) Find(w *workcount.Count, src, tag int32) *Message {
 	for x := u.First(); x != nil; x = x.InComm.Next() {
 		w.Searched++
 		if Takes(src, tag, x.Src, x.Tag) {
@@ -99,7 +99,7 @@ type Matching struct {
 
 // Match returns the oldest posted receive that takes a message, and removes it. It
 // counts those that it looks at.
-func (m *Matching) Match(w *work.Count, src, tag int32) *Request {
+func (m *Matching) Match(w *workcount.Count, src, tag int32) *Request {
 	for r := m.Posted.Head(); r != nil; r = r.Next() {
 		w.Searched++
 		if Takes(r.Peer, r.Tag, src, tag) {

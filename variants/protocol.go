@@ -1,7 +1,7 @@
 package variants
 
 import (
-	"github.com/exanet-mpi/exanet/internal/work"
+	"github.com/exanet-mpi/exanet/internal/workcount"
 	"github.com/exanet-mpi/exanet/packetizer"
 	"github.com/exanet-mpi/exanet/rdmaeng"
 )
@@ -58,7 +58,7 @@ type Protocol interface {
 
 	Counters() *Counters
 	// Work is where what the rank's processor does is counted.
-	Work() *work.Count
+	Work() *workcount.Count
 	// Waiting calls f with a line for everything that has not completed: what
 	// it is, and what it waits for.
 	Waiting(f func(line string))

@@ -15,7 +15,7 @@ import (
 
 	"github.com/exanet-mpi/exanet/datatype"
 	"github.com/exanet-mpi/exanet/group"
-	"github.com/exanet-mpi/exanet/internal/work"
+	"github.com/exanet-mpi/exanet/internal/workcount"
 	"github.com/exanet-mpi/exanet/rdmaeng"
 )
 
@@ -171,7 +171,7 @@ func (q *Queue) All() iter.Seq[*Request] {
 
 // Find returns the request with a number, nil if it is not there, and counts those
 // that it looks at.
-func (q *Queue) Find(w *work.Count, ticket uint32) *Request {
+func (q *Queue) Find(w *workcount.Count, ticket uint32) *Request {
 	for r := q.Head(); r != nil; r = r.Next() {
 		w.Searched++
 		if r.Ticket == ticket {

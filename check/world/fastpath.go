@@ -193,7 +193,8 @@ func (f *fastPath) can(o Op) bool {
 		return false
 	case o.Kind == Send:
 		a := f.accounts[c.World]
-		return o.Size <= w.cfg.Limit && a.Shut == 0 && a.Unmatched+cost(o.Size) <= w.window() && w.room(f.r.id, o.Peer)
+		room := a.Unmatched+cost(o.Size) <= w.window() && w.room(f.r.id, o.Peer)
+		return o.Size <= w.cfg.Limit && a.Shut == 0 && room
 	case o.Size <= w.cfg.Limit:
 		return true
 	}

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/exanet-mpi/exanet/internal/work"
+	"github.com/exanet-mpi/exanet/internal/workcount"
 	"github.com/exanet-mpi/exanet/packetizer"
 )
 
@@ -22,9 +22,9 @@ type Endpoint struct {
 	clock      Time // of the current routine
 
 	// The processor.
-	done     *work.Count // what the layers above count
-	charged  work.Count  // of it, what has been added to the clock
-	again    uint64      // takings of the lock that are no calls: after a wait
+	done     *workcount.Count // what the layers above count
+	charged  workcount.Count  // of it, what has been added to the clock
+	again    uint64           // takings of the lock that are no calls: after a wait
 	noise    float64
 	rand     *rand.Rand
 	computed Time
@@ -72,7 +72,7 @@ type Endpoint struct {
 type Work struct {
 	Calls       uint64 // of MPI
 	Allocations uint64 // of request objects, if there is no memory pool
-	work.Count
+	workcount.Count
 }
 
 // Add adds the work of another rank.
@@ -101,7 +101,7 @@ func (e *Endpoint) Rank() int { return e.rank }
 func (e *Endpoint) Size() int { return len(e.s.ends) }
 
 // Meter tells where the layers above count the work of the rank.
-func (e *Endpoint) Meter(d *work.Count) { e.done = d }
+func (e *Endpoint) Meter(d *workcount.Count) { e.done = d }
 
 // Work is what the rank was charged with so far.
 func (e *Endpoint) Work() Work { return e.work }

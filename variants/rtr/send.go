@@ -1,7 +1,7 @@
 package rtr
 
 import (
-	"github.com/exanet-mpi/exanet/internal/work"
+	"github.com/exanet-mpi/exanet/internal/workcount"
 	"github.com/exanet-mpi/exanet/variants"
 )
 
@@ -19,7 +19,7 @@ type send struct {
 	link variants.Link[send]
 }
 
-func (d *dest) find(w *work.Count, number uint32) *send {
+func (d *dest) find(w *workcount.Count, number uint32) *send {
 	for s := d.posted.First(); s != nil; s = s.link.Next() {
 		w.Searched++
 		if s.number == number {
@@ -125,7 +125,7 @@ func (p *Protocol) fast(c *comm, peer *variants.Peer, r *variants.Request, a rtr
 }
 
 // take returns the oldest advertised receive that takes a tag.
-func (d *dest) take(w *work.Count, tag int32) (rtr, bool) {
+func (d *dest) take(w *workcount.Count, tag int32) (rtr, bool) {
 	for i, a := range d.rtrs {
 		w.Searched++
 		if a.tag == tag || a.tag == variants.AnyTag {

@@ -1,7 +1,7 @@
 package ticket
 
 import (
-	"github.com/exanet-mpi/exanet/internal/work"
+	"github.com/exanet-mpi/exanet/internal/workcount"
 	"github.com/exanet-mpi/exanet/variants"
 )
 
@@ -19,7 +19,7 @@ func (c *comm) drop(l *inLane, m *variants.Message) {
 }
 
 // oldest returns the message that a receive with these arguments would take.
-func (c *comm) oldest(w *work.Count, src, tag int32) *variants.Message {
+func (c *comm) oldest(w *workcount.Count, src, tag int32) *variants.Message {
 	if src == variants.AnySource || tag == variants.AnyTag {
 		return c.arrived.Find(w, src, tag)
 	}

@@ -4,7 +4,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/exanet-mpi/exanet/internal/work"
+	"github.com/exanet-mpi/exanet/internal/workcount"
 )
 
 // Lock is a rank's lock. It includes the gate of code outside of Go that makes calls of
@@ -12,7 +12,7 @@ import (
 type Lock struct {
 	sync.Mutex
 	Gate Gate // nil: there is none. It is set with the lock held
-	Work *work.Count
+	Work *workcount.Count
 }
 
 // Gate keeps code outside of Go away from what the lock guards.

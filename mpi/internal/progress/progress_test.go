@@ -12,7 +12,7 @@ import (
 	"github.com/exanet-mpi/exanet/emu/host"
 	"github.com/exanet-mpi/exanet/group"
 	"github.com/exanet-mpi/exanet/internal/mem"
-	"github.com/exanet-mpi/exanet/internal/work"
+	"github.com/exanet-mpi/exanet/internal/workcount"
 	"github.com/exanet-mpi/exanet/variants"
 	"github.com/exanet-mpi/exanet/variants/ticket"
 )
@@ -234,7 +234,7 @@ func (g *gate) TryEnter() bool {
 func TestLockBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := new(gate)
-		l := Lock{Gate: g, Work: new(work.Count)}
+		l := Lock{Gate: g, Work: new(workcount.Count)}
 		g.Mutex.Lock() // the call
 		var behind sync.WaitGroup
 		behind.Go(l.lockBehind)

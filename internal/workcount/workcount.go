@@ -1,7 +1,7 @@
-// Package work counts what the processor of a rank does for MPI besides the steps of
+// Package workcount counts what the processor of a rank does for MPI besides the steps of
 // the device. The layers that do it count; a simulated device (emu/sim) turns the
 // counts into time.
-package work
+package workcount
 
 // Count is the work of a rank since it began. Who has the rank's lock counts.
 type Count struct {
