@@ -7,7 +7,6 @@
 //	select.go     which algorithm serves a call, and how to force another
 //	table.go      the algorithms, and the table of sizes and ranks
 //	file.go       rows of the table in a file
-//	late.go       what is left of calls whose shorter blocks go through shared memory
 //	*.go          the algorithms: bcast.go, allreduce.go, ...
 //
 // A schedule knows nothing of protocols, locks or time. Whoever owns it performs

@@ -91,11 +91,9 @@ type SharedMemory interface {
 // RemoteMemory is that of other ranks, which this one reads.
 type RemoteMemory interface {
 	// Reaches reports whether it makes sense to Read a rank's memory, which may be done
-	// without the rank's lock and reports whether all has been read. SlowAttach: that takes much
-	// longer than to copy as much within the caches.
+	// without the rank's lock and reports whether all has been read.
 	Reaches(rank int) bool
 	Read(rank int, addr uint64, to []byte) bool
-	SlowAttach() bool
 }
 
 // VirtualTime is a fabric in which time passes as a simulation has it, and that therefore

@@ -61,10 +61,6 @@ func (f *Fabric) Reaches(to int) bool {
 	return p.alive
 }
 
-// SlowAttach reports whether to Read another process's memory takes much longer than to copy as much within the
-// caches (sys.AttachCost): all ranks say the same.
-func (f *Fabric) SlowAttach() bool { return f.job.head.attach.Load() > sys.SlowAttach }
-
 // Read reads the memory of a rank that this one reaches, and reports whether it could read
 // all. It may be called at any time.
 func (f *Fabric) Read(from int, addr uint64, to []byte) bool {

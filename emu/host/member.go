@@ -80,7 +80,6 @@ func (j *Job) join(rank int, profile string) (*Member, error) {
 	if int(j.head.joined.Add(1)) == j.ranks {
 		if j.localRings == nil {
 			j.assess()
-			j.head.attach.Store(sys.AttachCost())
 		}
 		j.openGate()
 	}

@@ -47,9 +47,6 @@ type header struct {
 
 	// How the ranks stand to each other that do so worst, see occupancy.
 	worst atomic.Uint32
-
-	// sys.AttachCost, as the rank has found that joined last.
-	attach atomic.Uint32
 }
 
 // The states of a rank.
@@ -98,7 +95,7 @@ type control struct {
 
 	opened atomic.Uint32 // rings opened towards this rank
 	_      [4]byte
-	life   sys.Life // see vigil.go
+	life   sys.Life // see detector.go
 	_      [16]byte
 
 	// Where the rank may run, and what follows from that, see affinity.go.

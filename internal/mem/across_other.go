@@ -6,9 +6,3 @@ package mem
 // program's: they do not overlap. On amd64 it is another instruction, which the race detector
 // would not see.
 func Across(dst, src []byte) int { return copy(dst, src) }
-
-// GoesAround is 1 if Around is another copy than Across.
-const GoesAround = 0
-
-// Around is Across.
-func Around(dst, src []byte) int { return copy(dst, src) }
