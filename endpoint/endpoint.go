@@ -143,7 +143,7 @@ func (e *Endpoint) ProtectionID() uint32 { return e.box.ProtectionID() }
 const (
 	spinRounds  = 64
 	yieldRounds = 512
-	nap         = 50 * time.Microsecond
+	pause       = 50 * time.Microsecond
 )
 
 // Idle is called by a rank that waits, after its round-th poll in a row that
@@ -156,7 +156,7 @@ func (e *Endpoint) Idle(round int) {
 		runtime.Gosched() // ranks may be goroutines of one process,
 		sys.Yield()       // or processes on one core
 	default:
-		time.Sleep(nap)
+		time.Sleep(pause)
 	}
 }
 

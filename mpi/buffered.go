@@ -185,7 +185,7 @@ func (k *rank) copy(m *pooled, d memory) {
 	if n := len(k.leavings.sends); len(k.scratch) == 0 && n > 0 && n <= fewLeavings {
 		k.sweep() // the copies of some may be free
 	}
-	m.copied = k.lend(d.size())
+	m.copied = k.takeScratch(d.size())
 	m.Buf = m.copied[:d.size()]
 	d.pack(m.Buf, 0)
 }

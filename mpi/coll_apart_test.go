@@ -61,7 +61,7 @@ func TestMismatchesOfSharedMemoryAndMessages(t *testing.T) {
 							if c.Rank() == odd {
 								n = short + long - usual
 							}
-							// What both make by messages, and on the board, before.
+							// What both make by messages, and in shared memory, before.
 							var err error
 							for _, n := range []int{long, short} {
 								err = errors.Join(err, mpi.Bcast(c, make([]byte, n), 0),

@@ -292,7 +292,7 @@ func TestADeadRankEndsCollectives(t *testing.T) {
 				},
 				"Barrier": func(c *mpi.Comm, v, w []int) (*mpi.Request, error) { return nil, c.Barrier() },
 				"Alltoallv": func(c *mpi.Comm, v, w []int) (*mpi.Request, error) {
-					each := []int{n, n, n, n, n, n} // of 5000, messages beside the board
+					each := []int{n, n, n, n, n, n} // of 5000, messages beside the area
 					return nil, mpi.Alltoallv(c, make([]int, n*p), each, nil, w, each, nil)
 				},
 			} {

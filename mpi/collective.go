@@ -134,7 +134,7 @@ func (s *collective) message(peer int32, b []byte) *pooled {
 func (s *collective) send(peer int32, b []byte, alone bool) {
 	k := s.c.rank
 	if s.err != nil {
-		b = spoil(b, k.fab.Limit(), s.err)
+		b = failedMessage(b, k.fab.Limit(), s.err)
 	}
 	if k.proto.TrySend(s.c.coll, peer, s.tag, b) || alone && k.squeeze(s.c.coll, peer, s.tag, b) {
 		return

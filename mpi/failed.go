@@ -30,8 +30,8 @@ var mark = [markSize]byte{
 	0xf3, 0x5e, 0x02, 0x91, 0xcd, 0x3b, 0x64, 0xe8, 0x1f, 0xb2, 0x49, 0xd6, 0x80, 0x2d, 0x7b, 0xc4,
 }
 
-// spoil returns what to send instead of b.
-func spoil(b []byte, limit int, err error) []byte {
+// failedMessage returns what to send instead of b.
+func failedMessage(b []byte, limit int, err error) []byte {
 	code := failedOther
 	if errors.Is(err, ErrProcFailed) {
 		code = failedDied

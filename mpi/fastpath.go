@@ -126,8 +126,8 @@ func (x *fastPath) retract(c *Comm) {
 	}
 }
 
-// lends reports whether there may be another message of n bytes on the fast path.
-func (c *Comm) lends(n int) bool { return c.handle != 0 && n <= int(c.rank.fast.table.Limit) }
+// leasable reports whether there may be another message of n bytes on the fast path.
+func (c *Comm) leasable(n int) bool { return c.handle != 0 && n <= int(c.rank.fast.table.Limit) }
 
 // leaseOut leases the channel on which a call has sent a message, with the lock held.
 func (c *Comm) leaseOut(dest, tag int) {

@@ -183,7 +183,7 @@ func (c *Comm) sendAndWait(op string, ctx *variants.Context, mode variants.Mode,
 	k.Until(func() bool { return r.Done })
 	err := c.outcome(op, &r.Request)
 	k.put(r)
-	if ctx == c.p2p && c.lends(d.size()) {
+	if ctx == c.p2p && c.leasable(d.size()) {
 		c.leaseOut(dest, tag)
 	}
 	k.mu.Unlock()
@@ -199,7 +199,7 @@ func (c *Comm) recvAndWait(op string, ctx *variants.Context, d memory, source, t
 	k.proto.PostRecv(&r.Request)
 	k.Until(func() bool { return r.Done })
 	st, err := fromProtocol(r.Status), c.outcome(op, &r.Request)
-	if ctx == c.p2p && c.lends(d.size()) {
+	if ctx == c.p2p && c.leasable(d.size()) {
 		c.leaseIn(&r.Request)
 	}
 	k.put(r)
@@ -233,7 +233,7 @@ func (c *Comm) exchange(op string, ctx *variants.Context, out memory, dest, send
 	if err == nil {
 		err = c.outcome(op, &r.Request)
 	}
-	if ctx == c.p2p && c.lends(max(out.size(), in.size())) {
+	if ctx == c.p2p && c.leasable(max(out.size(), in.size())) {
 		c.leaseOut(dest, sendTag)
 		if source != ProcNull {
 			c.leaseIn(&r.Request)

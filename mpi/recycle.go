@@ -54,7 +54,7 @@ func (k *rank) put(m *pooled) {
 		m.View, m.Transfer = datatype.View{}, rdmaeng.Transfer{}
 	}
 	if m.copied != nil {
-		k.returned(m.copied)
+		k.putScratch(m.copied)
 		m.copied = nil
 	}
 	k.spare.put(m)

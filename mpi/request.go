@@ -195,7 +195,7 @@ func (q *Request) finish() (st Status, err error) {
 		st, err = statusOf(&q.m.Request), q.c.outcome(q.op, &q.m.Request)
 		if q.m.Recv {
 			q.c.leaseIn(&q.m.Request)
-		} else if q.c.lends(q.m.Len()) {
+		} else if q.c.leasable(q.m.Len()) {
 			q.c.leaseOut(int(q.m.Peer), int(q.m.Tag))
 		}
 		if q.fixed == nil {

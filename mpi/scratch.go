@@ -8,18 +8,18 @@ func borrow[T Element](c *Comm, n int) []T {
 	k := c.rank
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return mem.Slice[T](k.lend(n * len(mem.Bytes(t[:]))))[:n]
+	return mem.Slice[T](k.takeScratch(n * len(mem.Bytes(t[:]))))[:n]
 }
 
 func giveBack[T Element](c *Comm, s []T) {
 	k := c.rank
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.returned(mem.Bytes(s[:cap(s)]))
+	k.putScratch(mem.Bytes(s[:cap(s)]))
 }
 
-// lend is borrow with the lock held. What it returns may be longer.
-func (k *rank) lend(bytes int) []byte {
+// takeScratch is borrow with the lock held. What it returns may be longer.
+func (k *rank) takeScratch(bytes int) []byte {
 	for i, b := range k.scratch {
 		if len(b) >= bytes {
 			last := len(k.scratch) - 1
@@ -34,7 +34,7 @@ func (k *rank) lend(bytes int) []byte {
 // scratchKept bounds the scratch buffers that a rank keeps.
 const scratchKept = 4
 
-func (k *rank) returned(b []byte) {
+func (k *rank) putScratch(b []byte) {
 	if len(k.scratch) < scratchKept {
 		k.scratch = append(k.scratch, b)
 	}

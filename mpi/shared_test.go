@@ -23,7 +23,7 @@ func sumOf(c *mpi.Comm) error {
 	return c.Barrier()
 }
 
-// A rank leads more communicators than it has boards for, and again when they have been
+// A rank leads more communicators than it has areas for, and again when they have been
 // freed, by some ranks later than by others.
 func TestMoreCommunicatorsThanBoards(t *testing.T) {
 	for _, p := range []int{2, 5} {
@@ -70,7 +70,7 @@ func TestMoreCommunicatorsThanBoards(t *testing.T) {
 	}
 }
 
-// Goroutines wait on different boards at once, beside messages.
+// Goroutines wait in different areas at once, beside messages.
 func TestBoardsFromManyGoroutines(t *testing.T) {
 	const p, workers, rounds = 3, 4, 50
 	require.NoError(t, mpi.Run(p, func(c *mpi.Comm) error {
@@ -148,8 +148,8 @@ func TestDirectCollectives(t *testing.T) {
 	require.NotErrorIs(t, err, mpi.ErrProcFailed)
 }
 
-// A rank dies while others are on a board with it: all who wait there fail, and so do
-// their later calls there, but not those on a board without it.
+// A rank dies while others are in an area with it: all who wait there fail, and so do
+// their later calls there, but not those in an area without it.
 func TestADeadRankOnABoard(t *testing.T) {
 	gone := errors.New("gone")
 	for _, p := range []int{3, 9} {

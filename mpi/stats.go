@@ -160,7 +160,7 @@ func (t *timing) end() {
 }
 
 // writeStats writes the statistics file of a rank whose lock is held, or says why it
-// cannot: what the program has computed is not spoilt by that.
+// cannot: what the program has computed is not lost by that.
 func (k *rank) writeStats() {
 	path := filepath.Join(k.stats.dir, fmt.Sprintf("rank-%d.json", k.fab.Rank()))
 	b, err := json.MarshalIndent(k.statistics(), "", "  ")

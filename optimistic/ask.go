@@ -174,12 +174,12 @@ func (p *Protocol) onQuery(c *comm, e variants.Envelope, payload []byte) {
 		p.pair(c, m)
 	case shortRecv:
 		if r := firstOf(&m.posted, m.rank, e.Tag); r != nil {
-			p.judge(c, m, r, e, about)
+			p.decide(c, m, r, e, about)
 			return
 		}
 		idle = m.posted.Head() == nil && m.synced.Head() == nil
 	case longRecv:
-		p.judgeLong(c, m, e, about)
+		p.decideLong(c, m, e, about)
 		return
 	case nobody:
 		m.asked = false
@@ -194,9 +194,9 @@ func (p *Protocol) onQuery(c *comm, e variants.Envelope, payload []byte) {
 	}
 }
 
-// judge decides about a long send and an eager receive of the peer, which has
-// got so many of our eager messages.
-func (p *Protocol) judge(c *comm, m *remote, r *variants.Request, e variants.Envelope, got uint32) {
+// decide ends a long send of ours and an eager receive of the peer, or asks again if not all
+// of our eager messages had reached the peer: it has got so many.
+func (p *Protocol) decide(c *comm, m *remote, r *variants.Request, e variants.Envelope, got uint32) {
 	if got != m.sent {
 		p.ask(c, m, r, longSend)
 		return
@@ -207,9 +207,9 @@ func (p *Protocol) judge(c *comm, m *remote, r *variants.Request, e variants.Env
 	p.Complete(r, errMismatch)
 }
 
-// judgeLong decides about a long receive of the peer that our eager message at
-// position n matches.
-func (p *Protocol) judgeLong(c *comm, m *remote, e variants.Envelope, n uint32) {
+// decideLong ends a long receive of the peer that our eager message at position n matches,
+// unless a long send has taken it.
+func (p *Protocol) decideLong(c *comm, m *remote, e variants.Envelope, n uint32) {
 	i := slices.IndexFunc(m.rtrs, func(a rtr) bool { return a.number == e.Ticket })
 	if i < 0 {
 		return // a long send has taken it

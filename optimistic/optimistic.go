@@ -54,28 +54,28 @@ type comm struct {
 
 // remote is the state towards one other rank of a communicator.
 type remote struct {
-	rank    int32
-	peer    *variants.Peer
-	posted  variants.Queue  // long sends that wait for an RTR
-	synced  variants.Queue  // eager synchronous sends that wait for an Ack
-	rtrs    []rtr           // advertised receives that no send has matched
-	lanes   map[int32]*lane // by tag
-	counted int             // of those at most
-	rest    lane            // of all other tags: not counted
-	sent    uint32          // messages that end eager receives: eager ones, and verdicts
-	got     uint32          // of the peer's
-	news    bool            // something has happened since the last Doubt
-	asked   bool            // the peer waits for something that was not here when it asked (ask.go)
+	rank     int32
+	peer     *variants.Peer
+	posted   variants.Queue     // long sends that wait for an RTR
+	synced   variants.Queue     // eager synchronous sends that wait for an Ack
+	rtrs     []rtr              // advertised receives that no send has matched
+	channels map[int32]*channel // by tag
+	counted  int                // of those at most
+	rest     channel            // of all other tags: not counted
+	sent     uint32             // messages that end eager receives: eager ones, and ends of long sends
+	got      uint32             // of the peer's
+	news     bool               // something has happened since the last Doubt
+	asked    bool               // the peer waits for something that was not here when it asked (ask.go)
 	// loose: positions no longer tell which send belongs to which receive,
 	// since a receive of any tag was posted or a request cancelled.
 	loose bool
 	told  bool // and the peer knows
 
-	last *lane // looked up last
+	last *channel // looked up last
 }
 
-// lane is a tag of a remote: it counts, so that wrong matches are noticed.
-type lane struct {
+// channel is a tag of a remote: it counts, so that wrong matches are noticed.
+type channel struct {
 	tag            int32
 	counts         bool
 	sent, received uint32 // operations posted here
@@ -90,7 +90,7 @@ type rtr struct {
 }
 
 // New makes the protocol of rank me of the job.
-func New(me int, dev variants.Device) *Protocol { return NewCounting(me, dev, lanesCounted) }
+func New(me int, dev variants.Device) *Protocol { return NewCounting(me, dev, channelsCounted) }
 
 // NewCounting is New with another number of tags of a remote that are counted, for those
 // who want to see what becomes of the others.
@@ -119,28 +119,28 @@ func (p *Protocol) remote(c *comm, rank int32) *remote {
 	}
 	r := c.peers[rank]
 	if r == nil {
-		r = &remote{rank: rank, peer: p.Out.Peer(c.World(rank)), lanes: make(map[int32]*lane), counted: p.counted}
+		r = &remote{rank: rank, peer: p.Out.Peer(c.World(rank)), channels: make(map[int32]*channel), counted: p.counted}
 		c.peers[rank] = r
 	}
 	c.last = r
 	return r
 }
 
-// lanesCounted is how many tags of a remote are counted: those that are used
+// channelsCounted is how many tags of a remote are counted: those that are used
 // first. A program may use a fresh one for every message.
-const lanesCounted = 1024
+const channelsCounted = 1024
 
-func (r *remote) lane(tag int32) *lane {
+func (r *remote) channel(tag int32) *channel {
 	if l := r.last; l != nil && l.tag == tag {
 		return l
 	}
-	l := r.lanes[tag]
+	l := r.channels[tag]
 	if l == nil {
-		if len(r.lanes) == r.counted {
+		if len(r.channels) == r.counted {
 			return &r.rest
 		}
-		l = &lane{tag: tag, counts: true}
-		r.lanes[tag] = l
+		l = &channel{tag: tag, counts: true}
+		r.channels[tag] = l
 	}
 	r.last = l
 	return l

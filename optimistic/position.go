@@ -26,7 +26,7 @@ import (
 // one is long.
 var errMismatch = fmt.Errorf("of a send and its receive one is short and one is long: %w", ErrAssumption)
 
-// position is the number of an operation in its lane.
+// position is the number of an operation in its channel.
 type position struct {
 	n     uint32
 	known bool
@@ -49,8 +49,8 @@ func (m *remote) contradicts(a, b position) bool { return !m.loose && a.differs(
 // differs reports whether two positions are known and not the same.
 func (a position) differs(b position) bool { return a.known && b.known && a.n != b.n }
 
-// at is the position of the n-th operation of a lane.
-func (m *remote) at(l *lane, n uint32) position { return position{n, l.counts && !m.loose} }
+// at is the position of the n-th operation of a channel.
+func (m *remote) at(l *channel, n uint32) position { return position{n, l.counts && !m.loose} }
 
 const knownBit = 1 << 32
 

@@ -20,7 +20,7 @@ func (p *Protocol) PostRecv(r *variants.Request) {
 		p.loosen(c, m)
 		p.place(r, position{})
 	} else {
-		l := m.lane(r.Tag)
+		l := m.channel(r.Tag)
 		p.place(r, m.at(l, l.received))
 		l.received++
 	}

@@ -12,7 +12,7 @@ func (p *Protocol) TrySend(ctx *variants.Context, dst, tag int32, buf []byte) bo
 	}
 	c := p.comms.Of(ctx)
 	m := p.remote(c, dst)
-	l := m.lane(tag)
+	l := m.channel(tag)
 	if !p.Out.Eager(m.peer, c.envelope(variants.EnvD, tag, m.at(l, l.sent)), buf, false) {
 		return false
 	}
@@ -35,7 +35,7 @@ func (p *Protocol) PostSend(r *variants.Request) {
 		p.Complete(r, variants.ErrPeerDied)
 		return
 	}
-	l := m.lane(r.Tag)
+	l := m.channel(r.Tag)
 	r.Ticket = p.next()
 	p.place(r, m.at(l, l.sent))
 	l.sent++

@@ -19,7 +19,7 @@ type Core struct {
 	slots   []*Request // by slot of the exposed buffer
 	active  []*Request // sends whose write is under way
 	failed  map[int32]bool
-	urgent  []int32
+	hurried []int32 // ranks that must look at their mailbox, see Hurry
 	awaited []*Peer // see Await
 	open    int     // requests that need this rank's attention, see NeedsArrivals
 	alone   int     // of active, those that nobody but this rank carries on

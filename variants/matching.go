@@ -12,8 +12,8 @@ type Message struct {
 	Size int    // bytes sent, as an RTS tells or Data holds
 	Data []byte // the payload
 
-	InComm Link[Message] // among all of the communicator, for receives with wildcards
-	InLane Link[Message] // among those with the same source and tag, for package ticket
+	InComm    Link[Message] // among all of the communicator, for receives with wildcards
+	InChannel Link[Message] // among those with the same source and tag, for package ticket
 }
 
 // Status is what a receive of the message would tell.

@@ -23,7 +23,7 @@ const (
 
 // Needs implements Protocol.
 func (c *Core) Needs() (n Needs) {
-	if c.open|len(c.active)|len(c.urgent)|len(c.awaited)|len(c.Out.waiting) == 0 {
+	if c.open|len(c.active)|len(c.hurried)|len(c.awaited)|len(c.Out.waiting) == 0 {
 		return 0
 	}
 	if c.open > 0 {
@@ -35,7 +35,7 @@ func (c *Core) Needs() (n Needs) {
 	if c.alone > 0 || c.Out.Backlogged() {
 		n |= NeedsArrivals | NeedsProgress | NeedsProgressNow
 	}
-	if len(c.urgent) > 0 {
+	if len(c.hurried) > 0 {
 		n |= NeedsWake
 	}
 	if len(c.awaited) > 0 {
@@ -47,21 +47,21 @@ func (c *Core) Needs() (n Needs) {
 // Wake implements Protocol.
 func (c *Core) Wake(which Needs, f func(world int)) {
 	if which&NeedsProgress != 0 {
-		c.stuck(f)
+		c.wakeBlocking(f)
 	}
 	if which&NeedsWake != 0 {
-		for _, w := range c.urgent {
+		for _, w := range c.hurried {
 			f(int(w))
 		}
-		c.urgent = c.urgent[:0]
+		c.hurried = c.hurried[:0]
 	}
 	if which&NeedsReply != 0 {
-		c.remind(f)
+		c.wakeAwaited(f)
 	}
 }
 
-// stuck calls f for every rank that something waits for which needs progress.
-func (c *Core) stuck(f func(world int)) {
+// wakeBlocking calls f for every rank that something waits for which needs progress.
+func (c *Core) wakeBlocking(f func(world int)) {
 	for _, p := range c.Out.Waiting() {
 		f(int(p.World))
 	}
@@ -82,9 +82,9 @@ func (c *Core) Await(p *Peer) {
 	}
 }
 
-// remind calls f for every rank that has been awaited since it was called last, or
+// wakeAwaited calls f for every rank that has been awaited since it was called last, or
 // longer if the message could not leave yet.
-func (c *Core) remind(f func(world int)) {
+func (c *Core) wakeAwaited(f func(world int)) {
 	kept := c.awaited[:0]
 	for _, p := range c.awaited {
 		if p.awaited = p.backlogged(); p.awaited {
@@ -98,4 +98,4 @@ func (c *Core) remind(f func(world int)) {
 
 // Hurry notes that a peer must look at its mailbox although it may have
 // nothing to do itself.
-func (c *Core) Hurry(p *Peer) { c.urgent = append(c.urgent, p.World) }
+func (c *Core) Hurry(p *Peer) { c.hurried = append(c.hurried, p.World) }

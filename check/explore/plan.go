@@ -98,7 +98,7 @@ func Plan(p world.Protocol, short, deep bool) []Part {
 		parts = append(parts, Part{Name: "three cancelled, in each order", Ranks: 2, Pieces: 1,
 			Programs: Singles(threeCancelled)})
 	}
-	if p.Forgetful { // otherwise it is as the protocol that keeps its lanes
+	if p.Forgetful { // otherwise it is as the protocol that keeps its channels
 		if parts = parts[6:10:10]; !p.Tickets {
 			parts = nil
 		}

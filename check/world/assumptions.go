@@ -34,9 +34,9 @@ func (r *rank) doubts() bool {
 	return false
 }
 
-// lanePosition is the number of a request among those of its communicator, peer,
+// channelPosition is the number of a request among those of its communicator, peer,
 // tag and direction.
-func (w *World) lanePosition(q *Request) (n int) {
+func (w *World) channelPosition(q *Request) (n int) {
 	for _, o := range w.ranks[q.Rank].reqs {
 		if o == q {
 			break
@@ -51,7 +51,7 @@ func (w *World) lanePosition(q *Request) (n int) {
 // counterpart returns the request that belongs to another by MPI's rule, nil if
 // it has not been posted.
 func (w *World) counterpart(q *Request) *Request {
-	at := w.lanePosition(q)
+	at := w.channelPosition(q)
 	for _, o := range w.ranks[q.Op.Peer].reqs {
 		if o.Op.Kind != q.Op.Kind && o.Op.Peer == q.Rank && o.Op.Comm == q.Op.Comm && o.Op.Tag == q.Op.Tag {
 			if at--; at < 0 {

@@ -105,25 +105,25 @@ func (w *World) together() bool {
 
 // exchange sends the two last messages of every pair and tag in use.
 func (w *World) exchange(size int) {
-	type lane struct {
+	type channel struct {
 		comm, from, to int
 		tag            int32
 	}
-	var lanes []lane
-	used := make(map[lane]bool)
+	var channels []channel
+	used := make(map[channel]bool)
 	for _, r := range w.living() {
 		for _, q := range r.reqs {
-			l := lane{q.Op.Comm, r.id, q.Op.Peer, q.Op.Tag}
+			l := channel{q.Op.Comm, r.id, q.Op.Peer, q.Op.Tag}
 			if q.Op.Kind == Recv {
 				l.from, l.to = l.to, l.from
 			}
 			if q.Op.Peer >= 0 && !w.ranks[q.Op.Peer].dead && l.tag != variants.AnyTag && !used[l] {
 				used[l] = true
-				lanes = append(lanes, l)
+				channels = append(channels, l)
 			}
 		}
 	}
-	for _, l := range lanes {
+	for _, l := range channels {
 		s, r := Op{Kind: Send, Comm: l.comm, Peer: l.to, Tag: l.tag, Size: size}, Op{Kind: Recv, Comm: l.comm,
 			Peer: l.from, Tag: l.tag, Size: size}
 		w.then(l.from, s)

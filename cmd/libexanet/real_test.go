@@ -27,7 +27,7 @@ func TestProgramsSeeTheSame(t *testing.T) {
 		args [][]string // when it is preloaded, each in turn
 		only *host
 	}{
-		{name: "p2p"}, {name: "lanes"}, {name: "rendezvous"}, {name: "ahead"}, {name: "noted"}, {name: "late"},
+		{name: "p2p"}, {name: "channels"}, {name: "rendezvous"}, {name: "ahead"}, {name: "noted"}, {name: "late"},
 		{name: "wait"}, {name: "probe"}, {name: "matched"}, {name: "wild"}, {name: "kept"}, {name: "types"},
 		{name: "comm"}, {name: "idup"},
 		{name: "coll", args: each}, {name: "neighbour", args: each}, {name: "ops"}, {name: "errors"},

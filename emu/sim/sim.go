@@ -5,7 +5,7 @@
 //
 //	torus.go, place.go   which links a message takes, and where ranks are
 //	costs.go             what everything takes
-//	lane.go              who waits for what: links and blocks serve one at a time
+//	server.go            who waits for what: links and blocks serve one at a time
 //	heap.go              what happens next
 //	sim.go, routine.go   the simulation, and the routines that run in it
 //	message.go, write.go what is on its way
@@ -43,8 +43,8 @@ type Sim struct {
 	aborted bool
 	live    int // main routines that have not returned
 
-	links                                []lane // by number, see Torus
-	packetizers, mailboxes, engines, r5s []lane // by FPGA
+	links                                []server // by number, see Torus
+	packetizers, mailboxes, engines, r5s []server // by FPGA
 	route                                []int32
 
 	messages []message
@@ -92,18 +92,19 @@ func New(cfg Config) *Sim {
 	}
 	t := cfg.Machine.Torus
 	n := t.Nodes()
-	s.links = make([]lane, t.links())
-	s.packetizers, s.mailboxes, s.engines, s.r5s = make([]lane, n), make([]lane, n), make([]lane, n), make([]lane, n)
-	mates := make([]uint8, n)
+	s.links = make([]server, t.links())
+	s.packetizers, s.mailboxes = make([]server, n), make([]server, n)
+	s.engines, s.r5s = make([]server, n), make([]server, n)
+	ranks := make([]uint8, n)
 	for _, node := range cfg.Placement {
-		mates[node]++
+		ranks[node]++
 	}
 	alone := true
 	s.ends = make([]Endpoint, len(cfg.Placement))
 	for i := range s.ends {
 		node := cfg.Placement[i]
-		alone = alone && mates[node] == 1
-		s.ends[i].init(s, i, node, 2*int(mates[node]) > Cores, cfg)
+		alone = alone && ranks[node] == 1
+		s.ends[i].init(s, i, node, 2*int(ranks[node]) > Cores, cfg)
 	}
 	s.lookahead = s.model.packetizer + s.model.mailbox
 	if alone {

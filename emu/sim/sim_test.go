@@ -18,7 +18,7 @@ import (
 // earlier beginning would have fitted.
 func TestReservationsFillTheGaps(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var l lane
+		var v server
 		var now Time
 		var all []span
 		free := func(from, to Time) bool {
@@ -34,7 +34,7 @@ func TestReservationsFillTheGaps(t *testing.T) {
 			now += Time(rapid.IntRange(0, 5).Draw(t, "passes"))
 			at := now + Time(rapid.IntRange(0, 30).Draw(t, "ahead"))
 			length := Time(rapid.IntRange(0, 6).Draw(t, "length"))
-			start := l.reserve(now, at, length)
+			start := v.reserve(now, at, length)
 			if length == 0 {
 				require.Equal(t, at, start)
 				continue
@@ -47,7 +47,7 @@ func TestReservationsFillTheGaps(t *testing.T) {
 			all = append(all, span{start, start + length})
 			sum += length
 		}
-		require.Equal(t, sum, l.load.Busy)
+		require.Equal(t, sum, v.load.Busy)
 	})
 }
 

@@ -19,7 +19,7 @@ type due struct {
 // is cancelled with whatever is left.
 func (t *thread) collector(gone map[int]bool) (post func()) {
 	var list []*due
-	lane := func(from, tag int) *due {
+	channel := func(from, tag int) *due {
 		for _, d := range list {
 			if d.from == from && (d.tag == tag || d.tag == AnyTag) {
 				return d
@@ -30,17 +30,17 @@ func (t *thread) collector(gone map[int]bool) (post func()) {
 	}
 	for _, r := range t.receives {
 		if r.Tag == AnyTag {
-			lane(r.From, AnyTag).loose = true
+			channel(r.From, AnyTag).loose = true
 		}
 	}
 	for _, r := range t.receives {
-		d := lane(r.From, r.Tag)
+		d := channel(r.From, r.Tag)
 		d.posted++
 		d.loose = d.loose || r.CancelAt != 0
 	}
 	for _, o := range t.p.sentTo(t.id, t.phase) {
 		if !gone[o.ID] {
-			d := lane(t.p.Threads[o.Thread].Rank, o.Tag)
+			d := channel(t.p.Threads[o.Thread].Rank, o.Tag)
 			d.sizes = append(d.sizes, o.Size)
 		}
 	}

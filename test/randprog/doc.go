@@ -32,7 +32,7 @@
 // The protocol optimistic (thesis 3.14) takes no receive from any source and no
 // probe, and assumes that short messages meet short buffers and long ones long.
 // Rules keep programs to that. They may still use AnyTag and cancel: then all of
-// a lane are of one length, else the nth message and the nth receive agree. The
+// a channel are of one length, else the nth message and the nth receive agree. The
 // drain posts receives instead of probing (collector). With Rules.Counted
 // nothing is cancelled and no tag left open, so that the protocol's own count
 // of messages and receives is held against every match.

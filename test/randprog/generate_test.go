@@ -176,7 +176,7 @@ func TestRules(t *testing.T) {
 		require.False(t, l.admit(recv(7, 41, false)))
 		require.True(t, l.admit(send(8, 41, false)))
 		require.True(t, l.admit(send(8, 1, false)))
-		require.False(t, l.admit(send(8, 1, true)), "the lane has both")
+		require.False(t, l.admit(send(8, 1, true)), "the channel has both")
 		require.False(t, l.admit(recv(8, 41, true)))
 	})
 	t.Run("any tag", func(t *testing.T) {
@@ -204,7 +204,7 @@ func TestRules(t *testing.T) {
 		anyTag, cancels, long, short, mixed := 0, 0, 0, 0, 0
 		for seed := range uint64(400) {
 			p := Generate(seed, RanksOf(seed), Rules{Eager: 4096, Counted: counted})
-			lanes := map[[3]int][2]bool{}
+			channels := map[[3]int][2]bool{}
 			for i := range p.Ops {
 				o := &p.Ops[i]
 				kindsSeen[o.Kind]++
@@ -217,8 +217,8 @@ func TestRules(t *testing.T) {
 				if !o.sends() {
 					continue
 				}
-				lane := [3]int{o.Phase, o.Dest, o.Tag}
-				has := lanes[lane]
+				channel := [3]int{o.Phase, o.Dest, o.Tag}
+				has := channels[channel]
 				if p.Rules.long(o.Size) {
 					long++
 					has[0] = true
@@ -226,10 +226,10 @@ func TestRules(t *testing.T) {
 					short++
 					has[1] = true
 				}
-				if has[0] && has[1] && lanes[lane] != has {
+				if has[0] && has[1] && channels[channel] != has {
 					mixed++
 				}
-				lanes[lane] = has
+				channels[channel] = has
 			}
 		}
 		for k := range kinds {

@@ -42,9 +42,9 @@ func (l *ledger) recvEnd(o *Op) end {
 // operations so far: neither, one, or, if there is no place for it, both. Its
 // own size does not matter.
 //
-// Without AnyTag and without cancelling the nth send of a lane, which is a
+// Without AnyTag and without cancelling the nth send of a channel, which is a
 // source, a destination and a tag, belongs to its nth receive, and these two
-// must agree. Where a request may be cancelled all of the lane are of one kind,
+// must agree. Where a request may be cancelled all of the channel are of one kind,
 // and where a receive takes any tag all from that rank to that thread are.
 func (l *ledger) lengths(e end) (long, short bool) {
 	var ends []end // from the same rank to the same thread
@@ -64,7 +64,7 @@ func (l *ledger) lengths(e end) (long, short bool) {
 		loose = loose || x.loose && x.tag == e.tag
 	}
 	itself := func(x end) bool { return x.op == e.op && x.receive == e.receive }
-	before := 0 // ends of the same lane and side
+	before := 0 // ends of the same channel and side
 	for _, x := range ends {
 		if itself(x) {
 			break

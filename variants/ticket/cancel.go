@@ -28,9 +28,9 @@ func (p *Protocol) Cancel(r *variants.Request) {
 	c := p.comms.Of(r.Ctx)
 	switch {
 	case !r.Recv:
-		p.AskCancel(p.outLane(c, r.Peer, r.Tag).peer, c.envelope(variants.CancelSend, r.Tag, r.Ticket), r)
+		p.AskCancel(p.outChannel(c, r.Peer, r.Tag).peer, c.envelope(variants.CancelSend, r.Tag, r.Ticket), r)
 	case r.Ticketed:
-		p.AskCancel(p.inLane(c, r.Peer, r.Tag).peer, c.envelope(variants.CancelRecv, r.Tag, r.Ticket), r)
+		p.AskCancel(p.inChannel(c, r.Peer, r.Tag).peer, c.envelope(variants.CancelRecv, r.Tag, r.Ticket), r)
 	default:
 		p.takeBack(c, r)
 		p.Cancelled(r)
@@ -43,13 +43,13 @@ func (p *Protocol) takeBack(c *comm, r *variants.Request) {
 		p.removeWild(c, r)
 		return
 	}
-	l := p.inLane(c, r.Peer, r.Tag)
+	l := p.inChannel(c, r.Peer, r.Tag)
 	l.posted.Remove(r)
 	l.unticketed--
 }
 
 func (p *Protocol) onCancelRecv(c *comm, e variants.Envelope, payload []byte) {
-	l := p.outLane(c, e.Src, e.Tag)
+	l := p.outChannel(c, e.Src, e.Tag)
 	unused := !before(e.Ticket, l.Next)
 	if unused {
 		l.skip.add(e.Ticket)
@@ -59,10 +59,10 @@ func (p *Protocol) onCancelRecv(c *comm, e variants.Envelope, payload []byte) {
 }
 
 func (p *Protocol) onCancelSend(c *comm, e variants.Envelope, payload []byte) {
-	l := p.inLane(c, e.Src, e.Tag)
+	l := p.inChannel(c, e.Src, e.Tag)
 	m := l.unexpected.First()
 	for m != nil && m.Ticket != e.Ticket {
-		m = m.InLane.Next()
+		m = m.InChannel.Next()
 	}
 	if m != nil {
 		c.drop(l, m)
@@ -80,9 +80,9 @@ func (p *Protocol) onCancelReply(c *comm, e variants.Envelope) {
 	// A peer that has closed the communicator says yes to everything. What it
 	// has written before is here.
 	p.Look(p.Notified)
-	q := &p.inLane(c, e.Src, e.Tag).posted
+	q := &p.inChannel(c, e.Src, e.Tag).posted
 	if e.Flags&variants.ForSend != 0 {
-		q = &p.outLane(c, e.Src, e.Tag).posted
+		q = &p.outChannel(c, e.Src, e.Tag).posted
 	}
 	r := q.Head()
 	for r != nil && !(r.Cancelling && r.Ticket == e.Ticket) {

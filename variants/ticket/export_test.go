@@ -2,7 +2,7 @@ package ticket
 
 import "github.com/exanet-mpi/exanet/variants"
 
-// NewAt is New with the ticket at which lanes begin.
+// NewAt is New with the ticket at which channels begin.
 func NewAt(me int, dev variants.Device, first uint32) *Protocol {
 	p := New(me, dev)
 	p.first = first

@@ -2,9 +2,9 @@ package ticket
 
 import "github.com/exanet-mpi/exanet/variants"
 
-// A channel is leased when a call on its lane ends and nothing is under way there. The
-// lease is revoked when the protocol comes to the lane, or when something concerns all
-// lanes of a communicator: a wildcard, its end, the death of a peer.
+// A channel is leased when a call on it ends and nothing is under way there. The lease is
+// revoked when the protocol comes to the channel, or when something concerns all channels of
+// a communicator: a wildcard, its end, the death of a peer.
 
 // LeaseTo implements variants.Lessor.
 func (p *Protocol) LeaseTo(f variants.FastPath) {
@@ -15,7 +15,7 @@ func (p *Protocol) LeaseTo(f variants.FastPath) {
 // LeaseOut implements variants.Lessor.
 func (p *Protocol) LeaseOut(ctx *variants.Context, dst, tag int32, name uint64) {
 	c := p.comms.Of(ctx)
-	l := p.outLane(c, dst, tag)
+	l := p.outChannel(c, dst, tag)
 	if !l.idle() || l.peer.Failed {
 		return
 	}
@@ -30,7 +30,7 @@ func (p *Protocol) LeaseIn(ctx *variants.Context, src, tag int32, name uint64) {
 	if c.wild.Head() != nil {
 		return
 	}
-	l := p.inLane(c, src, tag)
+	l := p.inChannel(c, src, tag)
 	if !l.idle() || l.peer.Failed {
 		return
 	}

@@ -23,7 +23,7 @@ func (p *Protocol) PostRecv(r *variants.Request) {
 		}
 		return
 	}
-	l := p.inLane(c, r.Peer, r.Tag)
+	l := p.inChannel(c, r.Peer, r.Tag)
 	if m := l.unexpected.First(); m != nil {
 		p.accept(c, r, m)
 		return
@@ -45,7 +45,7 @@ func (p *Protocol) PostRecv(r *variants.Request) {
 
 // assign gives a posted receive its ticket and, if it is a long one,
 // advertises it (receiver initiation).
-func (p *Protocol) assign(c *comm, l *inLane, r *variants.Request) {
+func (p *Protocol) assign(c *comm, l *inChannel, r *variants.Request) {
 	r.Ticket, r.Ticketed = l.Next, true
 	p.Done.Tickets++
 	l.pass(l.Next)
@@ -54,9 +54,9 @@ func (p *Protocol) assign(c *comm, l *inLane, r *variants.Request) {
 	}
 }
 
-// pass moves the lane on after a ticket has been used, over those of cancelled
+// pass moves the channel on after a ticket has been used, over those of cancelled
 // sends.
-func (l *inLane) pass(used uint32) {
+func (l *inChannel) pass(used uint32) {
 	l.Next = used + 1
 	if len(l.skip) > 0 {
 		l.Next = l.skip.pass(l.Next)
@@ -64,7 +64,7 @@ func (l *inLane) pass(used uint32) {
 }
 
 // deliverShort is the shortest way of the most frequent message: an EnvD for the
-// oldest receive of the lane that the last message had as well. It does what
+// oldest receive of the channel that the last message had as well. It does what
 // arrive would, or reports false and does nothing.
 func (p *Protocol) deliverShort(h packetizer.Header, payload []byte) bool {
 	c := p.comms.Last()
@@ -88,14 +88,14 @@ func (p *Protocol) deliverShort(h packetizer.Header, payload []byte) bool {
 }
 
 // Take gives a message that has just come to a receive that would be posted now, if
-// that is what would become of it: the receive is the only one of its lane and names
+// that is what would become of it: the receive is the only one of its channel and names
 // it, and nothing older waits. Else it reports false and does nothing.
 func (p *Protocol) Take(ctx *variants.Context, src, tag int32, buf []byte, h *packetizer.Header, payload []byte) bool {
 	c := p.comms.Of(ctx)
 	if c.eager != variants.Head(h) || c.wild.Head() != nil || len(payload) > len(buf) {
 		return false
 	}
-	l := p.inLane(c, src, tag)
+	l := p.inChannel(c, src, tag)
 	if l.world != int32(h[1]>>32) || uint32(tag) != uint32(h[2]) || l.Next != uint32(h[2]>>32) || !l.idle() {
 		return false
 	}
@@ -107,15 +107,15 @@ func (p *Protocol) Take(ctx *variants.Context, src, tag int32, buf []byte, h *pa
 }
 
 // TakesNext reports whether a receive that would be posted now gets the next message of
-// its lane: no message and no receive waits for it.
+// its channel: no message and no receive waits for it.
 func (p *Protocol) TakesNext(ctx *variants.Context, src, tag int32) bool {
 	c := p.comms.Of(ctx)
-	return c.wild.Head() == nil && p.inLane(c, src, tag).idle()
+	return c.wild.Head() == nil && p.inChannel(c, src, tag).idle()
 }
 
 // arrive matches a message that a send has caused, or keeps it.
 func (p *Protocol) arrive(c *comm, e variants.Envelope, size int, payload []byte) {
-	l := p.inLane(c, e.Src, e.Tag)
+	l := p.inChannel(c, e.Src, e.Tag)
 	r, stale := p.match(c, l, e.Ticket)
 	switch {
 	case stale: // an RTS whose transfer has completed: the RTR crossed it
@@ -128,7 +128,7 @@ func (p *Protocol) arrive(c *comm, e variants.Envelope, size int, payload []byte
 
 // match takes the receive that a message belongs to out of its queue: the one
 // with its ticket, else the first without a ticket.
-func (p *Protocol) match(c *comm, l *inLane, ticket uint32) (r *variants.Request, stale bool) {
+func (p *Protocol) match(c *comm, l *inChannel, ticket uint32) (r *variants.Request, stale bool) {
 	for r = l.posted.Head(); r != nil && r.Ticketed; r = r.Next() {
 		p.Done.Searched++
 		if r.Ticket == ticket {
@@ -155,7 +155,7 @@ func (p *Protocol) match(c *comm, l *inLane, ticket uint32) (r *variants.Request
 
 // accept gives an unexpected message to a receive that has just been posted.
 func (p *Protocol) accept(c *comm, r *variants.Request, m *variants.Message) {
-	l := p.inLane(c, m.Src, m.Tag)
+	l := p.inChannel(c, m.Src, m.Tag)
 	c.drop(l, m)
 	l.pass(m.Ticket)
 	p.receive(c, l.peer, r, m.Envelope, m.Size, m.Data)
@@ -193,7 +193,7 @@ func (p *Protocol) Notified(slot int, n rdmaeng.Notification) {
 		return
 	}
 	if r.Queued { // matched by its RTR alone
-		p.inLane(p.comms.Of(r.Ctx), r.Peer, r.Tag).posted.Remove(r)
+		p.inChannel(p.comms.Of(r.Ctx), r.Peer, r.Tag).posted.Remove(r)
 		r.Status.Source = r.Peer
 	}
 	p.Written(r, n)
@@ -215,7 +215,7 @@ func (p *Protocol) Extract(ctx *variants.Context, src, tag int32) (m *variants.M
 	if m = c.oldest(&p.Done, src, tag); m == nil {
 		return nil, false, p.Hopeless(ctx, src)
 	}
-	l := p.inLane(c, m.Src, m.Tag)
+	l := p.inChannel(c, m.Src, m.Tag)
 	c.drop(l, m)
 	l.pass(m.Ticket)
 	ctx.Active++

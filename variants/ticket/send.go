@@ -14,7 +14,7 @@ func (p *Protocol) eager(ctx *variants.Context, dst, tag int32, buf []byte, copi
 		return false
 	}
 	c := p.comms.Of(ctx)
-	l := p.outLane(c, dst, tag)
+	l := p.outChannel(c, dst, tag)
 	l.drop()
 	variants.Number(&l.header, l.Next) // where nothing has come between it has that number
 	if !p.Out.EagerPacked(l.peer, variants.EnvD, &l.header, buf, copied) {
@@ -41,7 +41,7 @@ func (p *Protocol) Crowded(ctx *variants.Context, dst, tag int32, n int) bool {
 // PostSend posts a send.
 func (p *Protocol) PostSend(r *variants.Request) {
 	c := p.comms.Of(r.Ctx)
-	l := p.outLane(c, r.Peer, r.Tag)
+	l := p.outChannel(c, r.Peer, r.Tag)
 	p.Begin(r)
 	if l.peer.Failed {
 		p.Complete(r, variants.ErrPeerDied)
@@ -77,7 +77,7 @@ func (p *Protocol) PostSend(r *variants.Request) {
 }
 
 // fast sends to a receive that was advertised before the send was posted.
-func (p *Protocol) fast(c *comm, l *outLane, r *variants.Request, a rtr) {
+func (p *Protocol) fast(c *comm, l *outChannel, r *variants.Request, a rtr) {
 	if r.Len() <= p.Limit() && p.Out.Eager(l.peer, c.envelope(variants.EnvD, r.Tag, r.Ticket), r.Buf, true) {
 		p.Complete(r, nil) // a synchronous send: the receive is known to be posted
 		return
@@ -87,7 +87,7 @@ func (p *Protocol) fast(c *comm, l *outLane, r *variants.Request, a rtr) {
 
 // onRTR takes the advertisement of a receive (thesis 3.6.3).
 func (p *Protocol) onRTR(c *comm, e variants.Envelope, payload []byte) {
-	l := p.outLane(c, e.Src, e.Tag)
+	l := p.outChannel(c, e.Src, e.Tag)
 	a := rtr{variants.RoomOf(payload), e.Ticket}
 	if r := l.posted.Find(&p.Done, e.Ticket); r != nil {
 		l.posted.Remove(r)
@@ -108,7 +108,7 @@ func (p *Protocol) onRTR(c *comm, e variants.Envelope, payload []byte) {
 
 // onCTS takes the answer to an RTS.
 func (p *Protocol) onCTS(c *comm, e variants.Envelope, payload []byte) {
-	l := p.outLane(c, e.Src, e.Tag)
+	l := p.outChannel(c, e.Src, e.Tag)
 	if r := l.posted.Find(&p.Done, e.Ticket); r != nil {
 		l.posted.Remove(r)
 		p.Cleared(l.peer, r, variants.RoomOf(payload))
@@ -117,7 +117,7 @@ func (p *Protocol) onCTS(c *comm, e variants.Envelope, payload []byte) {
 
 // onAck takes the answer to an EnvDS (thesis 3.10).
 func (p *Protocol) onAck(c *comm, e variants.Envelope) {
-	l := p.outLane(c, e.Src, e.Tag)
+	l := p.outChannel(c, e.Src, e.Tag)
 	if r := l.posted.Find(&p.Done, e.Ticket); r != nil {
 		l.posted.Remove(r)
 		p.Complete(r, nil)
@@ -125,7 +125,7 @@ func (p *Protocol) onAck(c *comm, e variants.Envelope) {
 }
 
 // drop moves the next ticket past those of cancelled receives.
-func (l *outLane) drop() {
+func (l *outChannel) drop() {
 	if len(l.skip) > 0 {
 		l.Next = l.skip.pass(l.Next)
 	}
@@ -133,7 +133,7 @@ func (l *outLane) drop() {
 
 // take returns the stored advertisement with the ticket of a send. Those before it are gone:
 // the send with that number has taken each, or it has been cancelled.
-func (p *Protocol) take(l *outLane, ticket uint32) (a rtr, ok bool) {
+func (p *Protocol) take(l *outChannel, ticket uint32) (a rtr, ok bool) {
 	p.Done.Searched++
 	if len(l.rtrs) == 0 || l.rtrs[0].ticket != ticket {
 		return a, false

@@ -9,19 +9,19 @@ import "github.com/exanet-mpi/exanet/variants"
 //
 // When the last wildcard of the scope has matched or is gone, the receives that
 // are still without a ticket get theirs in posting order and advertise. So at
-// any time the receives of a lane that have tickets come before those that have
+// any time the receives of a channel that have tickets come before those that have
 // not, and a newer receive never overtakes an older one by its RTR.
 
 func (c *comm) suspends(src int32) bool {
 	return c.anySource > 0 || len(c.anyTag) > 0 && c.anyTag[src] > 0
 }
 
-// suspended reports whether receives of a lane get no ticket now: a wildcard
-// is posted, or the sender is forgetting the lane (forget.go).
-func (l *inLane) suspended(c *comm) bool { return l.forgetting || c.suspends(l.src) }
+// suspended reports whether receives of a channel get no ticket now: a wildcard
+// is posted, or the sender is forgetting the channel (forget.go).
+func (l *inChannel) suspended(c *comm) bool { return l.forgetting || c.suspends(l.src) }
 
-// hold notes that the newest receive of a lane has no ticket.
-func (c *comm) hold(l *inLane) {
+// hold notes that the newest receive of a channel has no ticket.
+func (c *comm) hold(l *inChannel) {
 	if l.unticketed == 0 && !l.held {
 		l.held = true
 		c.held = append(c.held, l)

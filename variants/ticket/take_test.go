@@ -9,7 +9,7 @@ import (
 )
 
 // A receive that would be posted now does not overtake one that has been posted and
-// has no ticket yet, since the sender is being asked to forget the lane.
+// has no ticket yet, since the sender is being asked to forget the channel.
 func TestTakeDoesNotOvertake(t *testing.T) {
 	p := newPair(t)
 	p.in().forgetting = true
@@ -33,7 +33,7 @@ func TestTakeDoesNotOvertake(t *testing.T) {
 	require.Equal(t, "two\x00", string(second))
 }
 
-// While an earlier message of a lane waits for a receive, or a receive for any, it is not
+// While an earlier message of a channel waits for a receive, or a receive for any, it is not
 // the next message that a receive would take.
 func TestTakesNext(t *testing.T) {
 	p := newPair(t)

@@ -11,16 +11,16 @@
 // has taken. Tickets tell: the sends of a rank are numbered for each
 // (communicator, destination, tag), the receives of a rank for each
 // (communicator, source, tag), and in a correct program the send and the receive
-// with the same number match. A lane is one such triple at one end.
+// with the same number match. A channel is one such triple at one end.
 //
-//	ticket.go    the protocol, its communicators and lanes
+//	ticket.go    the protocol, its communicators and channels
 //	send.go      the sending side
 //	recv.go      the receiving side
 //	suspend.go   wildcards
 //	cancel.go    cancelling
 //	failure.go   peers that die
-//	forget.go    lanes that are not used any more
-//	lease.go     lanes that a fast path has
+//	forget.go    channels that are not used any more
+//	lease.go     channels that a fast path has
 //
 // Where this goes beyond the thesis:
 //
@@ -28,7 +28,7 @@
 //     the receive with its ticket if there is one, so it does not matter in which
 //     order messages and the notifications of writes are seen, and Env is not
 //     needed under MPI_THREAD_MULTIPLE either (thesis fig. 3.19).
-//   - A receive that is posted while a wildcard suspends its lane has no ticket.
+//   - A receive that is posted while a wildcard suspends its channel has no ticket.
 //     When the suspension is lifted such receives get their tickets, in posting
 //     order, before any newer receive.
 //   - Cancelling a ticketed receive asks the sender to skip the ticket; see
@@ -44,18 +44,18 @@ import (
 type Protocol struct {
 	*variants.Core
 	comms  variants.Comms[comm]
-	first  uint32            // ticket of a new lane: 0, but in a test of the wrap-around
-	keep   int               // lanes to receive of a communicator, see forget.go
+	first  uint32            // ticket of a new channel: 0, but in a test of the wrap-around
+	keep   int               // channels to receive of a communicator, see forget.go
 	lessee variants.FastPath // nil: there is no fast path
 }
 
 // New makes the protocol of rank me of the job.
-func New(me int, dev variants.Device) *Protocol { return NewKeeping(me, dev, lanesKept) }
+func New(me int, dev variants.Device) *Protocol { return NewKeeping(me, dev, channelsKept) }
 
-// NewKeeping is New with another number of idle lanes that are kept, for those
+// NewKeeping is New with another number of idle channels that are kept, for those
 // who want to see how they are forgotten.
-func NewKeeping(me int, dev variants.Device, lanes int) *Protocol {
-	return &Protocol{Core: variants.NewCore(me, dev), comms: variants.NewComms[comm](), keep: lanes}
+func NewKeeping(me int, dev variants.Device, channels int) *Protocol {
+	return &Protocol{Core: variants.NewCore(me, dev), comms: variants.NewComms[comm](), keep: channels}
 }
 
 // comm is the state of a communicator.
@@ -63,10 +63,10 @@ type comm struct {
 	*variants.Context
 	eager uint64 // Head of its EnvDs
 
-	in      map[uint64]*inLane
-	out     map[uint64]*outLane
-	lastIn  *inLane
-	lastOut *outLane
+	in      map[uint64]*inChannel
+	out     map[uint64]*outChannel
+	lastIn  *inChannel
+	lastOut *outChannel
 
 	arrived variants.Unmatched
 	order   uint64 // of posting
@@ -74,18 +74,18 @@ type comm struct {
 	wild      variants.Queue // posted receives with a wildcard
 	anySource int            // of those, with AnySource
 	anyTag    map[int32]int  // by source, with AnyTag only
-	held      []*inLane      // lanes that have receives without a ticket
+	held      []*inChannel   // channels that have receives without a ticket
 
-	lanes []*inLane // those of in
-	hand  int       // the next of them that forget looks at
-	asked int       // of them, forgetting
+	channels []*inChannel // those of in
+	hand     int          // the next of them that forget looks at
+	asked    int          // of them, forgetting
 
-	spareIn  []*inLane // forgotten
-	spareOut []*outLane
+	spareIn  []*inChannel // forgotten
+	spareOut []*outChannel
 }
 
-// inLane is a (communicator, source, tag) at the receiver.
-type inLane struct {
+// inChannel is a (communicator, source, tag) at the receiver.
+type inChannel struct {
 	src, tag int32
 	world    int32 // src's rank in the job
 
@@ -94,14 +94,14 @@ type inLane struct {
 	posted         variants.Queue
 	unticketed     int  // receives at the end of posted without a ticket
 	held           bool // in comm.held
-	forgetting     bool // the sender has been asked to forget the lane
-	at             int  // in comm.lanes
+	forgetting     bool // the sender has been asked to forget the channel
+	at             int  // in comm.channels
 	unexpected     variants.List[variants.Message]
 	peer           *variants.Peer
 }
 
-// outLane is a (communicator, destination, tag) at the sender.
-type outLane struct {
+// outChannel is a (communicator, destination, tag) at the sender.
+type outChannel struct {
 	dst, tag int32
 
 	variants.Lease       // Next is the ticket of the next send
@@ -125,7 +125,8 @@ func before(a, b uint32) bool { return int32(a-b) < 0 }
 
 // Open implements variants.Protocol.
 func (p *Protocol) Open(ctx *variants.Context) {
-	c := &comm{Context: ctx, in: make(map[uint64]*inLane), out: make(map[uint64]*outLane), anyTag: make(map[int32]int)}
+	c := &comm{Context: ctx, anyTag: make(map[int32]int)}
+	c.in, c.out = make(map[uint64]*inChannel), make(map[uint64]*outChannel)
 	c.eager = c.envelope(variants.EnvD, 0, 0).Head()
 	for _, m := range p.comms.Open(ctx, c) {
 		p.Deliver(m.Header, m.Payload)
@@ -139,7 +140,7 @@ func (p *Protocol) Close(ctx *variants.Context) {
 	p.comms.Close(ctx)
 }
 
-func (p *Protocol) inLane(c *comm, src, tag int32) *inLane {
+func (p *Protocol) inChannel(c *comm, src, tag int32) *inChannel {
 	l := c.lastIn
 	if l == nil || l.src != src || l.tag != tag {
 		l = p.findIn(c, src, tag)
@@ -150,13 +151,13 @@ func (p *Protocol) inLane(c *comm, src, tag int32) *inLane {
 	return l
 }
 
-// findIn is inLane for another lane than the last.
-func (p *Protocol) findIn(c *comm, src, tag int32) *inLane {
+// findIn is inChannel for another channel than the last.
+func (p *Protocol) findIn(c *comm, src, tag int32) *inChannel {
 	l := c.in[key(src, tag)]
 	if l == nil {
 		peer := p.Out.Peer(c.World(src))
 		l = c.newIn()
-		*l = inLane{src: src, tag: tag, world: peer.World, peer: peer, Lease: variants.Lease{Next: p.first}}
+		*l = inChannel{src: src, tag: tag, world: peer.World, peer: peer, Lease: variants.Lease{Next: p.first}}
 		c.in[key(src, tag)] = l
 		p.note(c, l)
 	}
@@ -164,7 +165,7 @@ func (p *Protocol) findIn(c *comm, src, tag int32) *inLane {
 	return l
 }
 
-func (p *Protocol) outLane(c *comm, dst, tag int32) *outLane {
+func (p *Protocol) outChannel(c *comm, dst, tag int32) *outChannel {
 	l := c.lastOut
 	if l == nil || l.dst != dst || l.tag != tag {
 		l = p.findOut(c, dst, tag)
@@ -175,12 +176,12 @@ func (p *Protocol) outLane(c *comm, dst, tag int32) *outLane {
 	return l
 }
 
-// findOut is outLane for another lane than the last.
-func (p *Protocol) findOut(c *comm, dst, tag int32) *outLane {
+// findOut is outChannel for another channel than the last.
+func (p *Protocol) findOut(c *comm, dst, tag int32) *outChannel {
 	l := c.out[key(dst, tag)]
 	if l == nil {
 		l = c.newOut()
-		*l = outLane{dst: dst, tag: tag, peer: p.Out.Peer(c.World(dst)), Lease: variants.Lease{Next: p.first},
+		*l = outChannel{dst: dst, tag: tag, peer: p.Out.Peer(c.World(dst)), Lease: variants.Lease{Next: p.first},
 			rtrs: l.rtrs[:0], header: p.Out.Pack(c.envelope(variants.EnvD, tag, p.first))}
 		c.out[key(dst, tag)] = l
 	}
@@ -188,7 +189,7 @@ func (p *Protocol) findOut(c *comm, dst, tag int32) *outLane {
 	return l
 }
 
-// envelope starts a message to the other end of a lane.
+// envelope starts a message to the other end of a channel.
 func (c *comm) envelope(k variants.Kind, tag int32, ticket uint32) variants.Envelope {
 	return variants.Envelope{Kind: k, Ctx: c.ID, Gen: c.Gen, Tag: tag, Ticket: ticket}
 }

@@ -5,16 +5,16 @@ import (
 	"github.com/exanet-mpi/exanet/variants"
 )
 
-// Unexpected messages are in the queue of their lane, for receives that name
+// Unexpected messages are in the queue of their channel, for receives that name
 // source and tag, and in that of their communicator, for wildcards.
 
-func (c *comm) keep(l *inLane, m *variants.Message) {
-	l.unexpected.Push(&m.InLane, m)
+func (c *comm) keep(l *inChannel, m *variants.Message) {
+	l.unexpected.Push(&m.InChannel, m)
 	c.arrived.Keep(m)
 }
 
-func (c *comm) drop(l *inLane, m *variants.Message) {
-	l.unexpected.Remove(&m.InLane)
+func (c *comm) drop(l *inChannel, m *variants.Message) {
+	l.unexpected.Remove(&m.InChannel)
 	c.arrived.Drop(m)
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/exanet-mpi/exanet/variants/ticket"
 )
 
-// Where the tickets of a lane begin makes no difference: all programs of the
+// Where the tickets of a channel begin makes no difference: all programs of the
 // reduced alphabet have the same states if they wrap around on the way.
 func TestExploreWrapAround(t *testing.T) {
 	from := func(first uint32) explore.Stats {

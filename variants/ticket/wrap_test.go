@@ -19,9 +19,9 @@ func newPair(t *testing.T) pair {
 	return pair{p}
 }
 
-// The two ends of the lane of tag 3 from rank 0 to rank 1.
-func (p pair) out() *outLane { return p.Rank[0].outLane(p.Rank[0].comms.Of(p.World[0]), 1, 3) }
-func (p pair) in() *inLane   { return p.Rank[1].inLane(p.Rank[1].comms.Of(p.World[1]), 0, 3) }
+// The two ends of the channel of tag 3 from rank 0 to rank 1.
+func (p pair) out() *outChannel { return p.Rank[0].outChannel(p.Rank[0].comms.Of(p.World[0]), 1, 3) }
+func (p pair) in() *inChannel   { return p.Rank[1].inChannel(p.Rank[1].comms.Of(p.World[1]), 0, 3) }
 
 // One message from rank 0 to rank 1. first says who posts first; the other
 // polls before it posts.

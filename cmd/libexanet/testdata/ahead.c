@@ -75,7 +75,7 @@ static void send(int kind, int n)
 			MPI_Waitall(1, r, s);
 		not_cancelled(&s[0]);
 		break;
-	case 4: /* of the same lane */
+	case 4: /* of the same channel */
 		MPI_Send(small, 8, MPI_CHAR, peer, DATA, MPI_COMM_WORLD);
 		break;
 	case 5:
@@ -83,7 +83,7 @@ static void send(int kind, int n)
 		MPI_Isend(out, n, MPI_CHAR, peer, DATA, MPI_COMM_WORLD, &r[2]);
 		MPI_Waitall(3, r, s);
 		break;
-	case 6: /* on another lane, and in Go */
+	case 6: /* on another channel, and in Go */
 		MPI_Send(small, 8, MPI_CHAR, peer, DATA + 1, MPI_COMM_WORLD);
 		look();
 		late(50);

@@ -1,4 +1,4 @@
-/* Short messages on lanes that have been used before, where nothing else goes on; and
+/* Short messages on channels that have been used before, where nothing else goes on; and
    everything that disturbs them. */
 #include "check.h"
 
@@ -30,7 +30,7 @@ static void got(const char *what, const char *b, MPI_Status *s)
 	say("%s: %d from %d, tag %d, %lx\n", what, n, s->MPI_SOURCE, s->MPI_TAG, sum(b, n));
 }
 
-/* Uses the lanes of some tags, both ways of waiting. */
+/* Uses the channels of some tags, both ways of waiting. */
 static void warm(void)
 {
 	char b[8];
@@ -71,7 +71,7 @@ static void between(int how)
 	warm();
 	MPI_Irecv(a, 64, MPI_CHAR, left, 0, c, &r);
 	switch (how) {
-	case 0: /* another receive of the same lane, that waits */
+	case 0: /* another receive of the same channel, that waits */
 		send(10, 0), send(20, 0);
 		MPI_Recv(b, 64, MPI_CHAR, left, 0, c, &s2);
 		got("second", b, &s2);
