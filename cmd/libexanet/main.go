@@ -21,6 +21,25 @@
 //	wait.go, waitmany.go, waitany.go  waiting, for the host's requests too
 //	status.go    statuses and error codes as the host has them
 //
+// The C is in c, as
+//
+//	layout.h    what C and Go share, written from the Go source (package layout)
+//	handles.h   handles of the host MPI as numbers
+//	lock.h, ring.h, doorbell.h   the biased lock, rings and doorbells
+//	channel.c   messages of leased channels
+//	wait.c      how a call waits
+//	calls.c     the calls of MPI that are tried on the fast path
+//	shared.c    collectives in shared memory
+//	symbols.c   what the host MPI defines
+//	errors.c    error handlers
+//	signals.c, threads.c   the Go runtime as a guest of the program
+//	entry.c     loads the Go part; the entry points themselves are written by the program in generate
+//	fortran.c   what the entry points of Fortran are made of
+//	session.c   one session for the ranks of a host
+//
+// where each includes only headers of those above it. host.c and host.h lie beside the Go part, since cgo compiles
+// what is in the folder of its package.
+//
 // The host is the MPI that the program was built with. It makes every object;
 // ours are found by the host's handle. A communicator is either known here, and
 // then all its messages are ours; or it is not, and then they are the host's.

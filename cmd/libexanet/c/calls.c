@@ -1,5 +1,3 @@
-//go:build preload
-
 /*
  * Calls on the fast path: sends, receives, and waits and tests for receives that are pending. Each is tried here
  * first; what the fast path does not take, or what has to wait for long, goes on in Go as if it had never been here.

@@ -1,5 +1,3 @@
-//go:build preload
-
 /*
  * The preload library: entry points in front of the host MPI's (entries.c,
  * generated), which is all that programs see that never initialise MPI. MPI_Init

@@ -1,5 +1,3 @@
-//go:build preload
-
 /*
  * Errors that ours have found, and the error handlers that are told of them.
  */

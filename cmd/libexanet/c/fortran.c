@@ -1,5 +1,3 @@
-//go:build preload
-
 /* The helpers of the entry points of Fortran, and those that are not in the list. */
 #include "fortran.h"
 

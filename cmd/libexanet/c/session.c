@@ -1,5 +1,3 @@
-//go:build preload
-
 /*
  * One session for the ranks that Hydra starts on a host.
  *

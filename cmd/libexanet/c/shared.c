@@ -1,5 +1,3 @@
-//go:build preload
-
 /*
  * Short blocking collectives in shared memory: those of one round, on predefined types and operators. Package
  * coll/shm explains the memory and the order of things, and makes all other calls in the same memory. What is out of

@@ -1,5 +1,3 @@
-//go:build preload
-
 /*
  * Signals belong to the program. The Go part needs none: it is built without
  * preemption by signals, and a fault in it is better explained by the program's or

@@ -1,5 +1,3 @@
-//go:build preload
-
 /*
  * The host MPI, which is loaded before or after this library.
  */

@@ -1,5 +1,3 @@
-//go:build preload
-
 /*
  * Threads of the Go part take no signals that are meant for the program: a process
  * that blocks one, to wait for it or while it must not come, would get it there.

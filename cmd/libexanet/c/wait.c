@@ -1,5 +1,3 @@
-//go:build preload
-
 /*
  * A call whose message is not there looks for it for some microseconds, then with yields in between, as package
  * emu/host does (wait.go), and then goes on in Go, which also sleeps. Where ranks share cores it yields at once.

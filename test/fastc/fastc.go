@@ -1,24 +1,7 @@
-// Package c has all C of the preload library. As a Go package it lets tests call the steps of the fast path
-// (channel.c), which they hold against the protocol and the fabric whose work those do; the other files, for which
-// "make preload" runs the compiler, say that they are not for Go.
-//
-//	layout.h    what C and Go share, written from the Go source (cmd/libexanet/layout)
-//	handles.h   handles of the host MPI as numbers
-//	lock.h, ring.h, doorbell.h   the biased lock, rings and doorbells
-//	channel.c   messages of leased channels
-//	wait.c      how a call waits
-//	calls.c     the calls of MPI that are tried on the fast path
-//	shared.c    collectives in shared memory
-//	symbols.c   what the host MPI defines
-//	errors.c    error handlers
-//	signals.c, threads.c   the Go runtime as a guest of the program
-//	entry.c     loads the Go part; the entry points themselves are written by cmd/libexanet/generate
-//	fortran.c   what the entry points of Fortran are made of
-//	session.c   one session for the ranks of a host
-//
-// Each includes only headers of those above it. host.c and host.h lie beside the Go part, since cgo compiles what
-// is in the folder of its package.
-package c
+// Package fastc lets tests in Go call the steps of the fast path in C, which they hold against the protocol and the
+// fabric whose work those do. The C files are links to those of cmd/libexanet/c: the go command builds again, and tests
+// again, when files of the package change, but not when files elsewhere do that they include.
+package fastc
 
 // #cgo CFLAGS: -D_GNU_SOURCE
 // #include "channel.h"

@@ -1,6 +1,6 @@
 //go:build cgo
 
-package c_test
+package fastc_test
 
 import (
 	"bytes"

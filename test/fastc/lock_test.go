@@ -1,6 +1,6 @@
 //go:build cgo
 
-package c
+package fastc
 
 import (
 	"runtime"

@@ -1,6 +1,6 @@
 //go:build cgo
 
-package c_test
+package fastc_test
 
 import (
 	"encoding/binary"
@@ -9,9 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/exanet-mpi/exanet/cmd/libexanet/c"
 	"github.com/exanet-mpi/exanet/emu/host"
 	"github.com/exanet-mpi/exanet/fastpath"
+	"github.com/exanet-mpi/exanet/test/fastc"
 	"github.com/exanet-mpi/exanet/test/pairtest"
 	"github.com/exanet-mpi/exanet/variants"
 	"github.com/exanet-mpi/exanet/variants/ticket"
@@ -28,7 +28,7 @@ type player struct {
 	*pairtest.Pair[*ticket.Protocol]
 	me    int
 	table *fastpath.Table
-	path  c.Path
+	path  fastc.Path
 	port  *fastpath.Port
 	sent  []message
 	recvs []*receive
@@ -54,7 +54,7 @@ func players(t require.TestingT) [2]*player {
 	var ps [2]*player
 	for i := range ps {
 		p := &player{Pair: pair, me: i, table: new(fastpath.Table), slots: make(map[int]*receive)}
-		p.path = c.Of(p.table)
+		p.path = fastc.Of(p.table)
 		f := pair.Fabric[i]
 		p.table.Limit, p.table.Window = limit, variants.CreditWindow
 		p.table.Rings.Cells, p.table.Rings.Shift, p.table.Rings.Bulk = f.Geometry()
