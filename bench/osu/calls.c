@@ -1,13 +1,10 @@
 #include "osu.h"
 
-#include <stdint.h>
-#include <string.h>
-
 /*
- * calls: the ways in which two ranks can pass each other a message, or wait for it, that no
- * other benchmark looks at. The figure is the time of one message that the receiver waits
- * for: half of a ping-pong, or an exchange in which both send at once; of Ibcast, which has
- * each rank for its root once, that of two.
+ * calls: the ways in which two ranks can pass each other a message that enter Go in preloaded
+ * programs: wildcards, probes, persistent and non-blocking collective ones. The figure is the
+ * time of one message that the receiver waits for: half of a ping-pong, or an exchange in which
+ * both send at once; of Ibcast, which has each rank for its root once, that of two.
  */
 
 enum { tag = 100 };
@@ -19,14 +16,10 @@ struct side {
 	int peer, n;
 	char *out, *in;
 	MPI_Request requests[2]; /* of persistent forms */
-	MPI_Datatype comb;	 /* n bytes in two halves, with a gap between them */
 };
 
 static void send(struct side *s) { MPI_Send(s->out, s->n, MPI_CHAR, s->peer, tag, world); }
-static void ssend(struct side *s) { MPI_Ssend(s->out, s->n, MPI_CHAR, s->peer, tag, world); }
-static void send_comb(struct side *s) { MPI_Send(s->out, 1, s->comb, s->peer, tag, world); }
 static void recv(struct side *s) { MPI_Recv(s->in, s->n, MPI_CHAR, s->peer, tag, world, MPI_STATUS_IGNORE); }
-static void recv_comb(struct side *s) { MPI_Recv(s->in, 1, s->comb, s->peer, tag, world, MPI_STATUS_IGNORE); }
 
 static void recv_any_source(struct side *s)
 {
@@ -63,112 +56,6 @@ static void mprobe(struct side *s)
 
 	MPI_Mprobe(s->peer, tag, world, &message, &status);
 	MPI_Mrecv(s->in, s->n, MPI_CHAR, &message, &status);
-}
-
-static void begin(struct side *s, MPI_Request *two)
-{
-	MPI_Irecv(s->in, s->n, MPI_CHAR, s->peer, tag, world, &two[0]);
-	MPI_Isend(s->out, s->n, MPI_CHAR, s->peer, tag, world, &two[1]);
-}
-
-static void with_wait(struct side *s)
-{
-	MPI_Request two[2];
-
-	begin(s, two);
-	MPI_Wait(&two[0], MPI_STATUS_IGNORE);
-	MPI_Wait(&two[1], MPI_STATUS_IGNORE);
-}
-
-static void with_waitany(struct side *s)
-{
-	MPI_Request two[2];
-	int which;
-
-	begin(s, two);
-	MPI_Waitany(2, two, &which, MPI_STATUS_IGNORE);
-	MPI_Waitany(2, two, &which, MPI_STATUS_IGNORE);
-}
-
-static void with_waitsome(struct side *s)
-{
-	MPI_Request two[2];
-	int which[2], n;
-
-	begin(s, two);
-	for (int left = 2; left > 0; left -= n)
-		MPI_Waitsome(2, two, &n, which, MPI_STATUSES_IGNORE);
-}
-
-static void with_test(struct side *s)
-{
-	MPI_Request two[2];
-	int over = 0;
-
-	begin(s, two);
-	while (!over)
-		MPI_Test(&two[0], &over, MPI_STATUS_IGNORE);
-	MPI_Wait(&two[1], MPI_STATUS_IGNORE);
-}
-
-static void with_testall(struct side *s)
-{
-	MPI_Request two[2];
-	int over = 0;
-
-	begin(s, two);
-	while (!over)
-		MPI_Testall(2, two, &over, MPI_STATUSES_IGNORE);
-}
-
-static void sendrecv(struct side *s)
-{
-	MPI_Sendrecv(s->out, s->n, MPI_CHAR, s->peer, tag, s->in, s->n, MPI_CHAR, s->peer, tag, world, MPI_STATUS_IGNORE);
-}
-
-/* With data as programs have them: written before they are sent, and read when they have come, which
- * other benchmarks leave out. Both are in the figure. */
-static void write_all(struct side *s)
-{
-	static int value;
-
-	memset(s->out, value++, s->n);
-}
-
-static void read_all(const struct side *s)
-{
-	static volatile uint64_t seen;
-	const uint64_t *words = (const uint64_t *)s->in;
-	uint64_t sum = 0;
-
-	for (int i = 0; i < s->n / 8; i++)
-		sum += words[i];
-	seen = sum;
-	(void)seen;
-}
-
-static void send_used(struct side *s)
-{
-	write_all(s);
-	send(s);
-}
-
-static void recv_used(struct side *s)
-{
-	recv(s);
-	read_all(s);
-}
-
-static void exchange_used(struct side *s)
-{
-	write_all(s);
-	sendrecv(s);
-	read_all(s);
-}
-
-static void sendrecv_replace(struct side *s)
-{
-	MPI_Sendrecv_replace(s->in, s->n, MPI_CHAR, s->peer, tag, s->peer, tag, world, MPI_STATUS_IGNORE);
 }
 
 static void persistent(struct side *s)
@@ -209,22 +96,11 @@ static const struct form {
 	const char *name;
 	void (*send)(struct side *), (*receive)(struct side *);
 } forms[] = {
-	{"Ssend", ssend, recv},
 	{"Recv of any source", send, recv_any_source},
 	{"Recv of any tag", send, recv_any_tag},
-	{"vector type", send_comb, recv_comb},
 	{"Probe", send, probe},
 	{"Mprobe", send, mprobe},
 	{"Iprobe of any source", send, iprobe_any},
-	{"Wait", with_wait, NULL},
-	{"Waitany", with_waitany, NULL},
-	{"Waitsome", with_waitsome, NULL},
-	{"Test", with_test, NULL},
-	{"Testall", with_testall, NULL},
-	{"Sendrecv", sendrecv, NULL},
-	{"Send of data that are used", send_used, recv_used},
-	{"Sendrecv of data that are used", exchange_used, NULL},
-	{"Sendrecv_replace", sendrecv_replace, NULL},
 	{"Startall", persistent, NULL},
 	{"Ibarrier", ibarrier, NULL},
 	{"Ibcast", ibcast, NULL},
@@ -250,7 +126,7 @@ static double measure(const struct form *f, struct side *s, int iterations)
 
 void run_calls(const struct benchmark *b)
 {
-	struct side s = {.peer = 1 - rank, .out = buffer(2 * last_size(b)), .in = buffer(2 * last_size(b))};
+	struct side s = {.peer = 1 - rank, .out = buffer(last_size(b)), .in = buffer(last_size(b))};
 
 	for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
 		print_title(b, forms[i].name, "Size", 1, (const char *[]){"Latency (us)"});
@@ -259,8 +135,6 @@ void run_calls(const struct benchmark *b)
 			double time;
 
 			s.n = size;
-			MPI_Type_vector(2, size / 2, size, MPI_CHAR, &s.comb);
-			MPI_Type_commit(&s.comb);
 			MPI_Recv_init(s.in, s.n, MPI_CHAR, s.peer, tag, world, &s.requests[0]);
 			MPI_Send_init(s.out, s.n, MPI_CHAR, s.peer, tag, world, &s.requests[1]);
 			n = limited(n, measure(&forms[i], &s, 2) * 1e-6);
@@ -268,7 +142,6 @@ void run_calls(const struct benchmark *b)
 			time = measure(&forms[i], &s, n.iterations);
 			MPI_Request_free(&s.requests[0]);
 			MPI_Request_free(&s.requests[1]);
-			MPI_Type_free(&s.comb);
 			print_row(size, 1, &time);
 		}
 	}

@@ -12,38 +12,35 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-struct options options = {.from = -1, .to = -1, .factor = 2, .iterations = -1, .warmup = -1, .window = 64};
+struct options options = {.from = -1, .to = -1, .factor = 2, .iterations = -1, .warmup = -1};
 int rank, ranks;
 
 static bool mpi_runs;
 
-const struct benchmark other_benchmarks[] = {
-	{"calls", "other ways to pass a message, and to wait for it", 2, 2, false, 8, 1 << 20, run_calls, true},
-	{"overlap", "1 MiB under a computation, the peer in MPI", 2, 2, false, 1 << 20, 1 << 20, run_overlap, true},
-	{"computing", "1 MiB while both ranks compute", 2, 2, false, 1 << 20, 1 << 20, run_computing, true},
-	{"unexpected", "so many messages, received in reverse order of tags", 2, 2, false, 10000, 10000, run_unexpected,
-		true},
-	{"idle", "processor time of ranks that are blocked for 2 s", 2, 0, false, 0, 0, run_idle, true},
-	{"wake", "a message to a rank that sleeps, and its answer", 2, 2, false, 8, 8, run_wake, true},
-	{"memory", "memory of a rank", 1, 0, false, 0, 0, run_memory, true},
-	{"initfini", "MPI_Init and MPI_Finalize", 1, 0, false, 0, 0, run_initfini, false},
+static const struct benchmark pair_benchmarks[] = {
+	{"latency", "ping-pong", 2, 2, 1, 1 << 22, run_latency, true},
+	{"bw", "windows of messages, one way", 2, 2, 1, 1 << 22, run_stream, true},
 	{0},
 };
 
-static const struct benchmark *const suites[] = {
-	latency_benchmarks, stream_benchmarks, coll_benchmarks, other_benchmarks,
+static const struct benchmark other_benchmarks[] = {
+	{"calls", "other ways to pass a message, and to wait for it", 2, 2, 8, 1 << 20, run_calls, true},
+	{"overlap", "1 MiB under a computation, the peer in MPI", 2, 2, 1 << 20, 1 << 20, run_overlap, true},
+	{"idle", "processor time of ranks that are blocked for 2 s", 2, 0, 0, 0, run_idle, true},
+	{"initfini", "MPI_Init and MPI_Finalize", 1, 0, 0, 0, run_initfini, false},
+	{0},
 };
+
+static const struct benchmark *const suites[] = {pair_benchmarks, coll_benchmarks, other_benchmarks};
 
 static void usage(FILE *to)
 {
 	fprintf(to, "usage: mpirun -np N osu BENCHMARK[,BENCHMARK...] [options]\n"
-		    "  -m [FROM:]TO   sizes in bytes, powers of two (unexpected: numbers of messages)\n"
+		    "  -m [FROM:]TO   sizes in bytes, powers of two\n"
 		    "  -s FACTOR      from one size to the next (2)\n"
 		    "  -i N, -x N     timed iterations, and those before them\n"
 		    "  -t MS          so long for a size, about, if the iterations would take longer\n"
-		    "  -W N           messages of a window (64)\n"
 		    "  -c             check the data\n"
-		    "  -f             least and greatest time of a rank, too (collectives)\n"
 		    "  -M             the median of the iterations, not the mean: for machines that do other things\n"
 		    "  -a             this process lets nobody use cross-memory attach, and does not use it\n"
 		    "benchmarks:\n");
@@ -98,7 +95,7 @@ static const struct benchmark *find(const char *name)
 
 static void parse(int argc, char **argv)
 {
-	for (int c; (c = getopt(argc, argv, "m:s:i:x:t:W:cfMah")) != -1;) {
+	for (int c; (c = getopt(argc, argv, "m:s:i:x:t:cMah")) != -1;) {
 		char *colon = c == 'm' ? strchr(optarg, ':') : NULL;
 
 		switch (c) {
@@ -121,14 +118,8 @@ static void parse(int argc, char **argv)
 		case 't':
 			options.milliseconds = number_of(optarg, 1);
 			break;
-		case 'W':
-			options.window = number_of(optarg, 1);
-			break;
 		case 'c':
 			options.check = true;
-			break;
-		case 'f':
-			options.full = true;
 			break;
 		case 'M':
 			options.middle = true;
@@ -167,7 +158,7 @@ static void refuse_attach(void)
 /* Whether a benchmark takes this many ranks. */
 static bool suits(const struct benchmark *b)
 {
-	return ranks >= b->least && (!b->most || ranks <= b->most) && !(b->even && ranks % 2);
+	return ranks >= b->least && (!b->most || ranks <= b->most);
 }
 
 int main(int argc, char **argv)

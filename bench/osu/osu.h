@@ -8,15 +8,12 @@
  *
  *	osu.c         options, sizes, iterations, output
  *	data.c        what is sent, and whether it has arrived (-c)
- *	latency.c     latency, multi_lat
- *	stream.c      bw, bibw, mbw_mr
+ *	latency.c     latency
+ *	stream.c      bw
  *	coll.c        the collectives
  *	calls.c       other ways to pass a message, and to wait for it
- *	overlap.c     overlap, computing: transfers under a computation
- *	unexpected.c  many messages that wait for their receives
+ *	overlap.c     transfers under a computation
  *	idle.c        the processor time of a rank that is blocked
- *	wake.c        a message to a rank that sleeps
- *	memory.c      what a rank takes
  *	initfini.c    MPI_Init and MPI_Finalize
  */
 #ifndef EXANET_OSU_H
@@ -31,8 +28,7 @@ struct options {
 	long from, to, factor;	/* -m, -s: sizes; below 0 as the benchmark has it */
 	int iterations, warmup; /* -i, -x: below 0 as the benchmark has it */
 	int milliseconds;	/* -t: for a size, about; 0: as long as it takes */
-	int window;		/* -W */
-	bool check, full;	/* -c, -f */
+	bool check;		/* -c */
 	bool middle;		/* -M */
 	bool refuse;		/* -a */
 };
@@ -44,21 +40,18 @@ extern int rank, ranks;
 struct benchmark {
 	const char *name, *about;
 	int least, most; /* ranks; most 0: any number */
-	bool even;
 	long from, to;	/* sizes; to 0: it has none */
 	void (*run)(const struct benchmark *b);
 	bool starts_mpi;
 };
 
-extern const struct benchmark latency_benchmarks[], stream_benchmarks[], coll_benchmarks[], other_benchmarks[];
+extern const struct benchmark coll_benchmarks[];
 
+void run_latency(const struct benchmark *b);
+void run_stream(const struct benchmark *b);
 void run_calls(const struct benchmark *b);
 void run_overlap(const struct benchmark *b);
-void run_computing(const struct benchmark *b);
-void run_unexpected(const struct benchmark *b);
 void run_idle(const struct benchmark *b);
-void run_wake(const struct benchmark *b);
-void run_memory(const struct benchmark *b);
 void run_initfini(const struct benchmark *b);
 
 /* Iterations of a size, timed and before them. Above 8 KiB there are fewer. */

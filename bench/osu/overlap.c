@@ -9,8 +9,6 @@
  * for a send it begins at the same time. The excess is what that takes beyond the computation: a
  * library that overlaps leaves next to nothing.
  *
- * computing: the same with both ranks computing, and no core to spare.
- *
  * With -t there are fewer iterations, if they take long. All times are medians over the iterations. The computation is
  * a number of steps, not a time, so one that is interrupted takes longer; it touches no memory.
  */
@@ -63,12 +61,11 @@ static void meet(void)
 	}
 }
 
-/* one returns the time of a transfer, seconds, with so many steps under it on the ranks
- * that compute. */
-static double one(bool send, bool computes, char *data, long size, long steps)
+/* one returns the time of a transfer, seconds, with so many steps under it on rank 0. */
+static double one(bool send, char *data, long size, long steps)
 {
 	MPI_Request request;
-	bool before = !send && !computes && steps;
+	bool before = !send && rank != 0 && steps;
 	double start;
 
 	if (before)
@@ -77,7 +74,7 @@ static double one(bool send, bool computes, char *data, long size, long steps)
 	start = MPI_Wtime();
 	if (!before)
 		transfer(send, data, size, &request);
-	if (computes && steps)
+	if (rank == 0 && steps)
 		compute(steps);
 	MPI_Wait(&request, MPI_STATUS_IGNORE);
 	return MPI_Wtime() - start;
@@ -87,21 +84,19 @@ struct excess {
 	double transfer, computation, excess; /* microseconds */
 };
 
-/* measure has rank 0 send or receive. Rank 0 gets the medians; where both compute, of the
- * slower rank of each iteration. */
-static struct excess measure(bool send, bool both, char *data, long size, int iterations)
+/* measure has rank 0 send or receive. Rank 0 gets the medians. */
+static struct excess measure(bool send, char *data, long size, int iterations)
 {
 	double *bare = malloc(iterations * sizeof *bare), *alone = malloc(iterations * sizeof *alone);
 	double *under = malloc(iterations * sizeof *under);
-	bool sends = send == (rank == 0), computes = both || rank == 0;
+	bool sends = send == (rank == 0);
 	struct excess e;
-	double alone_too = 0;
 	long steps;
 
 	for (int i = 0; i < iterations; i++) {
 		if (options.check && sends)
 			fill(data, size, rank, i);
-		bare[i] = one(sends, false, data, size, 0);
+		bare[i] = one(sends, data, size, 0);
 		if (options.check && !sends)
 			expect(data, size, 1 - rank, i, "transfer");
 	}
@@ -110,26 +105,13 @@ static struct excess measure(bool send, bool both, char *data, long size, int it
 	steps = steps_for(4 * e.transfer);
 	iterations = limited((struct counts){iterations, 0}, 10 * e.transfer).iterations;
 	for (int i = 0; i < iterations; i++) {
-		double t, mine;
-
 		/* While rank 1 is blocked in MPI as it is below: what a busy or an idle
 		 * neighbour does to the speed of this core is no excess. */
-		if (computes) {
+		if (rank == 0)
 			alone[i] = compute(steps);
-			alone_too = alone[i];
-		}
 		if (options.check && sends)
 			fill(data, size, rank, i);
-		mine = one(sends, computes, data, size, steps);
-		t = mine;
-		if (both) {
-			double pair[2] = {mine, alone_too}, most[2];
-
-			MPI_Reduce(pair, most, 2, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
-			t = most[0];
-			alone[i] = most[1];
-		}
-		under[i] = t;
+		under[i] = one(sends, data, size, steps);
 		if (options.check && !sends)
 			expect(data, size, 1 - rank, i, "transfer");
 	}
@@ -153,23 +135,9 @@ void run_overlap(const struct benchmark *b)
 			    (const char *[]){"Transfer (us)", "Computation (us)", "Excess (us)"});
 		for (long size = first_size(b); size <= last_size(b); size = next_size(size)) {
 			struct counts n = counts_for(size, (struct counts){200, 0}, (struct counts){200, 0});
-			struct excess e = measure(send, false, data, size, n.iterations);
+			struct excess e = measure(send, data, size, n.iterations);
 
 			print_row(size, 3, (double[]){e.transfer, e.computation, e.excess});
 		}
-	}
-}
-
-void run_computing(const struct benchmark *b)
-{
-	char *data = buffer(last_size(b));
-
-	print_title(b, NULL, "Size", 4, (const char *[]){"Transfer (us)", "Computation (us)", "Together (us)",
-		"Excess (us)"});
-	for (long size = first_size(b); size <= last_size(b); size = next_size(size)) {
-		struct counts n = counts_for(size, (struct counts){200, 0}, (struct counts){200, 0});
-		struct excess e = measure(true, true, data, size, n.iterations);
-
-		print_row(size, 4, (double[]){e.transfer, e.computation, e.computation + e.excess, e.excess});
 	}
 }

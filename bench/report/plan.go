@@ -14,8 +14,9 @@ import (
 // job is a command that is run in several ways.
 type job struct {
 	name      string // in the results
+	title     string // of an application, for all numbers of ranks
 	ranks     int
-	program   string // its path, or one of those that make bench-programs builds
+	program   string // its path, with {MPI} in it, or one of those that make bench-programs builds
 	installed bool   // the program is in PATH
 	args      []string
 	hosts     []preload.MPI
@@ -45,19 +46,22 @@ var (
 	crowded = []string{"barrier", "reduce", "allreduce", "allgather", "alltoall", "bcast", "scatter"}
 )
 
-// forms are the calls that enter Go, as bench/osu names them.
-var forms = []string{"Recv of any source", "Recv of any tag", "Probe", "Mprobe", "Iprobe of any source", "Startall",
-	"Ibarrier", "Ibcast", "Iallreduce"}
+// The calls that enter Go, as bench/osu names them: those that move data, and all.
+var (
+	moving = []string{"Recv of any source", "Recv of any tag", "Probe", "Mprobe", "Iprobe of any source", "Startall",
+		"Ibcast", "Iallreduce"}
+	forms = append([]string{"Ibarrier"}, moving...)
+)
 
 var sections = []section{
 	{"latency", "Latency", func(c *Config) []*job {
-		return []*job{c.near("latency", "latency -c -t 200"+choose(c, "", " -s 8"))}
+		return []*job{c.near("latency", "latency -c -t 150"+choose(c, "", " -s 8"))}
 	}},
 	{"bandwidth", "Bandwidth", func(c *Config) []*job {
-		return []*job{c.near("bw", "bw -c -t 200"+choose(c, "", " -s 8"))}
+		return []*job{c.near("bw", "bw -c -t 100"+choose(c, "", " -s 8"))}
 	}},
 	{"collectives", "Collectives of 2 ranks", func(c *Config) []*job {
-		return []*job{c.near("2 ranks", strings.Join(collectives, ",")+" -c -m 8:1048576 -t 30"+
+		return []*job{c.near("2 ranks", strings.Join(collectives, ",")+" -c -m 8:1048576 -t 20"+
 			choose(c, "", " -s 32"))}
 	}},
 	{"crowd", "More ranks than cores", func(c *Config) (jobs []*job) {
@@ -72,15 +76,15 @@ var sections = []section{
 	{"calls", "Calls that enter Go", func(c *Config) []*job {
 		return []*job{
 			c.near("short calls", "calls -m 8:8 -t "+choose(c, "100", "50")),
-			c.near("long calls", "calls -m 16384:1048576 -s "+choose(c, "8 -t 60", "64 -t 40")),
+			c.near("long calls", "calls -m 16384:1048576 -s "+choose(c, "8", "64")+" -t 50"),
 		}
 	}},
 	{"applications", "Applications", applications},
 	{"idle", "A rank that waits", func(c *Config) []*job {
-		return []*job{c.osu("idle", 2, "idle -t "+choose(c, "1000", "400"))}
+		return []*job{c.osu("idle", 2, "idle -t 500")}
 	}},
 	{"overlap", "Communication under computation", func(c *Config) []*job {
-		return []*job{c.osu("overlap", 2, "overlap -c -t "+choose(c, "4000", "1000"))}
+		return []*job{c.osu("overlap", 2, "overlap -c")}
 	}},
 	{"start", "Start", func(c *Config) []*job {
 		j := c.osu("initfini", 2, "initfini")
@@ -122,9 +126,9 @@ func applications(c *Config) (jobs []*job) {
 	two, four := grid{2, "1", "2", "48"}, grid{4, "2", "2", "48x24x48"}
 	for _, grid := range choose(c, []grid{two, four}, []grid{two}) {
 		add := func(name string, j job) {
-			j.name, j.ranks = fmt.Sprintf("%s, %d ranks", name, grid.ranks), grid.ranks
+			j.name, j.title, j.ranks = fmt.Sprintf("%s, %d ranks", name, grid.ranks), name, grid.ranks
 			j.fill = strings.NewReplacer("{P}", grid.p, "{Q}", grid.q)
-			j.baseline, j.timed, j.limit = true, true, choose(c, 40*time.Second, 20*time.Second)
+			j.baseline, j.timed, j.limit = true, true, choose(c, 100*time.Second, 20*time.Second)
 			jobs = append(jobs, &j)
 		}
 		add("conjugate gradients (Go)", job{program: "cg", hosts: []preload.MPI{""}, args: []string{"-grid", grid.cg}})
@@ -133,13 +137,12 @@ func applications(c *Config) (jobs []*job) {
 			hosts: []preload.MPI{preload.OpenMPI}, input: "metal.in"})
 		add("HPC Challenge", job{program: "hpcc", installed: true, hosts: []preload.MPI{preload.OpenMPI},
 			input: "hpccinf.txt"})
-		found, _ := filepath.Glob("/usr/lib/*/scalapack/mpich-tests") // the pattern is well formed
+		found, _ := filepath.Glob("/usr/lib/*/scalapack") // the pattern is well formed
 		for _, test := range []struct{ name, input string }{{"xdllt", "LLT.dat"}, {"xdqr", "QR.dat"},
 			{"xdlu", "LU.dat"}} {
-			j := job{program: test.name, installed: true, hosts: []preload.MPI{preload.MPICH}, input: test.input,
-				believe: passed}
+			j := job{program: test.name, installed: true, hosts: hosts, input: test.input, believe: passed}
 			if found != nil {
-				j.program = filepath.Join(found[0], test.name)
+				j.program = filepath.Join(found[0], "{MPI}-tests", test.name)
 			}
 			add("ScaLAPACK "+test.name, j)
 		}

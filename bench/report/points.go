@@ -18,7 +18,7 @@ const (
 )
 
 func (s state) String() string {
-	return [...]string{"kept", "not measured", "noise", "**not kept**"}[s]
+	return [...]string{"kept", "not measured", "noise", "not kept"}[s]
 }
 
 // interval is a number and where the middle half of the rounds have it.
@@ -59,11 +59,28 @@ func (x interval) within(limit float64, more bool) state {
 }
 
 // measure is what is held against a bound, made of our figure and that of the other.
-type measure func(ours, theirs float64) float64
+type measure int
 
-func ratio(ours, theirs float64) float64    { return ours / theirs }
-func more(ours, theirs float64) float64     { return ours - theirs }
-func absolute(ours, theirs float64) float64 { return ours }
+const (
+	ratio measure = iota
+	difference
+	absolute
+)
+
+func (m measure) of(ours, theirs float64) float64 {
+	switch m {
+	case ratio:
+		return ours / theirs
+	case difference:
+		return ours - theirs
+	}
+	return ours
+}
+
+// sign stands between the two figures.
+func (m measure) sign() string {
+	return [...]string{ratio: "/", difference: " - ", absolute: " against "}[m]
+}
 
 // point is a measure at a place: a size, or a collective and a size.
 type point struct {
@@ -74,7 +91,7 @@ type point struct {
 	limit  float64
 }
 
-// newPoint measures the medians, and each round. A way that was run once counts in all.
+// newPoint is made of the medians, and each round. A way that was run once counts in all.
 func newPoint(at string, m measure, ours, theirs *figure, limit float64) point {
 	p := point{at: at, ours: ours, theirs: theirs, limit: limit}
 	other := func(round int) float64 {
@@ -88,9 +105,9 @@ func newPoint(at string, m measure, ours, theirs *figure, limit float64) point {
 		median = theirs.median()
 	}
 	for i, v := range ours.Repeats {
-		p.rounds = append(p.rounds, m(v, other(i)))
+		p.rounds = append(p.rounds, m.of(v, other(i)))
 	}
-	p.interval = between(m(ours.median(), median), p.rounds)
+	p.interval = between(m.of(ours.median(), median), p.rounds)
 	return p
 }
 
@@ -120,60 +137,59 @@ type cell struct {
 	state state
 }
 
-// judge describes points, and names those that are not within their limits, or not surely.
+// judge describes points: their mean, the worst, and how many are not within their limits, or not surely.
 func judge(list []point, b bound) cell {
 	var c cell
-	named := map[state][]string{}
+	beyond := map[state]int{}
 	worst := list[0]
 	for _, p := range list {
 		if b.more == (p.value < worst.value) && p.value != worst.value {
 			worst = p
 		}
-		if s := p.within(p.limit, b.more); s != kept {
-			c.state = max(c.state, s)
-			named[s] = append(named[s], p.at+" ("+b.name(p.value)+")")
-		}
+		s := p.within(p.limit, b.more)
+		c.state = max(c.state, s)
+		beyond[s]++
 	}
-	c.text = fmt.Sprintf("%s (%s)", b.name(worst.value), worst.medians(b))
-	if len(list) > 1 {
-		c.text = fmt.Sprintf("worst %s (%s: %s)", b.name(worst.value), worst.at, worst.medians(b))
-		if b.of == nil {
-			m := mean(list)
-			c.text = fmt.Sprintf("mean %s, ", b.name(m.value)) + c.text
-			if b.mean > 0 {
-				if s := m.within(b.mean, b.more); s != kept {
-					c.state = max(c.state, s)
-					named[s] = append([]string{"the mean"}, named[s]...)
-				}
-			}
+	c.text = worst.text(b, len(list) > 1)
+	if len(list) == 1 {
+		return c
+	}
+	c.text = "worst " + c.text
+	if b.of == ratio {
+		m, said := mean(list), ""
+		if s := m.within(b.mean, b.more); b.mean > 0 && s != kept {
+			c.state, said = max(c.state, s), fmt.Sprintf(" (%v)", s)
 		}
-		for _, s := range []state{broken, noise} {
-			if named[s] != nil {
-				c.text += fmt.Sprintf("; %s: %s", strings.Trim(s.String(), "*"), some(named[s], 3))
-			}
+		c.text = fmt.Sprintf("mean %s%s, %s", b.name(m.value), said, c.text)
+	}
+	for _, s := range []state{broken, noise} {
+		if beyond[s] > 0 {
+			c.text += fmt.Sprintf("; %d %v", beyond[s], s)
 		}
 	}
 	return c
 }
 
-// medians are those that a value is made of.
-func (p *point) medians(b bound) string {
+// text is the value, the medians that it is made of and, if that is asked for, the place.
+func (p *point) text(b bound, place bool) string {
 	unit := ""
 	if _, rest, ok := strings.Cut(p.ours.Column, "("); ok {
 		unit = " " + strings.TrimSuffix(rest, ")")
 	}
-	if p.theirs == nil {
-		return number(p.ours.median()) + unit
+	text := number(p.ours.median())
+	if p.theirs != nil {
+		text += b.of.sign() + number(p.theirs.median())
 	}
-	return number(p.ours.median()) + " to " + number(p.theirs.median()) + unit
-}
-
-// some lists the first few.
-func some(list []string, most int) string {
-	if len(list) <= most {
-		return strings.Join(list, ", ")
+	text += unit
+	switch {
+	case b.of == absolute && place:
+		return fmt.Sprintf("%s (%s)", text, p.at)
+	case b.of == absolute:
+		return text
+	case place:
+		text += ", " + p.at
 	}
-	return fmt.Sprintf("%s and %d more", strings.Join(list[:most-1], ", "), len(list)-most+1)
+	return fmt.Sprintf("%s (%s)", b.name(p.value), text)
 }
 
 // number writes three digits or more.

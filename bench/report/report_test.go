@@ -115,12 +115,12 @@ func TestBoundsBroken(t *testing.T) {
 		"crowded": {"4 and 8 ranks on 2 cores, 8 B to 64 KiB", broken, func(c column, size, _ int) (float64, bool) {
 			return 0.02, c.Job == "8 ranks" && c.Table == "reduce" && size == 8
 		}},
-		"short calls": {"wildcards, probes, persistent, non-blocking collectives, 8 B", broken,
+		"short calls": {"calls that enter Go, 8 B", broken,
 			job("short calls", 2.6)},
-		"long calls": {"the same, 16 KiB to 1 MiB", broken,
+		"long calls": {"the same with data, 16 KiB to 1 MiB", broken,
 			func(c column, size, _ int) (float64, bool) { return 1.1, c.Job == "long calls" && size == 16384 }},
-		"an application": {"LAMMPS, 4 ranks", broken, job("LAMMPS, 4 ranks", 1.04)},
-		"in Go":          {"conjugate gradients (Go), 2 ranks", broken, job("conjugate gradients (Go), 2 ranks", 1.06)},
+		"an application": {"LAMMPS", broken, job("LAMMPS, 4 ranks", 1.04)},
+		"in Go":          {"conjugate gradients (Go)", broken, job("conjugate gradients (Go), 2 ranks", 1.06)},
 		"busy": {"processor time of a rank that is blocked", broken,
 			func(c column, _, _ int) (float64, bool) { return 0.002, c == idleColumns[3] }},
 		"excess": {"1 MiB under a computation: time beyond that", broken,
@@ -178,8 +178,30 @@ func TestOneStatistic(t *testing.T) {
 	r.one(c, openMPIOurs, 0).Repeats = []float64{1, 2, 4, 5, 9}
 	r.one(c, way{preload.OpenMPI, alone}, 0).Repeats = []float64{9, 8, 8, 8, 7}
 	r.one(c, way{preload.MPICH, alone}, 0).Repeats = []float64{9, 9, 9, 9, 9}
-	i := slices.IndexFunc(rows(), func(x row) bool { return x.what == "LAMMPS, 2 ranks" })
-	assert.Equal(t, "0.50 (4.00 to 8.00 s)", r.against(rows()[i], preload.OpenMPI).text)
+	i := slices.IndexFunc(rows(), func(x row) bool { return x.what == "LAMMPS" })
+	assert.Equal(t, "mean 0.71, worst 1.00 (1000/1000 s, 4 ranks)",
+		r.against(rows()[i], preload.OpenMPI).text)
+	for _, v := range []struct {
+		of   measure
+		want string
+	}{{ratio, "0.50 (4.00/8.00 s)"}, {difference, "-4.00 (4.00 - 8.00 s)"},
+		{absolute, "4.00 against 8.00 s"}} {
+		p := newPoint("", v.of, r.one(c, openMPIOurs, 0), r.one(c, way{preload.OpenMPI, alone}, 0), 1)
+		assert.Equal(t, v.want, p.text(bound{of: v.of}, false))
+	}
+}
+
+// The page has what was measured only, and few words even if nothing is within its bound.
+func TestPage(t *testing.T) {
+	measured := made(good)
+	measured.figures = slices.DeleteFunc(measured.figures, func(f figure) bool { return f.Job != "bw" })
+	page := measured.page("x", nil)
+	assert.Contains(t, page, "| bandwidth,")
+	assert.NotContains(t, page, "| latency,")
+	bad := made(func(c column, size, round int) float64 {
+		return map[bool]float64{true: 0.5, false: float64(5 + size%7 + round%2*size)}[c.Job == "bw"]
+	})
+	assert.Less(t, len(strings.Fields(bad.page("performance", nil))), 1080, "the page by hand has 420 more")
 }
 
 func TestStoredAndRendered(t *testing.T) {

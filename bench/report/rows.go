@@ -12,7 +12,7 @@ import (
 
 // bound is what is asked of every point of a row.
 type bound struct {
-	of   measure // nil: a ratio
+	of   measure
 	more bool    // at least the limit, not at most
 	mean float64 // the limit of the geometric mean; 0: none
 }
@@ -20,7 +20,7 @@ type bound struct {
 // name writes a value of the measure; small ratios as 1/N.
 func (b bound) name(v float64) string {
 	switch {
-	case b.of != nil:
+	case b.of != ratio:
 		return number(v)
 	case v > 0 && v < 0.02:
 		return fmt.Sprintf("1/%.0f", 1/v)
@@ -70,33 +70,37 @@ func rows() []row {
 	crowd := slices.Concat(tables("4 ranks", "", "Avg Latency(us)", crowded...),
 		tables("8 ranks", "", "Avg Latency(us)", crowded...))
 	list := []row{
-		{section: "latency", what: "latency, 2 ranks, 1 B to 4 MiB", text: "at most 1.05, mean at most 0.65",
+		{section: "latency", what: "latency, 2 ranks, 1 B to 4 MiB", text: "≤1.05, mean ≤0.65",
 			columns: []column{latencyColumn}, limit: at(1.05), mean: under(0.65)},
-		{section: "bandwidth", what: "bandwidth, window of 64, 1 B to 4 MiB", text: "at least 0.95, mean at least 1.4",
+		{section: "bandwidth", what: "bandwidth, window of 64, 1 B to 4 MiB", text: "≥0.95, mean ≥1.4",
 			columns: []column{bandwidthColumn}, bound: bound{more: true}, limit: at(0.95), mean: under(1.4)},
 		{section: "collectives", what: "15 blocking collectives of 2 ranks, 8 B to 1 MiB",
-			text:    "at most 1.05, mean at most 0.65",
+			text:    "≤1.05, mean ≤0.65",
 			columns: tables("2 ranks", "", "Avg Latency(us)", collectives...), limit: at(1.05), mean: under(0.65)},
 		{section: "crowd", what: "4 and 8 ranks on 2 cores, 8 B to 64 KiB", columns: crowd,
-			text:  "MPICH: at most 1/100, bcast and scatter 1.1; Open MPI: at most 1.1, mean at most 0.6",
+			text:  "MPICH: ≤1/100 (bcast, scatter 1.1); Open MPI: ≤1.1, mean ≤0.6",
 			limit: crowdLimit, mean: crowdMean},
-		{section: "calls", what: "wildcards, probes, persistent, non-blocking collectives, 8 B",
-			text:    "at most 2.5 of the better MPI",
+		{section: "calls", what: "calls that enter Go, 8 B",
+			text:    "≤2.5",
 			columns: tables("short calls", "calls, ", "Latency (us)", forms...), better: true, limit: at(2.5)},
-		{section: "calls", what: "the same, 16 KiB to 1 MiB", text: "at most 1.0 of the better MPI",
-			columns: tables("long calls", "calls, ", "Latency (us)", forms...), better: true, least: 16 << 10,
+		{section: "calls", what: "the same with data, 16 KiB to 1 MiB", text: "≤1.0",
+			columns: tables("long calls", "calls, ", "Latency (us)", moving...), better: true, least: 16 << 10,
 			limit: at(1)},
-		{section: "idle", what: "processor time of a rank that is blocked", text: "at most 1 % of a core",
+		{section: "idle", what: "processor time of a rank that is blocked", text: "≤1 % of a core",
 			columns: idleColumns, bound: bound{of: absolute}, limit: at(1)},
-		{section: "overlap", what: "1 MiB under a computation: time beyond that", text: "at most 5 us",
+		{section: "overlap", what: "1 MiB under a computation: time beyond that", text: "≤5 us",
 			columns: overlapColumns, bound: bound{of: absolute}, limit: at(5)},
-		{section: "start", what: "MPI_Init, 2 ranks", text: "at most 20 ms more", columns: []column{startColumn},
-			bound: bound{of: more}, limit: at(20)},
+		{section: "start", what: "MPI_Init, 2 ranks", text: "≤20 ms more", columns: []column{startColumn},
+			bound: bound{of: difference}, limit: at(20)},
 	}
 	for _, j := range applications(&Config{}) {
-		list = append(list, row{section: "applications", what: j.name,
-			text:    "at most 1.03, baseline 1.05",
-			columns: []column{{j.name, runTable, runSeconds}}, better: true, limit: at(1.03), baseline: 1.05})
+		c := column{j.name, runTable, runSeconds}
+		if i := slices.IndexFunc(list, func(x row) bool { return x.what == j.title }); i >= 0 {
+			list[i].columns = append(list[i].columns, c)
+			continue
+		}
+		list = append(list, row{section: "applications", what: j.title, text: "≤1.03, baseline 1.05",
+			columns: []column{c}, better: true, limit: at(1.03), baseline: 1.05})
 	}
 	return list
 }
@@ -142,24 +146,20 @@ func (r *results) against(x row, h preload.MPI) cell {
 // points are those of a row in a way. Without figures of either, it says why.
 func (r *results) points(x row, b bound, w way, base func(c column, size int) *figure,
 	limit func(preload.MPI, column) float64, h preload.MPI) (list []point, why string) {
-	m := b.of
-	if m == nil {
-		m = ratio
-	}
 	for _, c := range x.columns {
 		for _, f := range r.series(c, w) {
 			if f.Size < x.least {
 				continue
 			}
 			theirs := base(c, f.Size)
-			if theirs == nil && b.of == nil {
+			if theirs == nil && b.of != absolute {
 				return nil, r.why(c.Job, way{w.host, alone})
 			}
-			list = append(list, newPoint(x.place(c, f.Size), m, f, theirs, limit(h, c)))
+			list = append(list, newPoint(x.place(c, f.Size), b.of, f, theirs, limit(h, c)))
 		}
-		if list == nil {
-			return nil, r.why(c.Job, w)
-		}
+	}
+	if list == nil {
+		return nil, r.why(x.columns[0].Job, w)
 	}
 	return list, ""
 }
@@ -169,17 +169,17 @@ func (x row) place(c column, size int) string {
 	name := c.Table[strings.LastIndex(c.Table, ", ")+1:] // without the benchmark
 	name = strings.TrimSpace(name)
 	if x.section == "crowd" {
-		name += " of " + c.Job
+		name = c.Job + ", " + name
 	}
 	switch {
-	case size == 0 && x.section == "applications":
-		return ""
+	case x.section == "applications":
+		return c.Job[strings.LastIndex(c.Job, ", ")+2:]
 	case len(x.columns) == 1:
 		return plots.SizeName(size)
-	case size == 0 || x.bound.of != nil:
+	case size == 0 || x.bound.of != ratio:
 		return name
 	}
-	return name + ", " + plots.SizeName(size)
+	return name + " of " + plots.SizeName(size)
 }
 
 // why says why a job has no figures in a way.
@@ -207,7 +207,9 @@ func (r *results) againstBaseline(x row) cell {
 		}, at(limit), h)
 		for _, p := range list {
 			if p.theirs != nil {
-				p.at = strings.TrimSpace(p.at + " under " + h.String())
+				if h != "" {
+					p.at += " under " + h.String()
+				}
 				all = append(all, p)
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/exanet-mpi/exanet/bench/compare"
 	"github.com/exanet-mpi/exanet/launch/preload"
@@ -82,7 +83,7 @@ func (c *Config) command(j *job, w way, dir string) (compare.Way, error) {
 			j.args...)
 		return cmd, nil
 	}
-	program := j.program
+	program := strings.ReplaceAll(j.program, "{MPI}", string(w.host))
 	if !filepath.IsAbs(program) && !j.installed {
 		program = c.built(program, w.host)
 	}
