@@ -122,6 +122,9 @@ func (o *Call) copyOut() {
 
 // giveBlocks publishes a table of blocks, and reports whether they are lent.
 func (o *Call) giveBlocks() (lent bool) {
+	if o.rounds > 0 {
+		return false
+	}
 	at := entrySize * o.Ranks
 	length, addr := o.tableSize(), uint64(0)
 	if lent = length > o.a.segment; lent {

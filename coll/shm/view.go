@@ -92,8 +92,10 @@ func (a *Area) View(v *View, upTo func(coll.Collective) int) {
 		segment: uint32(a.segment), me: uint32(a.Me), ranks: uint32(a.Ranks), fenced: fenced,
 		spins: uint32(a.Spins), yields: uint32(a.Yields),
 	}
-	for _, op := range []coll.Collective{coll.Barrier, coll.Bcast, coll.Gather, coll.Scatter, coll.Allgather,
-		coll.Alltoall, coll.Reduce, coll.Allreduce} {
+	for op := coll.Barrier; op <= coll.Exscan; op++ {
+		if Vector(op) && a.FormOf(&coll.Call{Op: op}, false) != Copied {
+			continue
+		}
 		room := a.segment
 		if op == coll.Scatter || op == coll.Alltoall {
 			room /= a.Ranks

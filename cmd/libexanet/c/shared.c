@@ -13,6 +13,9 @@
 
 struct shared exanet_shared;
 
+typedef void (*combiner)(const void *in, void *inout, size_t n);
+static combiner combiner_of(exanet_handle operator, const struct shared_type *t);
+
 #define AT(type, address) ((struct type *)(uintptr_t)(address))
 
 static inline uint64_t load(const uint64_t *word) { return __atomic_load_n(word, __ATOMIC_ACQUIRE); }
@@ -87,13 +90,13 @@ struct call {
 	uint32_t spins, yields; /* left before it goes on in Go */
 };
 
-/* Begins a call, unless it belongs into Go: so it is if the slot is not free. */
-static inline int begin(struct call *c, struct collective_area *a, uint32_t op, uint32_t root, size_t n)
+/* Begins a call in which this rank gives so much, unless it belongs into Go: so it is if the slot is not free. */
+static inline int begin(struct call *c, struct collective_area *a, uint32_t op, uint32_t root, size_t n, size_t given)
 {
 	struct collective_line *l = own(a);
 	uint64_t what = op | (uint64_t)root << COLLECTIVE_ROOT_SHIFT | (uint64_t)n << COLLECTIVE_SIZE_SHIFT;
 	*c = (struct call){a, l->call, what, a->spins, a->yields};
-	if (n >= a->limit[op] || l->cut || load(&header(a)->failed))
+	if (n >= a->limit[op] || given > a->segment || l->cut || load(&header(a)->failed))
 		return 0;
 	if (c->n >= COLLECTIVE_DEPTH && l->known + COLLECTIVE_DEPTH <= c->n) {
 		uint64_t due = c->n - COLLECTIVE_DEPTH + 1;
@@ -167,7 +170,7 @@ static __attribute__((noinline)) int take_turns(struct call *c, uint32_t rank, u
 	return 0;
 }
 
-/* Waits for a rank's part, if it is of the same call. */
+/* Waits for a rank's part, if it is of the same call, and not lent. */
 static inline int seen(struct call *c, uint32_t rank, uint32_t last)
 {
 	const struct collective_slot *s = slot(c->area, c->n, rank);
@@ -177,31 +180,18 @@ static inline int seen(struct call *c, uint32_t rank, uint32_t last)
 			c->spins--;
 		else if (!take_turns(c, rank, last))
 			return 0;
-	return s->what == c->what && s->past == own(c->area)->past;
+	return s->what == c->what && s->past == own(c->area)->past && !s->addr;
 }
 
-static inline int all_seen(struct call *c)
+/* Waits for the parts of the ranks from first on that come before end. */
+static inline int all_seen(struct call *c, uint32_t first, uint32_t end)
 {
-	for (uint32_t i = 0; i < c->area->ranks; i++)
-		if (i != c->area->me && !seen(c, i, c->area->ranks - 1))
+	for (uint32_t i = first; i < end; i++)
+		if (i != c->area->me && !seen(c, i, end - 1))
 			return 0;
-	own(c->area)->known = c->n;
+	if (end - first == c->area->ranks)
+		own(c->area)->known = c->n;
 	return 1;
-}
-
-typedef void (*combiner)(const void *in, void *inout, size_t n);
-
-/* Combines what the ranks have published, from the last to the first, as package shm does. */
-static void combine(const struct call *c, const void *send, void *recv, size_t n, combiner f)
-{
-	const struct collective_area *a = c->area;
-	for (uint32_t i = a->ranks; i-- > 0;) {
-		const void *in = i == a->me ? send : place(a, c->n, i, n);
-		if (i == a->ranks - 1)
-			memcpy(recv, in, n);
-		else
-			f(in, recv, n);
-	}
 }
 
 static inline struct collective_area *area_of(exanet_handle comm)
@@ -211,152 +201,141 @@ static inline struct collective_area *area_of(exanet_handle comm)
 	return id && id == (uint64_t)comm ? a : 0;
 }
 
-/* The bytes of count elements at buf; 0 if that is not known, or too much. */
-static inline size_t bytes(const void *buf, int64_t count, exanet_handle type)
-{
-	enum { MOST = 1 << 24 };
-	if (count <= 0 || count > MOST || (uintptr_t)buf < 4096 || (uintptr_t)buf == ~(uintptr_t)0)
-		return 0;
-	return count * (size_t)exanet_type_of(type)->size;
-}
-
-/* Whether two buffers have nothing in common, of which hosts may refuse some. */
-static inline int apart(const void *a, size_t an, const void *b, size_t bn)
-{
-	return (uintptr_t)a + an <= (uintptr_t)b || (uintptr_t)b + bn <= (uintptr_t)a;
-}
-
-static inline int within(const struct collective_area *a, int root) { return root >= 0 && (uint32_t)root < a->ranks; }
-
 int exanet_shared_Barrier(exanet_handle comm)
 {
 	struct collective_area *a = area_of(comm);
 	struct call c;
-	if (!a || !begin(&c, a, COLL_BARRIER, 0, 0))
+	if (!a || !begin(&c, a, COLL_BARRIER, 0, 0, 0))
 		return 0;
 	publish(&c, 0);
-	return all_seen(&c) && end(&c);
+	return all_seen(&c, 0, a->ranks) && end(&c);
 }
 
-int exanet_shared_Bcast(void *buf, int64_t count, exanet_handle type, int root, exanet_handle comm)
+/* Bytes in one piece. */
+struct piece {
+	char *at;
+	size_t n;
+};
+
+/* Whether two pieces have nothing in common, of which hosts may refuse some. */
+static inline int apart(struct piece a, struct piece b) { return a.at + a.n <= b.at || b.at + b.n <= a.at; }
+
+static inline int usable(const void *p) { return (uintptr_t)p >= 4096 && (uintptr_t)p != ~(uintptr_t)0; }
+
+static inline size_t size_of(const struct exanet_blocks *b) { return exanet_type_of(b->type)->size; }
+
+/* The bytes of n blocks; 0 if that is not known, or too much. */
+static inline size_t total(const struct exanet_blocks *b, uint32_t n)
 {
-	struct collective_area *a = area_of(comm);
-	struct call c;
-	size_t n = bytes(buf, count, type);
-	if (!a || !n || !within(a, root) || !begin(&c, a, COLL_BCAST, root, n))
-		return 0;
-	if (a->me == (uint32_t)root) {
-		memcpy(place(a, c.n, root, n), buf, n);
-		publish(&c, n);
-		return end(&c);
+	enum { MOST = 1 << 24 };
+	int64_t sum = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		int64_t count = b->counts ? b->counts[i] : b->count;
+		if (count < 0 || count > MOST)
+			return 0;
+		sum += count;
 	}
-	publish(&c, 0);
-	if (!seen(&c, root, root))
-		return 0;
-	memcpy(buf, place(a, c.n, root, n), n);
-	return end(&c);
+	return usable(b->base) ? sum * size_of(b) : 0;
 }
 
-/* Calls that move blocks of one size, in which a rank gives all that others want of it. */
-static int move(uint32_t op, const void *out, int64_t outcount, exanet_handle outtype, void *in, int64_t incount,
-	exanet_handle intype, int root, exanet_handle comm)
+/* A block of several, or the one that all ranks have. */
+static inline struct piece block(const struct exanet_blocks *b, uint32_t i, int several)
+{
+	int64_t size = size_of(b), first = b->counts ? b->displs[i] : several ? i * b->count : 0;
+	return (struct piece){(char *)b->base + first * size, (b->counts ? b->counts[i] : b->count) * size};
+}
+
+/* Calls that move blocks, in which a rank gives all that others want of it. Where not all know the sizes there is
+   a table before the blocks for each rank: where its one is, and how long. */
+int exanet_shared_move(uint32_t op, struct exanet_blocks out, struct exanet_blocks in, int root, exanet_handle comm)
 {
 	struct collective_area *a = area_of(comm);
-	struct call c;
-	if (!a || !within(a, root))
+	if (!a || root < 0 || (uint32_t)root >= a->ranks)
 		return 0;
-	uint32_t ranks = a->ranks, me = a->me;
-	int is_root = me == (uint32_t)root, gather = op == COLL_GATHER, scatter = op == COLL_SCATTER;
-	int sends = !scatter || is_root, takes = !gather || is_root; /* which of its buffers count */
-	size_t n = sends ? bytes(out, outcount, outtype) : bytes(in, incount, intype);
-	size_t given = scatter || op == COLL_ALLTOALL ? n * ranks : n, taken = scatter ? n : n * ranks;
-	if (!n || (sends && takes && (bytes(in, incount, intype) != n || !apart(out, given, in, taken))))
+	uint32_t ranks = a->ranks, me = a->me, is_root = me == (uint32_t)root;
+	int from_root = op == COLL_BCAST || op == COLL_SCATTER || op == COLL_SCATTERV;
+	int to_root = op == COLL_GATHER || op == COLL_GATHERV;
+	int to_each = op == COLL_SCATTER || op == COLL_SCATTERV || op == COLL_ALLTOALL || op == COLL_ALLTOALLV;
+	int has_table = op == COLL_SCATTERV || op == COLL_ALLTOALLV;
+	int sends = !from_root || is_root, takes = !to_root || is_root; /* which of its buffers count */
+	size_t given = sends ? total(&out, to_each ? ranks : 1) : 0, taken = takes ? total(&in, from_root ? 1 : ranks) : 0;
+	if ((sends && !given) || (takes && !taken))
 		return 0;
-	if (!begin(&c, a, op, root, n))
-		return 0;
-	int gives = scatter ? is_root : !gather || !is_root;
-	size_t from = given > n ? me * n : 0; /* where its block is in a rank's data */
-	size_t to = scatter ? 0 : n;          /* from one block that it takes to the next */
-	if (gives)
-		memcpy(place(a, c.n, me, given), out, given);
-	publish(&c, gives ? given : 0);
-	if (sends && takes)
-		memcpy((char *)in + me * to, (const char *)out + from, n);
-	if (scatter && !is_root) {
-		if (!seen(&c, root, root))
+	struct piece kept = {0}, got = {0}; /* what it sends itself */
+	if (sends && takes && op != COLL_BCAST) {
+		kept = block(&out, me, to_each), got = block(&in, me, !from_root);
+		if (out.base == in.base || kept.n != got.n || !apart(kept, got))
 			return 0;
-		memcpy(in, place(a, c.n, root, given) + from, n);
-	} else if (takes && !scatter) {
-		if (!all_seen(&c))
-			return 0;
-		for (uint32_t i = 0; i < ranks; i++)
-			if (i != me)
-				memcpy((char *)in + i * to, place(a, c.n, i, given) + from, n);
 	}
-	return end(&c);
-}
-
-int exanet_shared_Gather(const void *out, int64_t outcount, exanet_handle outtype, void *in, int64_t incount,
-	exanet_handle intype, int root, exanet_handle comm)
-{
-	return move(COLL_GATHER, out, outcount, outtype, in, incount, intype, root, comm);
-}
-
-int exanet_shared_Scatter(const void *out, int64_t outcount, exanet_handle outtype, void *in, int64_t incount,
-	exanet_handle intype, int root, exanet_handle comm)
-{
-	return move(COLL_SCATTER, out, outcount, outtype, in, incount, intype, root, comm);
-}
-
-int exanet_shared_Allgather(const void *out, int64_t outcount, exanet_handle outtype, void *in, int64_t incount,
-	exanet_handle intype, exanet_handle comm)
-{
-	return move(COLL_ALLGATHER, out, outcount, outtype, in, incount, intype, 0, comm);
-}
-
-int exanet_shared_Alltoall(const void *out, int64_t outcount, exanet_handle outtype, void *in, int64_t incount,
-	exanet_handle intype, exanet_handle comm)
-{
-	return move(COLL_ALLTOALL, out, outcount, outtype, in, incount, intype, 0, comm);
-}
-
-static combiner combiner_of(exanet_handle operator, const struct shared_type *t);
-
-static int reduce(uint32_t op, const void *out, void *in, int64_t count, exanet_handle type,
-	exanet_handle operator, int root, exanet_handle comm)
-{
-	struct collective_area *a = area_of(comm);
+	size_t n = op == COLL_ALLGATHERV ? taken : has_table || op == COLL_GATHERV ? 0 : block(sends ? &out : &in, 0, 0).n;
+	uint64_t at = sends && has_table ? ranks * 2 * sizeof at : 0;
+	given = to_root && is_root ? 0 : at + given;
 	struct call c;
-	combiner f;
-	size_t n = bytes(out, count, type);
-	if (!a || !n || !within(a, root))
+	if (!begin(&c, a, op, root, n, given))
 		return 0;
-	int all = op == COLL_ALLREDUCE, takes = all || a->me == (uint32_t)root;
-	if (takes && (!bytes(in, count, type) || !apart(out, n, in, n)))
+	char *to = place(a, c.n, me, given);
+	if (!at)
+		memcpy(to, out.base, given);
+	for (uint32_t i = 0; i < ranks && at; i++) {
+		struct piece p = block(&out, i, 1);
+		uint64_t entry[] = {at, p.n};
+		memcpy(to + i * sizeof entry, entry, sizeof entry);
+		memcpy(to + at, p.at, p.n);
+		at += p.n;
+	}
+	publish(&c, given);
+	if (kept.n)
+		memcpy(got.at, kept.at, kept.n);
+	uint32_t first = from_root ? root : 0, behind = from_root ? first + 1 : takes ? ranks : 0;
+	if (!all_seen(&c, first, behind))
 		return 0;
-	if (!(f = combiner_of(operator, exanet_type_of(type))) || !begin(&c, a, op, root, n))
-		return 0;
-	if (all || !takes)
-		memcpy(place(a, c.n, a->me, n), out, n);
-	publish(&c, all || !takes ? n : 0);
-	if (takes) {
-		if (!all_seen(&c))
+	for (uint32_t i = first; i < behind; i++) {
+		struct piece p = block(&in, i, !from_root);
+		uint64_t length = slot(a, c.n, i)->length, entry[] = {to_each ? me * p.n : 0, to_each ? p.n : length};
+		const char *from = place(a, c.n, i, length);
+		if (i == me)
+			continue;
+		if (has_table)
+			memcpy(entry, from + me * sizeof entry, sizeof entry);
+		if (entry[1] != p.n)
 			return 0;
-		combine(&c, out, in, n, f);
+		memcpy(p.at, from + entry[0], p.n);
 	}
 	return end(&c);
 }
 
-int exanet_shared_Reduce(const void *out, void *in, int64_t count, exanet_handle type, exanet_handle op,
-	int root, exanet_handle comm)
-{
-	return reduce(COLL_REDUCE, out, in, count, type, op, root, comm);
-}
-
-int exanet_shared_Allreduce(const void *out, void *in, int64_t count, exanet_handle type, exanet_handle op,
+/* Reductions of a vector, of which a rank gets what counts say, or all. They combine what the ranks have published
+   from the last that counts to the first, as package shm does. */
+int exanet_shared_reduce(uint32_t op, struct exanet_blocks out, void *in, exanet_handle operator, int root,
 	exanet_handle comm)
 {
-	return reduce(COLL_ALLREDUCE, out, in, count, type, op, 0, comm);
+	struct collective_area *a = area_of(comm);
+	if (!a || root < 0 || (uint32_t)root >= a->ranks)
+		return 0;
+	uint32_t me = a->me, takes = op != COLL_REDUCE || me == (uint32_t)root;
+	uint32_t behind = op == COLL_SCAN ? me + 1 : op == COLL_EXSCAN ? me : takes ? a->ranks : 0;
+	size_t n = total(&out, out.counts ? a->ranks : 1), part = out.counts ? total(&out, me + 1) : n, from = 0;
+	if (out.counts)
+		from = part - out.counts[me] * size_of(&out), part -= from;
+	combiner f = combiner_of(operator, exanet_type_of(out.type));
+	if (!n || !f || (takes && (!usable(in) || !apart((struct piece){(char *)out.base, n}, (struct piece){in, part}))))
+		return 0;
+	struct call c;
+	size_t given = op == COLL_REDUCE && takes ? 0 : n;
+	if (!begin(&c, a, op, root, n, given))
+		return 0;
+	memcpy(place(a, c.n, me, n), out.base, given);
+	publish(&c, given);
+	if (!all_seen(&c, 0, behind))
+		return 0;
+	for (uint32_t i = behind; i-- > 0;) {
+		const char *data = (i == me ? (char *)out.base : place(a, c.n, i, n)) + from;
+		if (i == behind - 1)
+			memcpy(in, data, part);
+		else
+			f(data, in, part);
+	}
+	return end(&c);
 }
 
 /* The operators, as package mpi has them: loops that the compiler turns into vector

@@ -22,19 +22,40 @@ static inline const struct shared_type *exanet_type_of(exanet_handle type)
 	return &exanet_shared.types[at];
 }
 
+/* Blocks of ranks: of count elements behind each other, or of so many as there are at displacements. */
+struct exanet_blocks {
+	const void *base;
+	int64_t count;
+	const int *counts, *displs; /* 0: there is a count */
+	exanet_handle type;
+};
+
 int exanet_shared_Barrier(exanet_handle comm);
-int exanet_shared_Bcast(void *buf, int64_t count, exanet_handle type, int root, exanet_handle comm);
-int exanet_shared_Gather(const void *out, int64_t outcount, exanet_handle outtype, void *in, int64_t incount,
-	exanet_handle intype, int root, exanet_handle comm);
-int exanet_shared_Scatter(const void *out, int64_t outcount, exanet_handle outtype, void *in, int64_t incount,
-	exanet_handle intype, int root, exanet_handle comm);
-int exanet_shared_Allgather(const void *out, int64_t outcount, exanet_handle outtype, void *in, int64_t incount,
-	exanet_handle intype, exanet_handle comm);
-int exanet_shared_Alltoall(const void *out, int64_t outcount, exanet_handle outtype, void *in, int64_t incount,
-	exanet_handle intype, exanet_handle comm);
-int exanet_shared_Reduce(const void *out, void *in, int64_t count, exanet_handle type, exanet_handle op,
-	int root, exanet_handle comm);
-int exanet_shared_Allreduce(const void *out, void *in, int64_t count, exanet_handle type, exanet_handle op,
+int exanet_shared_move(uint32_t op, struct exanet_blocks out, struct exanet_blocks in, int root, exanet_handle comm);
+int exanet_shared_reduce(uint32_t op, struct exanet_blocks out, void *in, exanet_handle operator, int root,
 	exanet_handle comm);
+
+#define BLOCKS(base, n, type) (struct exanet_blocks){base, n, 0, 0, type}
+#define VECTOR(base, n, at, type) (struct exanet_blocks){base, 0, n, at, type}
+#define MOVE(op, out, in, root, comm) exanet_shared_move(COLL_##op, out, in, root, comm)
+#define exanet_shared_Bcast(b, n, t, root, comm) MOVE(BCAST, BLOCKS(b, n, t), BLOCKS(b, n, t), root, comm)
+#define exanet_shared_Gather(o, n, t, i, m, u, root, comm) MOVE(GATHER, BLOCKS(o, n, t), BLOCKS(i, m, u), root, comm)
+#define exanet_shared_Gatherv(o, n, t, i, m, at, u, root, comm) \
+	MOVE(GATHERV, BLOCKS(o, n, t), VECTOR(i, m, at, u), root, comm)
+#define exanet_shared_Scatter(o, n, t, i, m, u, root, comm) MOVE(SCATTER, BLOCKS(o, n, t), BLOCKS(i, m, u), root, comm)
+#define exanet_shared_Scatterv(o, n, at, t, i, m, u, root, comm) \
+	MOVE(SCATTERV, VECTOR(o, n, at, t), BLOCKS(i, m, u), root, comm)
+#define exanet_shared_Allgather(o, n, t, i, m, u, comm) MOVE(ALLGATHER, BLOCKS(o, n, t), BLOCKS(i, m, u), 0, comm)
+#define exanet_shared_Allgatherv(o, n, t, i, m, at, u, comm) \
+	MOVE(ALLGATHERV, BLOCKS(o, n, t), VECTOR(i, m, at, u), 0, comm)
+#define exanet_shared_Alltoall(o, n, t, i, m, u, comm) MOVE(ALLTOALL, BLOCKS(o, n, t), BLOCKS(i, m, u), 0, comm)
+#define exanet_shared_Alltoallv(o, n, at, t, i, m, to, u, comm) \
+	MOVE(ALLTOALLV, VECTOR(o, n, at, t), VECTOR(i, m, to, u), 0, comm)
+#define REDUCE(op, out, in, f, root, comm) exanet_shared_reduce(COLL_##op, out, in, f, root, comm)
+#define exanet_shared_Reduce(o, i, n, t, f, root, comm) REDUCE(REDUCE, BLOCKS(o, n, t), i, f, root, comm)
+#define exanet_shared_Allreduce(o, i, n, t, f, comm) REDUCE(ALLREDUCE, BLOCKS(o, n, t), i, f, 0, comm)
+#define exanet_shared_Reduce_scatter(o, i, n, t, f, comm) REDUCE(REDUCE_SCATTER, VECTOR(o, n, 0, t), i, f, 0, comm)
+#define exanet_shared_Scan(o, i, n, t, f, comm) REDUCE(SCAN, BLOCKS(o, n, t), i, f, 0, comm)
+#define exanet_shared_Exscan(o, i, n, t, f, comm) REDUCE(EXSCAN, BLOCKS(o, n, t), i, f, 0, comm)
 
 #endif

@@ -414,8 +414,10 @@ var fast = map[string]string{
 // isShared reports whether the function is tried in shared memory first (shared.c).
 func (e *entry) isShared() bool {
 	switch e.name {
-	case "Barrier", "Bcast", "Gather", "Scatter", "Allgather", "Alltoall", "Reduce", "Allreduce":
+	case "Barrier", "Bcast", "Gather", "Scatter", "Allgather", "Alltoall", "Reduce", "Allreduce", "Scan", "Exscan":
 		return e.made == ""
+	case "Gatherv", "Scatterv", "Allgatherv", "Alltoallv", "Reduce_scatter":
+		return e.made == "" && e.large == 0
 	}
 	return false
 }
