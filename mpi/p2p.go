@@ -150,7 +150,7 @@ func (k *rank) trySend(ctx *variants.Context, dest, tag int32, b []byte) bool {
 // refused. It may release the lock in between.
 func (k *rank) squeeze(ctx *variants.Context, dest, tag int32, b []byte) bool {
 	for range eagerTries {
-		if !k.proto.Crowded(ctx, dest, tag, len(b)) {
+		if !k.proto.Full(ctx, dest, len(b)) {
 			return false
 		}
 		k.Relax()

@@ -52,10 +52,10 @@ func (k *rank) openArea(d commid.ID, members *group.Group, me int) *shm.Area {
 
 // splitFrom is the length in bytes of a vector of which each rank combines a share. Where ranks
 // share cores the second round costs each a switch, in which it could combine tens of KiB.
-func splitFrom(ranks int, crowded bool) int {
+func splitFrom(ranks int, oversubscribed bool) int {
 	const least = 16 << 10
 	switch {
-	case crowded:
+	case oversubscribed:
 		return max(least, 128<<10/ranks)
 	case ranks == 2:
 		return math.MaxInt

@@ -21,11 +21,6 @@ func (p *Protocol) TrySend(ctx *variants.Context, dst, tag int32, buf []byte) bo
 	return true
 }
 
-// Crowded implements variants.Protocol.
-func (p *Protocol) Crowded(ctx *variants.Context, dst, tag int32, n int) bool {
-	return p.Core.Crowded(p.remote(p.comms.Of(ctx), dst).peer, n)
-}
-
 // PostSend implements variants.Protocol.
 func (p *Protocol) PostSend(r *variants.Request) {
 	c := p.comms.Of(r.Ctx)

@@ -19,10 +19,10 @@ type Protocol interface {
 
 	// TrySend sends a standard message that fits one message of the device and
 	// needs no request. It reports false, having done nothing, if the message
-	// is too long or is not taken now: then PostSend will. Crowded reports
+	// is too long or is not taken now: then PostSend will. Full reports
 	// whether a refused one may go soon: the device was full.
 	TrySend(ctx *Context, dst, tag int32, buf []byte) bool
-	Crowded(ctx *Context, dst, tag int32, n int) bool
+	Full(ctx *Context, dst int32, n int) bool
 
 	PostSend(*Request)
 	PostRecv(*Request)

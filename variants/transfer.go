@@ -133,8 +133,8 @@ func (c *Core) Look(notified func(slot int, n rdmaeng.Notification)) {
 	}
 }
 
-// Crowded reports whether an eager message of n bytes that TrySend has refused
-// may go soon: the device was full, but there is credit.
-func (c *Core) Crowded(p *Peer, n int) bool {
+// Full implements Protocol: there is credit for what TrySend has refused.
+func (c *Core) Full(ctx *Context, dst int32, n int) bool {
+	p := c.Out.Peer(ctx.World(dst))
 	return n <= c.limit && !p.Failed && !c.Out.OutOfCredit(p, n)
 }

@@ -148,7 +148,7 @@ func (r *rank) post(o Op) *Request {
 	} else if r.proto.TrySend(r.ctx[o.Comm], q.r.Peer, q.r.Tag, q.r.Buf) {
 		q.r.Done = true
 		return q
-	} else if o.Size > r.w.cfg.Limit && r.proto.Crowded(r.ctx[o.Comm], q.r.Peer, q.r.Tag, o.Size) {
+	} else if o.Size > r.w.cfg.Limit && r.proto.Full(r.ctx[o.Comm], q.r.Peer, o.Size) {
 		r.w.fail(r.id, "%s may go soon, says the protocol, but it is too long for the device", r.w.Name(q))
 	}
 	r.proto.PostSend(&q.r)

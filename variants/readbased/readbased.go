@@ -78,11 +78,6 @@ func (p *Protocol) eager(ctx *variants.Context, dst, tag int32, buf []byte, copi
 	return p.Out.Eager(p.peer(c, dst), c.envelope(variants.EnvD, tag, 0), buf, copied)
 }
 
-// Crowded implements variants.Protocol.
-func (p *Protocol) Crowded(ctx *variants.Context, dst, tag int32, n int) bool {
-	return p.Core.Crowded(p.Out.Peer(ctx.World(dst)), n)
-}
-
 // PostSend implements variants.Protocol.
 func (p *Protocol) PostSend(r *variants.Request) {
 	c := p.comms.Of(r.Ctx)

@@ -65,11 +65,6 @@ func (p *Protocol) eager(ctx *variants.Context, dst, tag int32, buf []byte, copi
 	return true
 }
 
-// Crowded implements variants.Protocol.
-func (p *Protocol) Crowded(ctx *variants.Context, dst, tag int32, n int) bool {
-	return p.Core.Crowded(p.dest(p.comms.Of(ctx), dst).peer, n)
-}
-
 // PostSend implements variants.Protocol.
 func (p *Protocol) PostSend(r *variants.Request) {
 	c := p.comms.Of(r.Ctx)

@@ -33,11 +33,6 @@ func (p *Protocol) eager(ctx *variants.Context, dst, tag int32, buf []byte, copi
 	return true
 }
 
-// Crowded implements variants.Protocol.
-func (p *Protocol) Crowded(ctx *variants.Context, dst, tag int32, n int) bool {
-	return p.Core.Crowded(p.Out.Peer(ctx.World(dst)), n)
-}
-
 // PostSend posts a send.
 func (p *Protocol) PostSend(r *variants.Request) {
 	c := p.comms.Of(r.Ctx)

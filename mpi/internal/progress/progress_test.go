@@ -63,7 +63,7 @@ func (x *end) send(t *testing.T, to, tag int32) {
 	x.Lock.Lock()
 	defer x.Unlock()
 	for !x.proto.TrySend(x.ctx, to, tag, []byte{1}) {
-		require.True(t, x.proto.Crowded(x.ctx, to, tag, 1))
+		require.True(t, x.proto.Full(x.ctx, to, 1))
 		x.Relax()
 	}
 }
