@@ -3,7 +3,6 @@ package reproduce
 import (
 	"fmt"
 	"image/color"
-	"math"
 	"strconv"
 
 	"gonum.org/v1/plot"
@@ -284,19 +283,4 @@ func (l *lab) figureTasks() (*[]plotted, []task) {
 		}})
 	}
 	return &list, tasks
-}
-
-// rankTicks labels powers of 4.
-func rankTicks(least, most float64) (ticks []plot.Tick) {
-	for n := 1.0; n <= most*1.001; n *= 2 {
-		if n < least*0.999 {
-			continue
-		}
-		t := plot.Tick{Value: n}
-		if math.Mod(math.Log2(n), 2) == 0 {
-			t.Label = fmt.Sprintf("%.0f", n)
-		}
-		ticks = append(ticks, t)
-	}
-	return ticks
 }

@@ -73,11 +73,3 @@ func (v *server) insert(i int, s span) {
 		v.busy[i] = s
 	}
 }
-
-// until is when the last reservation ends.
-func (v *server) until() Time {
-	if v.first == len(v.busy) {
-		return 0
-	}
-	return v.busy[len(v.busy)-1].to
-}
