@@ -172,44 +172,67 @@ func TestFollowersGetTheirMessages(t *testing.T) {
 	wg.Wait()
 }
 
-// sleeper is a word that rings at whoever has said that it sleeps for it.
+// sleeper is a word that ends a wait. It is stored when the wait begins to sleep: just
+// before that can be seen, so that nobody rings, or after it.
 type sleeper struct {
-	word    uint64
-	waiting atomic.Bool
-	x       *end
+	word     uint64
+	early    bool
+	sleeping atomic.Bool
+	x        *end
 }
 
-func (s *sleeper) Sleep() bool { s.waiting.Store(true); return true }
-func (s *sleeper) Wake()       { s.waiting.Store(false) }
+func (s *sleeper) Sleep() bool {
+	if s.early {
+		atomic.StoreUint64(&s.word, 1)
+	}
+	s.sleeping.Store(true)
+	return true
+}
+
+func (s *sleeper) Wake() { s.sleeping.Store(false) }
 
 func (s *sleeper) store() {
-	atomic.StoreUint64(&s.word, 1)
-	if s.waiting.Load() {
+	for !s.early && !s.sleeping.Load() {
+		time.Sleep(time.Millisecond)
+	}
+	if !s.early {
+		atomic.StoreUint64(&s.word, 1)
 		s.x.Shared.Notify(0)
 	}
 }
 
-// A leader and a follower wait for words, and a message; whoever stores a word rings only
-// if somebody sleeps for it.
+// A word ends the wait of a leader, and that of a follower although the leader goes on.
 func TestWordsEndWaits(t *testing.T) {
-	for range 50 {
-		x := ends(t, 2)
-		var wg sync.WaitGroup
-		words := [2]*sleeper{{x: x[0]}, {x: x[0]}}
-		for _, s := range words {
-			wg.Go(func() {
-				w := mem.Words{First: &s.word, N: 1, Skip: -1, Least: 1}
+	for _, early := range []bool{false, true} {
+		for _, follows := range []bool{false, true} {
+			x := ends(t, 2)
+			r := x[0].receive(1, 1)
+			var wg sync.WaitGroup
+			leads := func() bool {
 				x[0].Lock.Lock()
 				defer x[0].Unlock()
-				x[0].UntilWords(w.There, Words{&w, s})
-			})
+				return x[0].leader
+			}
+			if follows {
+				wg.Go(func() { x[0].wait(r) })
+				for !leads() {
+					time.Sleep(time.Millisecond)
+				}
+			}
+			s := &sleeper{early: early, x: x[0]}
+			wg.Go(s.store)
+			w := mem.Words{First: &s.word, N: 1, Skip: -1, Least: 1}
+			x[0].Lock.Lock()
+			x[0].UntilWords(w.There, Words{&w, s})
+			require.False(t, s.sleeping.Load())
+			require.Equal(t, follows, x[0].leader)
+			x[0].Unlock()
+			x[1].send(t, 0, 1)
+			if !follows {
+				x[0].wait(r)
+			}
+			wg.Wait()
 		}
-		r := x[0].receive(1, 1)
-		wg.Go(func() { x[0].wait(r) })
-		words[1].store()
-		x[1].send(t, 0, 1)
-		words[0].store()
-		wg.Wait()
 	}
 }
 
@@ -246,9 +269,11 @@ func TestLockBehind(t *testing.T) {
 		}
 		synctest.Wait()
 		g.Mutex.Unlock()
+		time.Sleep(hesitation)
+		synctest.Wait()
+		require.True(t, l.held())
 		behind.Wait()
 		require.Equal(t, 1, g.entered)
 		require.Equal(t, 1, int(l.Work.Locks))
-		require.True(t, l.held())
 	})
 }
