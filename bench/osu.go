@@ -82,15 +82,15 @@ func WriteRatios(w io.Writer, base string, columns []Column) error {
 		return nil
 	}
 	var b strings.Builder
-	writeColumns(&b, "as a multiple of "+base+"'s, medians of the rounds", ratios)
+	writeColumns(&b, "as a multiple of "+base+"'s", ratios)
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
 // Ratios returns by how much the values of several series exceed those of the one
-// named base: for each size the median of the ratios of the repeats that stand at
-// the same place, which were measured at about the same time; 0 of 0. It returns
-// nothing if there is no such series.
+// named base: for each size the ratio of the values; its repeats are the ratios of those
+// that were measured in the same round. What is 0 has no ratio but 0. It returns nothing
+// if there is no such series.
 func Ratios(base string, columns []Column) []Column {
 	at := slices.IndexFunc(columns, func(c Column) bool { return c.Name == base })
 	if at < 0 {
@@ -100,16 +100,22 @@ func Ratios(base string, columns []Column) []Column {
 	for i, c := range columns {
 		ratios[i] = Column{Name: c.Name, Rows: make([]Row, len(c.Rows))}
 		for j, r := range c.Rows {
-			q := make([]float64, len(r.Repeats))
+			base := columns[at].Rows[j]
+			q := Row{Size: r.Size, Value: ratio(r.Value, base.Value)}
 			for k, v := range r.Repeats {
-				if b := columns[at].Rows[j].Repeats[k]; b != 0 {
-					q[k] = v / b
-				}
+				q.Repeats = append(q.Repeats, ratio(v, base.Repeats[k]))
 			}
-			ratios[i].Rows[j] = Row{Size: r.Size, Value: Median(q), Repeats: q}
+			ratios[i].Rows[j] = q
 		}
 	}
 	return ratios
+}
+
+func ratio(v, base float64) float64 {
+	if base == 0 {
+		return 0
+	}
+	return v / base
 }
 
 // WriteOSUBarrier prints a barrier's time as osu_barrier does.

@@ -54,21 +54,23 @@ func TestColumnsSideBySide(t *testing.T) {
 		"65536                   4.00              3.46\n", out.String())
 }
 
-// Ratios compare what was measured in the same round.
+// Ratios are those of the values beside them.
 func TestRatios(t *testing.T) {
 	columns := []Column{
-		{Name: "rtr", Rows: []Row{{Size: 8, Repeats: []float64{4, 30, 6}}, {Size: 65536, Repeats: []float64{1, 1, 1}}}},
-		{Name: "readbased", Rows: []Row{{Size: 8, Repeats: []float64{2, 10, 3}},
-			{Size: 65536, Repeats: []float64{4, 4, 8}}}},
+		{Name: "rtr", Rows: []Row{{Size: 8, Value: 6, Repeats: []float64{4, 30, 6}},
+			{Size: 65536, Value: 1, Repeats: []float64{1, 1, 1}}}},
+		{Name: "readbased", Rows: []Row{{Size: 8, Value: 4, Repeats: []float64{2, 10, 4}},
+			{Size: 65536, Value: 4, Repeats: []float64{4, 4, 8}}}},
 	}
 	var out strings.Builder
 	require.NoError(t, WriteRatios(&out, "readbased", columns))
 	require.Equal(t, ""+
-		"# as a multiple of readbased's, medians of the rounds\n"+
+		"# as a multiple of readbased's\n"+
 		"# Size                   rtr         readbased\n"+
-		"8                       2.00              1.00\n"+
+		"8                       1.50              1.00\n"+
 		"65536                   0.25              1.00\n", out.String())
 	out.Reset()
+	require.Equal(t, []float64{2, 3, 1.5}, Ratios("readbased", columns)[0].Rows[0].Repeats)
 	require.NoError(t, WriteRatios(&out, "ticket", columns))
 	require.NoError(t, WriteRatios(&out, "readbased", columns[1:]))
 	require.Empty(t, out.String())

@@ -102,7 +102,7 @@ func Start(ctx context.Context, cfg Config) (*Job, error) {
 		return nil, &StartError{What: fmt.Sprintf("%d ranks", cfg.Ranks), Err: errors.New("a job has at least one"),
 			code: codeLimit}
 	}
-	path, err := findProgram(cfg.Prog)
+	path, err := FindProgram(cfg.Prog)
 	if err != nil {
 		return nil, err
 	}

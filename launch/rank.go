@@ -115,8 +115,8 @@ func (r *rank) reap() {
 	}
 }
 
-// findProgram returns the path of a program as a shell would find it.
-func findProgram(prog string) (string, error) {
+// FindProgram returns the path of a program as a shell would find it, or a *StartError.
+func FindProgram(prog string) (string, error) {
 	refuse := func(code int, why string) (string, error) {
 		return "", &StartError{What: prog, Err: errors.New(why), code: code}
 	}

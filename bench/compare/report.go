@@ -14,7 +14,7 @@ type Report struct {
 	Command string  `json:"command"`
 	Rounds  int     `json:"rounds"`
 	Wall    []Wall  `json:"wall"`
-	Ratio   float64 `json:"ratio"` // of the wall times, second way to first: median of the rounds
+	Ratio   float64 `json:"ratio"` // of the wall times, second way to first: of the medians
 	Tables  []Table `json:"tables,omitempty"`
 
 	// What the second way does otherwise, as a line for the user.

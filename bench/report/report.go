@@ -82,7 +82,7 @@ func Sections() (names, titles []string) {
 }
 
 // ErrNothing is the error of a report without figures.
-var ErrNothing = errors.New("nothing could be measured")
+var ErrNothing = errors.New("there are no figures")
 
 // Run measures the sections and writes the page. What has been measured is stored after each
 // section. If no run at all has printed figures the error wraps ErrNothing.
@@ -111,7 +111,7 @@ func Run(ctx context.Context, c *Config) error {
 		return err
 	}
 	if r.figures == nil {
-		return fmt.Errorf("%s.md says why there are no figures: %w", c.Out, ErrNothing)
+		return fmt.Errorf("%w: %s.md says why", ErrNothing, c.Out)
 	}
 	c.say("exanet: all measured in %s; %s.md has it\n", r.Took, c.Out)
 	return nil
@@ -121,7 +121,7 @@ func Run(ctx context.Context, c *Config) error {
 func Render(c *Config) error {
 	r, err := load(c.file())
 	if errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("%s is not there: %w", c.file(), ErrNothing)
+		return fmt.Errorf("%w: %s is not there", ErrNothing, c.file())
 	} else if err != nil {
 		return err
 	}

@@ -105,14 +105,14 @@ func load(file string) (*results, error) {
 	defer f.Close()
 	d, r := json.NewDecoder(f), new(results)
 	if err := d.Decode(r); err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
+		return nil, fmt.Errorf("%s is no file of figures: %w", file, err)
 	}
 	for {
 		var one figure
 		if err := d.Decode(&one); err == io.EOF {
 			return r, nil
 		} else if err != nil {
-			return nil, fmt.Errorf("%s: %w", file, err)
+			return nil, fmt.Errorf("%s is no file of figures: %w", file, err)
 		}
 		r.figures = append(r.figures, one)
 	}

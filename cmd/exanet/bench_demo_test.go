@@ -123,7 +123,7 @@ func TestBenchAndDemoAsCommands(t *testing.T) {
 			want := `^# exanet bench ` + name + `, 2 ranks, medians of 2\n# (Latency \(us\)|Bandwidth \(MB/s\))\n` +
 				table
 			if slices.Contains(mpi.Variants(), variantBase) && len(mpi.Variants()) > 1 {
-				want += `# as a multiple of readbased's, medians of the rounds\n` + table
+				want += `# as a multiple of readbased's\n` + table
 			}
 			require.Regexp(t, want+`$`, out)
 		}
@@ -182,6 +182,14 @@ func TestBenchAndDemoAsCommands(t *testing.T) {
 		require.NotZero(t, code)
 		require.Empty(t, out)
 		require.Contains(t, errs, "make bench-programs")
+		text := filepath.Join(t.TempDir(), "text")
+		require.NoError(t, os.WriteFile(text, []byte("text"), 0o666))
+		for file, why := range map[string]string{text: text + " is no file of figures",
+			"/nonexistent/figures": "there are no figures: /nonexistent/figures is not there"} {
+			_, errs, code = p.run(t, "bench", "report", "--render", "--out", text, "--results", file)
+			require.Equal(t, 1, code)
+			require.Contains(t, errs, why)
+		}
 	})
 	t.Run("idle", func(t *testing.T) {
 		out := p.ok(t, "bench", "idle", "-n", "3", "--time=50ms")

@@ -26,13 +26,14 @@ func newCompare() *cobra.Command {
 		Long: `Compare runs a command as it is and as exanet preload runs it, in turn, and prints
 what each takes from start to end. If the program prints tables as the OSU
 benchmarks do, lines of numbers below lines with #, the medians of each figure and
-their ratio follow. Ratios are those with the library to those without, medians
-of the rounds. The command's input is empty.
+their ratio follow. A ratio is that of the medians, with the library to without.
+The command's input is empty.
 
 If the exit codes differ, or the outputs (numbers aside, where they change from
 run to run even without the library), a line says so; the exit code is 1 then if
 the exit codes differ. What the library itself has to say, that the program runs over
-its own MPI for instance, is repeated. If the command fails by itself, its code is that of compare.`,
+its own MPI for instance, is repeated. If the command fails by itself, its code is
+that of compare.`,
 		Example: `  exanet compare -- mpirun.mpich -np 2 ./osu_latency
   exanet compare --runs 11 --json -- mpirun.openmpi -np 4 ./app > app.json`,
 		Args: func(c *cobra.Command, args []string) error {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/exanet-mpi/exanet/launch"
 	"github.com/exanet-mpi/exanet/mpi"
 	"github.com/exanet-mpi/exanet/reproduce/virtual"
 	"github.com/exanet-mpi/exanet/variants"
@@ -83,6 +84,10 @@ the control messages follow, on the standard error.`,
 
 // runSimulated runs a program and returns what it tells at its end.
 func runSimulated(cmd *cobra.Command, job virtual.Job, args []string) (*virtual.Summary, error) {
+	program, err := launch.FindProgram(args[0])
+	if err != nil {
+		return nil, err
+	}
 	place, err := os.CreateTemp("", "exanet-sim-*")
 	if err != nil {
 		return nil, err
@@ -95,7 +100,7 @@ func runSimulated(cmd *cobra.Command, job virtual.Job, args []string) (*virtual.
 	if _, err := place.Seek(0, io.SeekStart); err != nil {
 		return nil, err
 	}
-	c := exec.CommandContext(cmd.Context(), args[0], args[1:]...)
+	c := exec.CommandContext(cmd.Context(), program, args[1:]...)
 	c.Stdin, c.Stdout, c.Stderr = os.Stdin, cmd.OutOrStdout(), cmd.ErrOrStderr()
 	c.ExtraFiles = []*os.File{place}
 	runtime.LockOSThread() // with which the program ends, however that is
@@ -121,21 +126,21 @@ func runSimulated(cmd *cobra.Command, job virtual.Job, args []string) (*virtual.
 	return &s, nil
 }
 
-// notStarted is a program that cannot be started, with the exit codes of a shell.
+// notStarted is a file that cannot be executed, with the exit code of a shell.
 type notStarted struct {
 	prog string
 	err  error
 }
 
-func (e notStarted) Error() string { return fmt.Sprintf("cannot start %s: %v", e.prog, e.err) }
-
-// ExitCode tells a program that is not there from one that is no program.
-func (e notStarted) ExitCode() int {
-	if errors.Is(e.err, fs.ErrNotExist) || errors.Is(e.err, exec.ErrNotFound) {
-		return 127
+func (e notStarted) Error() string {
+	cause := e.err
+	if path := new(fs.PathError); errors.As(cause, &path) {
+		cause = path.Err
 	}
-	return 126
+	return fmt.Sprintf("cannot start %s: %v", e.prog, cause)
 }
+
+func (notStarted) ExitCode() int { return 126 }
 
 // exitError is the exit code of a program, which has told why.
 type exitError struct{ code int }

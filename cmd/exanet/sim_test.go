@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -156,5 +157,10 @@ func TestSimRun(t *testing.T) {
 	require.Contains(t, stderr, "cg:")
 	_, stderr, code = exanet(t, "", "sim", "run", "-n", "2", "./nosuch")
 	require.Equal(t, 127, code)
-	require.Contains(t, stderr, "./nosuch")
+	require.Equal(t, "exanet: cannot start ./nosuch: no such file\n", stderr)
+	text := filepath.Join(t.TempDir(), "text")
+	require.NoError(t, os.WriteFile(text, []byte{0}, 0o777))
+	_, stderr, code = exanet(t, "", "sim", "run", "-n", "2", text)
+	require.Equal(t, 126, code)
+	require.Equal(t, "exanet: cannot start "+text+": exec format error\n", stderr)
 }

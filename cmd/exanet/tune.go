@@ -47,9 +47,10 @@ EXANET_COLL=@FILE has ranks use the table, also those of preloaded programs; exa
 info --collectives shows what is in force then. It is a text that can be edited.
 
 A row holds for up to so many ranks, so measure small numbers too. For more ranks
-and larger sizes than were measured the built-in rows hold. Sizes are those of the vector or of one
-rank's block, as in exanet bench coll. It takes some minutes, in which the machine
-should have nothing else to do. Inside a job the job's number of ranks is measured.`,
+and larger sizes than were measured the built-in rows hold. Sizes are those of the
+vector or of one rank's block, as in exanet bench coll. It takes some minutes, in
+which the machine should have nothing else to do. Inside a job the job's number of
+ranks is measured.`,
 		Example: `  exanet tune tuned.txt
   EXANET_COLL=@tuned.txt exanet info --collectives
   EXANET_COLL=@tuned.txt exanet run -n 4 ./app
@@ -275,7 +276,7 @@ func (f *tuneFlags) create() (*renameio.PendingFile, error) {
 	}
 	out, err := atomicfile.Create(f.file)
 	if err != nil {
-		return nil, usageErrorf("cannot write %s: %w", f.file, err)
+		return nil, usageErrorf("%w", err)
 	}
 	return out, nil
 }

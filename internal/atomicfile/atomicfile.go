@@ -3,7 +3,9 @@
 package atomicfile
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -17,8 +19,12 @@ func Create(name string) (*renameio.PendingFile, error) {
 	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is there, and no file", name)
 	}
-	return renameio.NewPendingFile(name, renameio.WithTempDir(filepath.Dir(name)),
+	f, err := renameio.NewPendingFile(name, renameio.WithTempDir(filepath.Dir(name)),
 		renameio.WithStaticPermissions(0o644))
+	if path := new(fs.PathError); errors.As(err, &path) { // of a name that nobody has asked for
+		return nil, fmt.Errorf("cannot write %s: %w", name, path.Err)
+	}
+	return f, err
 }
 
 // WriteFile makes a file of a text.

@@ -29,4 +29,6 @@ func TestNothingIsLost(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, left, 1)
 	require.ErrorContains(t, WriteFile(dir, nil), "no file")
+	name = filepath.Join(dir, "missing", "page")
+	require.EqualError(t, WriteFile(name, nil), "cannot write "+name+": no such file or directory")
 }
