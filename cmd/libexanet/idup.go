@@ -16,9 +16,9 @@ import (
 
 // duplicates are those that Comm_idup makes. The host makes its own and we make
 // ours, at the same time and in any order; so the program's request stands for two.
-// It is a synchronous send of this rank to itself, received when both have completed.
-// Until then hostBusy counts each, whoever waits carries them on, and the host's
-// handle, which the program has already, is of no communicator of ours.
+// It is a synchronous send of this rank to itself, of which the receive is posted when
+// both have completed. Until then hostBusy counts each, whoever waits carries them on,
+// and the host's handle, which the program has already, is of no communicator of ours.
 var duplicates duplications
 
 type duplications struct {
@@ -105,13 +105,22 @@ func (l *duplications) carryOn() {
 			left = append(left, d)
 			continue
 		}
-		_, err := mpi.Recv(l.own, []byte(nil), 0, d.tag)
-		d.report(err)
+		d.report(l.receive(d.tag))
 		l.n.Add(-1)
 		hostBusy.count(-1)
 	}
 	clear(l.all[len(left):])
 	l.all = left
+}
+
+// receive lets the program's request complete. It is called by whoever polls for all
+// threads of the rank, so it must not wait: the receive is posted and left to itself.
+func (l *duplications) receive(tag int) error {
+	q, err := mpi.Irecv(l.own, []byte(nil), 0, tag)
+	if err != nil {
+		return err
+	}
+	return q.Free()
 }
 
 // completed tests both parts. When they have completed the communicator can be used.

@@ -33,7 +33,7 @@ func TestProgramsSeeTheSame(t *testing.T) {
 		{name: "coll", args: each}, {name: "neighbour", args: each}, {name: "ops"}, {name: "errors"},
 		{name: "onesided"}, {name: "windows"},
 		{name: "handles"}, {name: "guest"}, {name: "signals"}, {name: "busy"}, {name: "ssend"}, {name: "throws"},
-		{name: "million"}, {name: "threads", args: [][]string{{"65536"}}},
+		{name: "million"}, {name: "threads", args: [][]string{{"65536"}}}, {name: "idupthreads"},
 		{name: "fortran"},
 		{name: "dynamic", only: openmpi}, // MPICH cannot start processes
 		{name: "large", only: mpich},     // Open MPI 4.1 does not have the functions
