@@ -10,13 +10,14 @@ import (
 	"github.com/exanet-mpi/exanet/group"
 	"github.com/exanet-mpi/exanet/internal/mem"
 	"github.com/exanet-mpi/exanet/mpi/internal/commid"
+	"github.com/exanet-mpi/exanet/topo"
 	"github.com/exanet-mpi/exanet/variants"
 )
 
 // Special ranks and tags.
 const (
-	// ProcNull as a destination or source makes a call do nothing.
-	ProcNull = -1
+	// ProcNull as a destination or source makes a call do nothing (MPI_PROC_NULL).
+	ProcNull = topo.None
 	// AnySource receives from any rank. It suspends receiver initiation in
 	// the communicator while the receive is posted (thesis 3.1).
 	AnySource = int(variants.AnySource)

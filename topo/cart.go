@@ -13,8 +13,9 @@ import (
 	"slices"
 )
 
-// None is the neighbour beyond the border of a grid (MPI_PROC_NULL).
-const None = -1
+// None is the neighbour beyond the border of a grid (MPI_PROC_NULL). It is far from every rank, so
+// that a mistake such as rank-1 does not make it.
+const None = -1 << 30
 
 // Errors of this package.
 var (

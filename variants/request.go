@@ -19,9 +19,9 @@ import (
 	"github.com/exanet-mpi/exanet/rdmaeng"
 )
 
-// Wildcards of receives and probes.
+// Wildcards of receives and probes. Arithmetic with ranks does not make AnySource by mistake.
 const (
-	AnySource int32 = -2
+	AnySource int32 = -1<<30 - 1
 	AnyTag    int32 = -1
 )
 
