@@ -27,7 +27,7 @@ var (
 const (
 	group        = 21
 	limit        = 30 * time.Second
-	roleVariable = "EXANET_PROTOTYPE_TEST" // "rank size rounds"
+	roleVariable = "EXANET_TEST_ENDPOINT" // "rank size rounds"
 )
 
 // TestMain lets the test binary be a rank: it inherits the device as file 3.

@@ -5,15 +5,7 @@ import (
 	"strings"
 
 	"github.com/exanet-mpi/exanet/emu/regs"
-)
-
-// What a rank learns from its environment.
-const (
-	envRank    = "EXANET_RANK"
-	envSize    = "EXANET_SIZE"
-	envJob     = "EXANET_JOB"       // file descriptor of the job segment
-	envControl = "EXANET_CONTROL"   // file descriptor of the control socket
-	envPages   = "EXANET_REGISTERS" // file descriptor of the software device's pages
+	"github.com/exanet-mpi/exanet/internal/env"
 )
 
 // The file descriptors that a rank inherits besides the standard ones.
@@ -23,37 +15,34 @@ const (
 	pagesFD   = 5 // only if there is a software device
 )
 
-// envDevice names the device; the launcher runs registersDevice itself.
-const (
-	envDevice       = "EXANET_DEVICE"
-	registersDevice = "registers"
-)
+// registersDevice is a value of EXANET_DEVICE: the launcher runs that device itself.
+const registersDevice = "registers"
 
 // setEnvironment makes what the ranks' environments have in common. Of several
 // values of a variable the last one counts, and what a surrounding job may have
 // set is dropped: programs would see the first.
 func (j *Job) setEnvironment() {
 	at := make(map[string]int)
-	var env []string
+	var vars []string
 	for _, kv := range j.cfg.Env {
 		name, _, _ := strings.Cut(kv, "=")
 		switch name {
-		case envRank, envSize, envJob, envControl, envPages:
+		case env.Rank, env.Size, env.Job, env.Control, env.Registers:
 			continue
 		}
 		if i, ok := at[name]; ok {
-			env[i] = kv
+			vars[i] = kv
 			continue
 		}
-		at[name] = len(env)
-		env = append(env, kv)
+		at[name] = len(vars)
+		vars = append(vars, kv)
 	}
-	j.env = append(env,
-		envSize+"="+strconv.Itoa(j.cfg.Ranks),
-		envJob+"="+strconv.Itoa(jobFD),
-		envControl+"="+strconv.Itoa(controlFD))
-	if i, ok := at[envDevice]; ok && env[i] == envDevice+"="+registersDevice {
-		j.env = append(j.env, envPages+"="+strconv.Itoa(pagesFD))
+	j.env = append(vars,
+		env.Size+"="+strconv.Itoa(j.cfg.Ranks),
+		env.Job+"="+strconv.Itoa(jobFD),
+		env.Control+"="+strconv.Itoa(controlFD))
+	if i, ok := at[env.Device]; ok && vars[i] == env.Device+"="+registersDevice {
+		j.env = append(j.env, env.Registers+"="+strconv.Itoa(pagesFD))
 		j.registers = true
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/exanet-mpi/exanet/emu/host"
+	"github.com/exanet-mpi/exanet/internal/env"
 	"github.com/exanet-mpi/exanet/internal/sys"
 )
 
@@ -72,7 +73,7 @@ func (j *Job) startRank(number int, path string, stdin *os.File) (*rank, error) 
 		files = append(files, j.device.File().Fd()) // pagesFD
 	}
 	pid, err := syscall.ForkExec(path, append([]string{j.cfg.Prog}, j.cfg.Args...), &syscall.ProcAttr{
-		Env:   append(slices.Clip(j.env), envRank+"="+strconv.Itoa(number)),
+		Env:   append(slices.Clip(j.env), env.Rank+"="+strconv.Itoa(number)),
 		Files: files,
 		// A group of its own, so that signals reach what a wrapper starts.
 		Sys: &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL},

@@ -5,6 +5,8 @@ import (
 	"os"
 	"strings"
 	"sync/atomic"
+
+	"github.com/exanet-mpi/exanet/internal/env"
 )
 
 // askWaiting is the byte by which the launcher asks a rank what it waits for.
@@ -20,10 +22,10 @@ var told atomic.Pointer[rank]
 // listen serves the connection to the launcher, if there is one. When the
 // launcher is gone, so is the job: the process ends.
 func listen(number int) error {
-	if _, ok := os.LookupEnv(envControl); !ok {
+	if _, ok := os.LookupEnv(env.Control); !ok {
 		return nil
 	}
-	f, err := inherited(envControl)
+	f, err := inherited(env.Control)
 	if err != nil {
 		return err
 	}

@@ -12,22 +12,10 @@ import (
 
 	"github.com/exanet-mpi/exanet/coll"
 	"github.com/exanet-mpi/exanet/emu/host"
+	"github.com/exanet-mpi/exanet/internal/env"
 	"github.com/exanet-mpi/exanet/mpi/internal/progress"
 	"github.com/exanet-mpi/exanet/rdmaeng"
 	"github.com/exanet-mpi/exanet/variants"
-)
-
-// Environment of a rank process, set by the launcher.
-const (
-	envRank    = "EXANET_RANK"
-	envSize    = "EXANET_SIZE"
-	envJob     = "EXANET_JOB"     // file descriptor of the job segment
-	envControl = "EXANET_CONTROL" // file descriptor of the connection to the launcher
-	envVariant = "EXANET_VARIANT"
-	envDevice  = "EXANET_DEVICE"
-	envPages   = "EXANET_REGISTERS" // file descriptor of the software device's pages
-	envStats   = "EXANET_STATS"
-	envColl    = "EXANET_COLL"
 )
 
 // ThreadLevel says which goroutines make calls (thesis 2.1).
@@ -123,8 +111,8 @@ func withJob(segment *os.File, rank int) Option {
 }
 
 func options(opts []Option) (*settings, error) {
-	s := &settings{level: ThreadMultiple, variant: os.Getenv(envVariant), device: os.Getenv(envDevice),
-		collectives: os.Getenv(envColl)}
+	s := &settings{level: ThreadMultiple, variant: os.Getenv(env.Variant), device: os.Getenv(env.Device),
+		collectives: os.Getenv(env.Coll)}
 	for _, o := range opts {
 		if o == nil {
 			continue
@@ -147,7 +135,7 @@ func options(opts []Option) (*settings, error) {
 	}
 	var err error
 	if s.algorithms, err = coll.NewSelection(s.collectives); err != nil {
-		return nil, initError(fmt.Errorf("%s: %w", envColl, err), "see exanet info --collectives")
+		return nil, initError(fmt.Errorf("%s: %w", env.Coll, err), "see exanet info --collectives")
 	}
 	if err := statsFolder(); err != nil {
 		return nil, initError(err, "name a folder that can be written")
@@ -170,8 +158,9 @@ var process struct {
 
 // Init joins the job that the launcher has started and returns the world
 // communicator (MPI_Init, MPI_Init_thread). It returns when all ranks have
-// called it. In a program that was started without the launcher the world has
-// one rank. It may be called once a process.
+// called it. In a program that was started without a launcher the world has one
+// rank; one that another launcher has started as a rank of several is refused with
+// ErrInit. It may be called once a process.
 func Init(opts ...Option) (*Comm, error) {
 	process.Lock()
 	defer process.Unlock()
@@ -181,6 +170,9 @@ func Init(opts ...Option) (*Comm, error) {
 	o, err := options(opts)
 	if err != nil {
 		return nil, err
+	}
+	if _, launched := os.LookupEnv(env.Rank); !launched && o.place == 0 { // else exanet run or rank 0 says so
+		env.WarnOnce(os.Stderr)
 	}
 	f, err := join(o)
 	if errors.Is(err, rdmaeng.ErrPeer) {
@@ -235,8 +227,11 @@ func join(o *settings) (fabric, error) {
 		}
 		return enter(o, o.segment, o.place)
 	}
-	text, ok := os.LookupEnv(envRank)
+	text, ok := os.LookupEnv(env.Rank)
 	if !ok {
+		if err := refuseOthers(); err != nil {
+			return nil, err
+		}
 		m, err := host.NewLocalJob(1).JoinLocal(0)
 		if err != nil {
 			return nil, err
@@ -245,12 +240,12 @@ func join(o *settings) (fabric, error) {
 	}
 	rank, err := strconv.Atoi(text)
 	if err != nil {
-		return nil, fmt.Errorf("%s=%q is not a number", envRank, text)
+		return nil, fmt.Errorf("%s=%q is not a number", env.Rank, text)
 	}
 	if err := listen(rank); err != nil {
 		return nil, err
 	}
-	file, err := inherited(envJob)
+	file, err := inherited(env.Job)
 	if err != nil {
 		return nil, err
 	}

@@ -61,3 +61,38 @@ func TestWithJob(t *testing.T) {
 	_, err = join(o)
 	assert.ErrorContains(t, err, "registers")
 }
+
+// A rank of another launcher's job would be a world of its own.
+func TestOtherLaunchersAreRefused(t *testing.T) {
+	o, err := options(nil)
+	require.NoError(t, err)
+	for _, kv := range [][2]string{{"PMI_SIZE", "3"}, {"OMPI_COMM_WORLD_SIZE", "2"}, {"SLURM_STEP_NUM_TASKS", "64"},
+		{"PMIX_RANK", "1"}} {
+		t.Run(kv[0], func(t *testing.T) {
+			t.Setenv(kv[0], kv[1])
+			_, err := join(o)
+			require.ErrorContains(t, err, kv[0]+"="+kv[1])
+			require.ErrorContains(t, err, "exanet run -n ")
+		})
+	}
+	for _, kv := range [][2]string{{"PMI_SIZE", "1"}, {"SLURM_NTASKS", "8"}, {"PMIX_RANK", "0"}} {
+		t.Run(kv[0]+"="+kv[1], func(t *testing.T) { // this process is all, or nobody knows
+			t.Setenv(kv[0], kv[1])
+			f, err := join(o)
+			require.NoError(t, err)
+			f.Close()
+		})
+	}
+}
+
+// Arithmetic with ranks does not make what stands for no rank, or for any.
+func TestARankThatIsMissedByLittle(t *testing.T) {
+	require.NoError(t, Run(1, func(w *Comm) error {
+		for peer := -8; peer < 0; peer++ {
+			_, err := Recv(w, []int32{1}, peer, 0)
+			assert.ErrorIs(t, err, ErrRank, peer)
+			assert.ErrorIs(t, Send(w, []int32{1}, peer, 0), ErrRank, peer)
+		}
+		return nil
+	}))
+}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/exanet-mpi/exanet/emu/host"
 	"github.com/exanet-mpi/exanet/endpoint"
+	"github.com/exanet-mpi/exanet/internal/env"
 	"github.com/exanet-mpi/exanet/packetizer"
 )
 
@@ -34,7 +35,7 @@ const attachTimeout = 10 * time.Second
 const backgroundNap = 200 * time.Microsecond
 
 func openRegisters(m *host.Member) (fabric, error) {
-	file, err := inherited(envPages)
+	file, err := inherited(env.Registers)
 	if err != nil {
 		return nil, err
 	}

@@ -3,11 +3,13 @@ package mpi
 import (
 	"errors"
 	"fmt"
+	"os"
 	"runtime/debug"
 	"sync"
 	"time"
 
 	"github.com/exanet-mpi/exanet/emu/host"
+	"github.com/exanet-mpi/exanet/internal/env"
 	"github.com/exanet-mpi/exanet/packetizer"
 )
 
@@ -30,6 +32,7 @@ func Run(n int, main func(world *Comm) error, opts ...Option) error {
 	if o.device == deviceRegisters {
 		return initError(errors.New("the device registers serves processes"), "start the program with exanet run")
 	}
+	env.WarnOnce(os.Stderr)
 	job := host.NewLocalJob(n)
 	errs := make([]error, n)
 	var wg sync.WaitGroup

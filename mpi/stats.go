@@ -15,6 +15,7 @@ import (
 
 	"github.com/exanet-mpi/exanet/coll"
 	"github.com/exanet-mpi/exanet/internal/atomicfile"
+	"github.com/exanet-mpi/exanet/internal/env"
 	"github.com/exanet-mpi/exanet/variants"
 )
 
@@ -99,7 +100,7 @@ func (k *rank) fastCalls() map[string]FastCalls {
 }
 
 func newCallStats(variant string, passed map[string]uint64) *callStats {
-	dir := os.Getenv(envStats)
+	dir := os.Getenv(env.Stats)
 	if dir == "" {
 		return nil
 	}
@@ -173,7 +174,7 @@ func (k *rank) writeStats() {
 	if cause := syscall.Errno(0); errors.As(err, &cause) {
 		err = cause // without the temporary name
 	}
-	fmt.Fprintf(os.Stderr, "exanet: rank %d: %v: %s: %s: %v\n", k.fab.Rank(), ErrStats, envStats, path, err)
+	fmt.Fprintf(os.Stderr, "exanet: rank %d: %v: %s: %s: %v\n", k.fab.Rank(), ErrStats, env.Stats, path, err)
 }
 
 func (k *rank) statistics() *Stats {
@@ -193,7 +194,7 @@ func (k *rank) statistics() *Stats {
 // statsFolder makes the folder that EXANET_STATS names, so that a program learns at
 // its beginning and not at its end that there can be none.
 func statsFolder() error {
-	dir := os.Getenv(envStats)
+	dir := os.Getenv(env.Stats)
 	if dir == "" {
 		return nil
 	}
@@ -202,7 +203,7 @@ func statsFolder() error {
 		err = unix.Access(dir, unix.W_OK)
 	}
 	if err != nil {
-		return fmt.Errorf("%w: %s=%s: %w", ErrStats, envStats, dir, err)
+		return fmt.Errorf("%w: %s=%s: %w", ErrStats, env.Stats, dir, err)
 	}
 	return nil
 }

@@ -18,7 +18,7 @@ import (
 )
 
 // peerVariable makes the test program the child of a Pair.
-const peerVariable = "EXANET_FLOOR_TEST_PEER"
+const peerVariable = "EXANET_TEST_PEER"
 
 func TestMain(m *testing.M) {
 	switch os.Getenv(peerVariable) {

@@ -52,8 +52,8 @@ func mutants(t *testing.T) (list []*mutant) {
 // huntVariable names the protocol that TestHunt explores, and mutantVariable the
 // fault that is switched on in it. Only the mutants' processes set them.
 const (
-	huntVariable   = "EXANET_HUNT"
-	mutantVariable = "EXANET_MUTANT"
+	huntVariable   = "EXANET_TEST_HUNT"
+	mutantVariable = "EXANET_TEST_MUTANT"
 )
 
 // found begins the line in which TestHunt says what it has found.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/exanet-mpi/exanet/internal/env"
 	"github.com/exanet-mpi/exanet/launch"
 	"github.com/exanet-mpi/exanet/mpi"
 	"github.com/exanet-mpi/exanet/reproduce/virtual"
@@ -106,7 +107,7 @@ func runSimulated(cmd *cobra.Command, job virtual.Job, args []string) (*virtual.
 	runtime.LockOSThread() // with which the program ends, however that is
 	defer runtime.UnlockOSThread()
 	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	c.Env = append(os.Environ(), virtual.EnvJob+"=3")
+	c.Env = append(os.Environ(), env.Sim+"=3")
 	ended := c.Run()
 	var exit *exec.ExitError
 	if ended != nil && !errors.As(ended, &exit) {

@@ -33,10 +33,10 @@ type randomProgram struct {
 }
 
 // Random programs see the same, with one host and the other in turn. A line of
-// EXANET_RANDC_KEEP in the environment is a directory where they are kept.
+// EXANET_TEST_KEEP in the environment is a directory where they are kept.
 func TestRandomPrograms(t *testing.T) {
 	dir := t.TempDir()
-	if keep := os.Getenv("EXANET_RANDC_KEEP"); keep != "" {
+	if keep := os.Getenv("EXANET_TEST_KEEP"); keep != "" {
 		dir = keep
 	}
 	// The next is compiled while one runs.
@@ -61,7 +61,7 @@ func TestRandomPrograms(t *testing.T) {
 			ours := p.host.together(t, p.seed%4 == 0).job(t, p.ranks, []string{p.host.library(t)}, p.path, "persistent")
 			same(t, alone, ours, fmt.Sprintf("seed %d, %d ranks", p.seed, p.ranks))
 		})
-		if os.Getenv("EXANET_RANDC_KEEP") == "" {
+		if os.Getenv("EXANET_TEST_KEEP") == "" {
 			os.Remove(p.path)
 		}
 	}

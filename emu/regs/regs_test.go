@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-const roleVariable = "EXANET_REGS_TEST_PATH"
+const roleVariable = "EXANET_TEST_REGISTERS"
 
 // TestMain lets the test binary be the process that dies.
 func TestMain(m *testing.M) {

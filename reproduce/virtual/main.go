@@ -9,14 +9,12 @@ import (
 	"strconv"
 
 	"github.com/exanet-mpi/exanet/emu/sim"
+	"github.com/exanet-mpi/exanet/internal/env"
 	"github.com/exanet-mpi/exanet/mpi"
 )
 
-// EnvJob is in the environment of a program that exanet sim run has started: a file
-// descriptor. The file has a Job, as JSON, and gets a Summary instead.
-const EnvJob = "EXANET_SIM"
-
-// Job is what exanet sim run tells the program.
+// Job is what exanet sim run tells the program, as JSON in the file whose descriptor env.Sim is. The
+// program puts a Summary in its place.
 type Job struct {
 	Torus     sim.Torus
 	Costs     sim.Costs
@@ -33,7 +31,7 @@ type Summary struct {
 }
 
 // Simulated reports whether Main runs its function in virtual time.
-func Simulated() bool { return os.Getenv(EnvJob) != "" }
+func Simulated() bool { return os.Getenv(env.Sim) != "" }
 
 // Main runs main and is the last call of a program's main function. In a program that
 // exanet sim run has started it runs main as every rank of the simulated job, in this
@@ -62,15 +60,15 @@ func run(main func(world *mpi.Comm) error, opts []mpi.Option) error {
 }
 
 func simulate(main func(world *mpi.Comm) error, opts []mpi.Option) error {
-	text := os.Getenv(EnvJob)
+	text := os.Getenv(env.Sim)
 	fd, err := strconv.Atoi(text)
 	if err != nil || fd < 3 {
-		return fmt.Errorf("%s=%q is not a file descriptor: start the program with exanet sim run", EnvJob, text)
+		return fmt.Errorf("%s=%q is not a file descriptor: start the program with exanet sim run", env.Sim, text)
 	}
-	file := os.NewFile(uintptr(fd), EnvJob)
+	file := os.NewFile(uintptr(fd), env.Sim)
 	var job Job
 	if err := json.NewDecoder(file).Decode(&job); err != nil {
-		return fmt.Errorf("%s=%s: %w: start the program with exanet sim run", EnvJob, text, err)
+		return fmt.Errorf("%s=%s: %w: start the program with exanet sim run", env.Sim, text, err)
 	}
 	r, err := Run(Config{
 		Machine: sim.Machine{Torus: job.Torus, Costs: job.Costs}, Placement: job.Placement,

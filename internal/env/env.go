@@ -1,0 +1,107 @@
+// Package env has the environment variables that the module's programs read: what a user
+// may set, and what a launcher tells the ranks that it starts. All begin with EXANET_, and
+// those of tests with EXANET_TEST_.
+package env
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// What a user may set.
+const (
+	Variant = "EXANET_VARIANT" // the protocol
+	Device  = "EXANET_DEVICE"  // the fabric
+	Coll    = "EXANET_COLL"    // algorithms of collectives
+	Stats   = "EXANET_STATS"   // a folder for what the ranks count
+	Verbose = "EXANET_VERBOSE" // the preload library says that it is there
+	Disable = "EXANET_DISABLE" // the preload library leaves the program alone
+)
+
+// What a launcher tells a rank.
+const (
+	Rank      = "EXANET_RANK"
+	Size      = "EXANET_SIZE"
+	Job       = "EXANET_JOB"       // file descriptor of the job's segment
+	Control   = "EXANET_CONTROL"   // file descriptor of the connection to the launcher
+	Registers = "EXANET_REGISTERS" // file descriptor of the software device's pages
+	Sim       = "EXANET_SIM"       // file descriptor of a simulated job
+)
+
+const (
+	prefix = "EXANET_"
+	tests  = "EXANET_TEST_"
+)
+
+var (
+	settings = []string{Variant, Device, Coll, Stats, Verbose, Disable}
+	told     = []string{Rank, Size, Job, Control, Registers, Sim}
+)
+
+// Unknown returns a line for each variable of an environment that looks like a setting and is
+// none, in their order, with the setting that its name is like.
+func Unknown(environ []string) (lines []string) {
+	for _, kv := range environ {
+		name, _, _ := strings.Cut(kv, "=")
+		if !strings.HasPrefix(name, prefix) || strings.HasPrefix(name, tests) ||
+			slices.Contains(settings, name) || slices.Contains(told, name) {
+			continue
+		}
+		line := name + " is not a setting"
+		if s := nearest(name); s != "" {
+			line += "; did you mean " + s + "?"
+		} else {
+			line += "; there are " + strings.Join(settings, ", ")
+		}
+		if !slices.Contains(lines, line) {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+var warned sync.Once
+
+// WarnOnce writes what is unknown in this process's environment, the first time that it is called.
+func WarnOnce(w io.Writer) {
+	warned.Do(func() {
+		for _, line := range Unknown(os.Environ()) {
+			fmt.Fprintln(w, "exanet: "+line)
+		}
+	})
+}
+
+// nearest returns the setting that takes the fewest edits to reach, if these are few.
+func nearest(name string) (best string) {
+	few := 3
+	for _, s := range settings {
+		if d := edits(strings.ToUpper(name), s); d <= few && (best == "" || d < few) {
+			best, few = s, d
+		}
+	}
+	return best
+}
+
+// edits is the number of letters to insert, delete or replace that make b of a.
+func edits(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			d := diagonal
+			if a[i] != b[j] {
+				d = 1 + min(diagonal, row[j], row[j+1])
+			}
+			diagonal, row[j+1] = row[j+1], d
+		}
+	}
+	return row[len(b)]
+}
