@@ -62,12 +62,18 @@ func (p Protocol) Config(ranks int) Config {
 
 // ProtocolNamed returns the protocol with a name.
 func ProtocolNamed(name string) (Protocol, error) {
-	var names []string
 	for _, p := range Protocols {
 		if p.Name == name {
 			return p, nil
 		}
+	}
+	return Protocol{}, fmt.Errorf("there is no protocol %q (there are: %s)", name, strings.Join(ProtocolNames(), ", "))
+}
+
+// ProtocolNames are the names that ProtocolNamed knows.
+func ProtocolNames() (names []string) {
+	for _, p := range Protocols {
 		names = append(names, p.Name)
 	}
-	return Protocol{}, fmt.Errorf("there is no protocol %q (there are: %s)", name, strings.Join(names, ", "))
+	return names
 }

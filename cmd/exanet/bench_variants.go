@@ -66,6 +66,8 @@ func compareVariants(cmd *cobra.Command, f *sweepFlags, value, unit, column stri
 	for i, name := range names {
 		columns[i].Name = name
 	}
+	progress := newProgress(cmd, f.repeat*len(names), "measuring")
+	defer progress.end()
 	for round := range f.repeat {
 		for i := range columns {
 			if round%2 == 1 {
@@ -74,6 +76,7 @@ func compareVariants(cmd *cobra.Command, f *sweepFlags, value, unit, column stri
 			if err := f.measureOnce(cmd.Context(), cmd.Name(), &columns[i]); err != nil {
 				return fmt.Errorf("protocol %s: %w", columns[i].Name, err)
 			}
+			progress.add(1)
 		}
 	}
 	for _, c := range columns {

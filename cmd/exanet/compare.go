@@ -92,15 +92,9 @@ func compareRuns(c *cobra.Command, words []string, p *preload.Command, runs int)
 		{Name: "without", Path: p.Path, Words: words, Env: preload.Without(os.Environ())},
 		{Name: "with", Path: p.Path, Words: p.Words, Env: p.Env},
 	}
-	bar := newBar(c, 2*runs, "running")
-	outcomes, err := compare.Run(ctx, ways, runs, func() {
-		if bar != nil {
-			_ = bar.Add(1) // decoration
-		}
-	})
-	if bar != nil {
-		_ = bar.Clear()
-	}
+	progress := newProgress(c, 2*runs, "running")
+	outcomes, err := compare.Run(ctx, ways, runs, func() { progress.add(1) })
+	progress.end()
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -27,7 +28,6 @@ type demoFlags struct {
 	grid       string
 	local      [3]int
 	iterations int
-	progress   bool // of the ranks: report every iteration
 }
 
 func (f *demoFlags) add(cmd *cobra.Command) {
@@ -109,14 +109,11 @@ func runDemo(cmd *cobra.Command, f *demoFlags) error {
 
 // launchDemo runs the ranks and returns what rank 0 reports.
 func launchDemo(ctx context.Context, cmd *cobra.Command, f *demoFlags, dir string) (*demoReport, error) {
-	bar := newProgress(cmd)
-	in := &demoInput{bar: bar, other: cmd.ErrOrStderr()}
+	progress := newProgress(cmd, demoSteps, "solving in parallel")
+	defer progress.end()
+	in := &demoInput{progress: progress, other: cmd.ErrOrStderr()}
 	args := []string{"demo-rank", "--grid=" + f.grid, fmt.Sprintf("--iterations=%d", f.iterations)}
-	if bar != nil {
-		args = append(args, "--progress")
-	}
 	err := launchSelf(ctx, f.ranks, args, []string{"EXANET_STATS=" + dir}, in)
-	bar.end()
 	switch {
 	case err != nil:
 		return nil, err
@@ -159,7 +156,6 @@ func demoRankCommand() *cobra.Command {
 		},
 	}
 	f.add(cmd)
-	cmd.Flags().BoolVar(&f.progress, "progress", false, "report the iterations")
 	return cmd
 }
 
@@ -173,7 +169,7 @@ func runDemoRank(out *json.Encoder, f *demoFlags) error {
 		return err
 	}
 	o := stencil.Options{Iterations: f.iterations, Tolerance: demoTolerance}
-	if f.progress && world.Rank() == 0 {
+	if world.Rank() == 0 {
 		var last time.Time
 		o.Each = func(iteration int, residual float64) {
 			if now := time.Now(); now.Sub(last) > 50*time.Millisecond {
@@ -188,7 +184,7 @@ func runDemoRank(out *json.Encoder, f *demoFlags) error {
 		return err
 	}
 	elapsed := time.Since(start)
-	if f.progress && world.Rank() == 0 {
+	if world.Rank() == 0 {
 		_ = out.Encode(demoLine{Checking: true})
 	}
 	verdict, err := solver.Check(res)
@@ -230,12 +226,15 @@ func readStats(dir string, ranks int) (*mpi.Stats, error) {
 	return total, nil
 }
 
+// demoSteps are those of the demo's progress: the digits that the residual gains.
+const demoSteps = 100
+
 // demoInput takes the lines of rank 0.
 type demoInput struct {
-	bar    *progress
-	other  io.Writer // gets what is not ours
-	rest   string
-	report *demoReport
+	progress *progress
+	other    io.Writer // gets what is not ours
+	rest     string
+	report   *demoReport
 }
 
 func (d *demoInput) Write(b []byte) (int, error) {
@@ -253,9 +252,10 @@ func (d *demoInput) Write(b []byte) (int, error) {
 		case l.Report != nil:
 			d.report = l.Report
 		case l.Checking:
-			d.bar.check()
-		default:
-			d.bar.show(l.Residual)
+			d.progress.at(demoSteps-1, demoSteps, "checking against a serial solve")
+		case l.Residual > 0:
+			share := min(max(math.Log(l.Residual)/math.Log(demoTolerance), 0), 1)
+			d.progress.at(int((demoSteps-1)*share), demoSteps, "solving in parallel")
 		}
 	}
 }

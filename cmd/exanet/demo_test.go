@@ -63,9 +63,11 @@ func TestDemoInput(t *testing.T) {
 	require.NoError(t, err)
 	text := `{"iteration":3,"residual":1e-5}` + "\nhello from a library\n" + `{"checking":true}` + "\n" +
 		string(report) + "\n"
+	progress := newProgress(new(cobra.Command), demoSteps, "solving in parallel")
+	defer progress.end()
 	for size := 1; size <= len(text); size += 7 {
 		var other strings.Builder
-		in := &demoInput{other: &other}
+		in := &demoInput{other: &other, progress: progress}
 		for rest := text; rest != ""; {
 			n := min(size, len(rest))
 			written, err := in.Write([]byte(rest[:n]))
@@ -75,6 +77,8 @@ func TestDemoInput(t *testing.T) {
 		}
 		require.Equal(t, "hello from a library\n", other.String())
 		require.Equal(t, exampleReport(t), in.report)
+		require.Equal(t, demoSteps-1, progress.done)
+		require.Equal(t, "checking against a serial solve", progress.doing)
 	}
 }
 
@@ -96,14 +100,4 @@ func TestReadStats(t *testing.T) {
 	require.ErrorContains(t, err, "rank 2")
 	_, err = readStats(dir, 4)
 	require.Error(t, err)
-}
-
-func TestNoProgressBarWithoutATerminal(t *testing.T) {
-	cmd := &cobra.Command{}
-	cmd.SetOut(new(strings.Builder))
-	bar := newProgress(cmd)
-	require.Nil(t, bar)
-	bar.show(1e-3) // a missing bar takes everything
-	bar.check()
-	bar.end()
 }

@@ -47,6 +47,8 @@ random ones; with three, random ones only.`,
 	}
 	f := c.Flags()
 	f.StringVar(&x.variant, "variant", world.Protocols[0].Name, "protocol")
+	_ = c.RegisterFlagCompletionFunc("variant", cobra.FixedCompletions(world.ProtocolNames(),
+		cobra.ShellCompDirectiveNoFileComp))
 	f.StringVar(&x.alphabet, "alphabet", "", "reduced (one rank sends, one receives) or full (default full, of 3 "+
 		"operations reduced)")
 	f.IntVar(&x.ops, "ops", 2, "operations of each rank, at most")
@@ -69,16 +71,10 @@ func (x *exploration) run(c *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	bar := newBar(c, total, "exploring", progressbar.OptionShowCount())
+	progress := newProgress(c, total, "exploring", progressbar.OptionShowCount())
 	begun := time.Now()
-	stats, failure := explore.Run(cfg, programs, false, func(s explore.Stats) {
-		if bar != nil {
-			_ = bar.Add(s.Programs) // decoration
-		}
-	})
-	if bar != nil {
-		_ = bar.Clear()
-	}
+	stats, failure := explore.Run(cfg, programs, false, func(s explore.Stats) { progress.add(s.Programs) })
+	progress.end()
 	out := c.OutOrStdout()
 	if failure != nil {
 		failure = explore.Minimal(failure)

@@ -91,9 +91,19 @@ func TestEveryCommandHasHelpWithAnExample(t *testing.T) {
 }
 
 func TestVersion(t *testing.T) {
-	var out, errs bytes.Buffer
-	require.Equal(t, 0, run([]string{"--version"}, &out, &errs))
-	require.Regexp(t, `^exanet \S.* go1\.\S+\n$`, out.String())
+	for _, spelling := range []string{"--version", "version"} {
+		var out, errs bytes.Buffer
+		require.Equal(t, 0, run([]string{spelling}, &out, &errs))
+		require.Regexp(t, `^exanet \S.* go1\.\S+\n$`, out.String())
+	}
+}
+
+// A variable that looks like a setting is named once for all ranks, with the setting that is meant.
+func TestUnknownVariables(t *testing.T) {
+	t.Setenv("EXANET_VARAINT", "rtr")
+	_, errs, code := exanet(t, "", "run", "-n", "2", self(), "demo-rank")
+	require.Zero(t, code, errs)
+	require.Equal(t, "exanet: EXANET_VARAINT is not a setting; did you mean EXANET_VARIANT?\n", errs)
 }
 
 // A flag that wants a number says so, in its own words.

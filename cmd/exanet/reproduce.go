@@ -29,19 +29,12 @@ write the same. The full form takes up to half an hour, --quick some minutes.`,
 			}
 			ctx, stop := interruptible(cmd.Context())
 			defer stop()
-			bar := newBar(cmd, 1, "")
-			if bar != nil {
-				cfg.Progress = func(done, total int, doing string) {
-					bar.ChangeMax(total)
-					bar.Describe(doing)
-					_ = bar.Set(done)
-				}
-			}
-			if err := reproduce.Run(ctx, cfg); err != nil {
+			progress := newProgress(cmd, 1, "")
+			cfg.Progress = progress.at
+			err := reproduce.Run(ctx, cfg)
+			progress.end()
+			if err != nil {
 				return err
-			}
-			if bar != nil {
-				_ = bar.Finish()
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "wrote %s/claims.csv and %s/report.html\n", cfg.Out, cfg.Out)
 			return nil
@@ -65,7 +58,9 @@ The defaults of the simulator are what it has found; a fit starts from them.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, stop := interruptible(cmd.Context())
 			defer stop()
+			progress := newProgress(cmd, 0, "fitting")
 			fit, err := reproduce.FitConstants(ctx, sim.DefaultCosts())
+			progress.end()
 			if err != nil {
 				return err
 			}

@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/exanet-mpi/exanet/internal/env"
 )
 
 // commands make the subcommands of exanet; each file of a command adds its own
@@ -20,9 +22,12 @@ var commands []func() *cobra.Command
 // run executes a command line and returns its exit code.
 func run(args []string, stdout, stderr io.Writer) int {
 	root := newRoot()
-	root.SetArgs(args)
+	root.SetArgs(withNP(root, args))
 	root.SetOut(stdout)
 	root.SetErr(stderr)
+	if !inJob() && (len(args) == 0 || args[0] != "preload") { // else the launcher or the library says it
+		env.WarnOnce(stderr)
+	}
 	err := root.ExecuteContext(context.Background())
 	explain(stderr, err)
 	return exitCode(err)
@@ -54,10 +59,11 @@ simulation in virtual time.`,
 		return usageErrorf("%w (see %s --help)", err, c.CommandPath())
 	})
 	root.SetHelpCommand(newHelp())
-	root.CompletionOptions.HiddenDefaultCmd = true
 	for _, newCommand := range commands {
 		root.AddCommand(newCommand())
 	}
+	addCompletion(root)
+	completeValues(root)
 	badArgsAreUsage(root)
 	return root
 }

@@ -88,9 +88,6 @@ func (n *rankCount) Type() string { return "N" }
 
 func (n *rankCount) Set(s string) error {
 	v, err := strconv.Atoi(s)
-	if s == "p" {
-		return errors.New("say -n N, not -np N")
-	}
 	if err != nil || v < 1 {
 		return errors.New("want a whole number of ranks, 1 or more")
 	}

@@ -96,12 +96,6 @@ func TestSettingsAreCheckedBeforeRanksStart(t *testing.T) {
 	require.Zero(t, code, errs)
 }
 
-func TestRanksAsOfMpirun(t *testing.T) {
-	_, errs, code := exanet(t, "", "run", "-np", "2", "true")
-	require.Equal(t, exitUsage, code)
-	require.Contains(t, errs, "say -n N, not -np N (see exanet run --help)")
-}
-
 func TestDeathOfARankEndsTheJob(t *testing.T) {
 	cmd := exec.Command(self(), "run", "-n", "4", "sleep", "100")
 	var errs bytes.Buffer

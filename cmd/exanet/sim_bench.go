@@ -196,7 +196,7 @@ const manyRanks = 4096
 func (r *simSeries) measure(cmd *cobra.Command, m sim.Machine, p sim.Placement, seed uint64) error {
 	defer debug.SetGCPercent(debug.SetGCPercent(400)) // a simulation leaves little behind
 	points := make([]point, len(r.variants)*len(r.sweep.Sizes))
-	bar := newBar(cmd, len(points), r.name)
+	progress := newProgress(cmd, len(points), r.name)
 	var mu sync.Mutex
 	next := 0
 	worker := func() {
@@ -209,11 +209,7 @@ func (r *simSeries) measure(cmd *cobra.Command, m sim.Machine, p sim.Placement, 
 				return
 			}
 			points[i] = r.simulate(m, p, r.variants[i/len(r.sweep.Sizes)], r.sweep.Sizes[i%len(r.sweep.Sizes)], seed)
-			if bar != nil {
-				mu.Lock()
-				_ = bar.Add(1)
-				mu.Unlock()
-			}
+			progress.add(1)
 		}
 	}
 	workers := min(runtime.GOMAXPROCS(0), len(points))
@@ -225,9 +221,7 @@ func (r *simSeries) measure(cmd *cobra.Command, m sim.Machine, p sim.Placement, 
 		wg.Go(worker)
 	}
 	wg.Wait()
-	if bar != nil {
-		_ = bar.Finish()
-	}
+	progress.end()
 	return r.collect(points)
 }
 

@@ -133,7 +133,8 @@ func (f *tuneFlags) tune(c *cobra.Command) error {
 		return err
 	}
 	defer discard(out)
-	bar := newBar(c, len(f.counts)*len(f.names), "measuring")
+	progress := newProgress(c, len(f.counts)*len(f.names), "measuring")
+	defer progress.end()
 	var all []*tune.Figures
 	for _, n := range f.counts {
 		for _, name := range f.names {
@@ -141,20 +142,13 @@ func (f *tuneFlags) tune(c *cobra.Command) error {
 			if err != nil {
 				return fmt.Errorf("%s, %d ranks: %w", name, n, err)
 			}
-			if bar != nil {
-				_ = bar.Clear()
-			}
+			progress.hide()
 			if err := f.print(c, got); err != nil {
 				return err
 			}
-			if bar != nil {
-				_ = bar.Add(1) // decoration
-			}
+			progress.add(1)
 			all = append(all, got...)
 		}
-	}
-	if bar != nil {
-		_ = bar.Clear()
 	}
 	return f.finish(c, out, all)
 }
