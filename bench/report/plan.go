@@ -128,7 +128,7 @@ func applications(c *Config) (jobs []*job) {
 		add := func(name string, j job) {
 			j.name, j.title, j.ranks = fmt.Sprintf("%s, %d ranks", name, grid.ranks), name, grid.ranks
 			j.fill = strings.NewReplacer("{P}", grid.p, "{Q}", grid.q)
-			j.baseline, j.timed, j.limit = true, true, choose(c, 100*time.Second, 20*time.Second)
+			j.baseline, j.timed, j.limit = true, true, choose(c, 2*time.Minute, 20*time.Second)
 			jobs = append(jobs, &j)
 		}
 		add("conjugate gradients (Go)", job{program: "cg", hosts: []preload.MPI{""}, args: []string{"-grid", grid.cg}})

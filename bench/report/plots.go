@@ -85,13 +85,13 @@ func (r *results) crowdPlot(job string) *plot.Plot {
 func (r *results) collectivesPlot() *plot.Plot {
 	var groups []plots.Group
 	for _, name := range collectives {
-		g, some := plots.Group{Name: name, Values: make([]float64, len(drawnWays))}, false
+		g, some := plots.Group{Name: name, Values: make([]float64, len(hosts))}, false
 		for i, h := range hosts {
 			x := row{columns: tables("2 ranks", "", "Avg Latency(us)", name)}
 			list, _ := r.points(x, bound{}, way{h, ours},
 				func(c column, size int) *figure { return r.one(c, way{h, alone}, size) }, at(0), h)
 			if list != nil {
-				g.Values[2*i+1], some = mean(list).value, true
+				g.Values[i], some = mean(list).value, true
 			}
 		}
 		if some {
@@ -101,8 +101,21 @@ func (r *results) collectivesPlot() *plot.Plot {
 	if groups == nil {
 		return nil
 	}
-	p := plots.Bars("Collectives of 2 ranks, 8 B to 1 MiB: mean ratio to the MPI alone", "", styles, groups, false)
+	p := plots.Bars("Collectives of 2 ranks, 8 B to 1 MiB: mean ratio to the MPI alone", "",
+		[]plots.Style{styles[1], styles[3]}, groups, false)
+	as := plotter.NewFunction(func(float64) float64 { return 1 }) // as long as that
+	as.Dashes = dashed
+	p.Add(as)
+	p.Y.Tick.Marker = plot.TickerFunc(halves)
 	p.X.Tick.Label.Rotation = -math.Pi / 4
 	p.X.Tick.Label.XAlign, p.X.Tick.Label.YAlign = draw.XLeft, draw.YCenter
 	return p
+}
+
+// halves labels each half.
+func halves(least, most float64) (ticks []plot.Tick) {
+	for v := math.Ceil(2*least) / 2; v <= most; v += 0.5 {
+		ticks = append(ticks, plot.Tick{Value: v, Label: fmt.Sprintf("%.1f", v)})
+	}
+	return ticks
 }
