@@ -115,11 +115,10 @@ static inline void publish(const struct call *c, size_t length)
 	struct collective_slot *s = slot(a, c->n, a->me);
 	s->what = c->what, s->past = l->past, s->addr = 0, s->length = length;
 	l->posted = 1;
-	if (a->fenced)
-		__atomic_store_n(&s->round, first_round(c->n), __ATOMIC_SEQ_CST);
-	else
-		__atomic_store_n(&s->round, first_round(c->n), __ATOMIC_RELEASE);
+	__atomic_store_n(&s->round, first_round(c->n), __ATOMIC_RELEASE);
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	if (a->fenced)
+		__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (load(&header(a)->sleepers))
 		wake(a);
 }

@@ -5,6 +5,8 @@ package native
 // #include <stdint.h>
 // int native_send(void *table, uint64_t comm, const void *buf, uint32_t n, int32_t dest, int32_t tag);
 // int native_receive(void *table, uint32_t place, void *buf, uint32_t room, uint32_t *size);
+// uint32_t native_post(void *table, uint32_t place, void *buf, uint32_t room);
+// int native_complete(void *table, void *port);
 import "C"
 
 import (
@@ -56,4 +58,13 @@ func (p *path) receive() (word uint64, ok bool) {
 	var size C.uint32_t
 	ok = C.native_receive(unsafe.Pointer(&p.table), C.uint32_t(p.place), unsafe.Pointer(&word), 8, &size) != 0
 	return word, ok
+}
+
+// post makes a receive pending, and returns its slot; complete reports whether one has got its message.
+func (p *path) post(word *uint64) int {
+	return int(C.native_post(unsafe.Pointer(&p.table), C.uint32_t(p.place), unsafe.Pointer(word), 8)) - 1
+}
+
+func (p *path) complete() bool {
+	return C.native_complete(unsafe.Pointer(&p.table), unsafe.Pointer(&p.port)) != 0
 }

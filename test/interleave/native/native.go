@@ -3,10 +3,10 @@
 // Package native has the C code of the preload library ask package interleave for each
 // access to memory. The compiler instruments it as for its thread sanitizer, whose
 // functions are here (sanitizer.c): an atomic operation is a call, and a plain access
-// is announced by one.
+// is announced by one. The code is links to that of cmd/libexanet/c, of whose changes the go command knows.
 package native
 
-// #cgo CFLAGS: -O1 -fsanitize=thread -Wno-tsan -D_GNU_SOURCE -I${SRCDIR}/../../../cmd/libexanet/c
+// #cgo CFLAGS: -O1 -fsanitize=thread -Wno-tsan -D_GNU_SOURCE
 // #include <stdint.h>
 import "C"
 

@@ -1,0 +1,1 @@
+../../../cmd/libexanet/c/channel.c
