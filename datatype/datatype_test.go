@@ -121,40 +121,6 @@ func checkUnpack(t *rapid.T, v View, a arena, stream []int, from int, packed []b
 	require.Equal(t, want, b.mem, "nothing else is touched")
 }
 
-// A layout survives the way to another process.
-func TestLayoutsTravel(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		x := draw(t, 3)
-		words, ok := x.t.Encode(nil, 1<<20)
-		require.True(t, ok)
-		y, err := Decode(words)
-		require.NoError(t, err)
-		count := rapid.IntRange(1, 3).Draw(t, "count")
-		stream := x.o.stream(count)
-		a := arenaFor(stream)
-		a.fill(3)
-		v, w := a.view(count, x.t), a.view(count, y)
-		require.Equal(t, v.Size(), w.Size())
-		one, two := make([]byte, v.Size()), make([]byte, v.Size())
-		v.Pack(one, 0)
-		w.Pack(two, 0)
-		require.Equal(t, one, two)
-
-		short, ok := x.t.Encode(nil, len(words)-1)
-		require.False(t, ok)
-		require.LessOrEqual(t, len(short), 2*len(words)+8)
-
-		// Damaged ones are refused or at least harmless to read.
-		i := rapid.IntRange(0, len(words)-1).Draw(t, "damaged")
-		words[i] = rapid.Uint64().Draw(t, "word")
-		if z, err := Decode(words); err == nil {
-			require.GreaterOrEqual(t, z.Size(), 0)
-		}
-		_, err = Decode(words[:i])
-		require.ErrorIs(t, err, ErrArg)
-	})
-}
-
 // Copy moves between any two layouts of the same size.
 func TestCopyBetweenLayouts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -18,5 +18,4 @@
 // of the layout are its packed stream. Pack and Unpack copy any range of that
 // stream (move.go), Segments lists where a range lies (segments.go), and Copy
 // moves one view's data into another's without packing where that pays (copy.go).
-// Encode and Decode carry a layout to another process (encode.go).
 package datatype

@@ -33,9 +33,6 @@ func TestLayoutsStaySmall(t *testing.T) {
 	require.Equal(t, opBlock, matrix.root.op)
 	matrix = must(Subarray([]int{1000, 1000, 1000}, []int{500, 500, 1000}, []int{0, 0, 0}, OrderC, Float64))
 	require.Equal(t, 500, matrix.Blocks())
-	words, ok := must(Vector(1000, 10, 100, must(Vector(1000, 1, 3, Byte)))).Encode(nil, 100)
-	require.True(t, ok)
-	require.Less(t, len(words), 20)
 }
 
 func TestBoundsThatWereGivenCount(t *testing.T) {

@@ -61,7 +61,7 @@ func (p *Protocol) advertise(c *comm, m *remote, r *variants.Request) {
 	r.Advertised = true
 	r.Status.Source = r.Peer
 	p.Out.Control(m.peer, c.envelope(variants.RTR, r.Tag, placeOf(r)),
-		w.Addr, w.Notify, uint64(r.Len()), w.Layout, uint64(r.Ticket))
+		w.Addr, w.Notify, uint64(r.Len()), uint64(r.Ticket))
 	if m.asked {
 		p.pair(c, m)
 	}

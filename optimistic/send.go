@@ -81,7 +81,7 @@ func (m *remote) take(w *workcount.Count, r *variants.Request) (rtr, bool) {
 // that it takes, or for one to come.
 func (p *Protocol) onRTR(c *comm, e variants.Envelope, payload []byte) {
 	m := p.remote(c, e.Src)
-	a := rtr{Room: variants.RoomOf(payload), number: uint32(variants.Word(payload, 4)), tag: e.Tag,
+	a := rtr{Room: variants.RoomOf(payload), number: uint32(variants.Word(payload, 3)), tag: e.Tag,
 		position: positionOf(e)}
 	for r := range m.posted.All() {
 		p.Done.Searched++

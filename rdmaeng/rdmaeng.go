@@ -19,14 +19,9 @@ import (
 )
 
 // Window names a remote buffer and the notification word that goes with it,
-// both as Exanet addresses (dma_get_exanet_addr of the thesis, 2.4), and the
-// layout of the buffer if it has gaps. Windows travel in control messages; only
-// the rank that exposed the buffer and its fabric give the bits a meaning.
-type Window struct {
-	Addr   uint64
-	Notify uint64
-	Layout uint64 // 0: the buffer is contiguous for whoever writes
-}
+// both as Exanet addresses (dma_get_exanet_addr of the thesis, 2.4). Windows travel in control
+// messages; only the rank that exposed the buffer and its fabric give the bits a meaning.
+type Window struct{ Addr, Notify uint64 }
 
 // Notification is the 16 bytes that arrive with a completed write. The
 // protocols fill them as in thesis 3.3: size in bytes (low 32 bits), tag,
@@ -54,12 +49,11 @@ type Transfer struct {
 	Notify Notification
 
 	// Progress of the transfer, owned by the engine.
-	Done   int            // bytes written so far
-	Stage  uint8          // engine-specific
-	Slot   int32          // engine-specific
-	Share  uint32         // engine-specific
-	Packed []byte         // View in one piece, if the engine needs it so
-	Layout *datatype.Type // of the destination, if the engine knows it
+	Done   int    // bytes written so far
+	Stage  uint8  // engine-specific
+	Slot   int32  // engine-specific
+	Share  uint32 // engine-specific
+	Packed []byte // View in one piece, if the engine needs it so
 
 	// Set by Start, and taken back as the transfer goes on: the other side carries
 	// it on as well when it polls, so there is no need to Test it before

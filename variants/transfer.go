@@ -15,8 +15,7 @@ type Room struct {
 
 // RoomOf reads the payload of a CTS or RTR.
 func RoomOf(payload []byte) Room {
-	return Room{rdmaeng.Window{Addr: Word(payload, 0), Notify: Word(payload, 1), Layout: Word(payload, 3)},
-		int(Word(payload, 2))}
+	return Room{rdmaeng.Window{Addr: Word(payload, 0), Notify: Word(payload, 1)}, int(Word(payload, 2))}
 }
 
 // Advertise sends the RTR of a posted receive. Only a long one is exposed: an
@@ -29,7 +28,7 @@ func (c *Core) Advertise(p *Peer, e Envelope, r *Request) {
 	}
 	r.Advertised = true
 	c.recount(r)
-	c.Out.Control(p, e, w.Addr, w.Notify, uint64(r.Len()), w.Layout)
+	c.Out.Control(p, e, w.Addr, w.Notify, uint64(r.Len()))
 }
 
 // Clear sends the CTS for a receive that an RTS of size bytes has matched. A
@@ -44,7 +43,7 @@ func (c *Core) Clear(p *Peer, e Envelope, r *Request, size int) {
 	if size <= r.Len() {
 		w = c.Expose(r)
 	}
-	c.Out.Control(p, e, w.Addr, w.Notify, uint64(r.Len()), w.Layout)
+	c.Out.Control(p, e, w.Addr, w.Notify, uint64(r.Len()))
 	if size > r.Len() {
 		c.Complete(r, ErrTruncate)
 	}

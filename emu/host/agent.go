@@ -23,10 +23,7 @@ func (f *Fabric) Offer(buf []byte) (int, rdmaeng.Window) { return f.Expose(buf) 
 
 // OfferView implements rdmaeng.Reader. Nobody else touches the memory: the
 // agent knows its layout.
-func (f *Fabric) OfferView(v datatype.View) (int, rdmaeng.Window) {
-	i, notify := f.arm(nil, v)
-	return int(i), rdmaeng.Window{Notify: notify}
-}
+func (f *Fabric) OfferView(v datatype.View) (int, rdmaeng.Window) { return f.ExposeView(v) }
 
 // Fetch implements rdmaeng.Reader.
 func (f *Fabric) Fetch(from int, src, dst rdmaeng.Window, size int, n rdmaeng.Notification) bool {

@@ -68,7 +68,7 @@ func (f *Fabric) addWrite(t *rdmaeng.Transfer) {
 
 func (f *Fabric) addRead(s *share) {
 	if _, e := f.exposed(s.target); e != nil {
-		f.add(portion{s: s, claim: s.claim, gen: s.gen}, e.landing()[:s.size], s.addr)
+		f.add(portion{s: s, claim: s.claim, gen: s.gen}, e.buf[:s.size], s.addr)
 	}
 }
 
@@ -130,7 +130,7 @@ func (f *Fabric) readBatch(first int) {
 		}
 		if p.claim.finish(p.gen, p.units, p.n) {
 			slot, e := f.exposed(p.s.target)
-			e.complete(p.s.notify)
+			e.data = p.s.notify
 			f.notified = append(f.notified, slot)
 			f.job.control(from).foreground.Add(1)
 			f.Ring(from)

@@ -6,13 +6,13 @@
 //	ring      messages of one rank to another (ring.go)
 //	Member    one rank's place in it: its bells, who has died (member.go, bell.go)
 //	Fabric    one rank's packetizer and mailbox (fabric.go),
-//	          its RDMA engine (rdma.go, direct.go, share.go,
-//	          batch.go, attach.go), and how it waits (wait.go)
+//	          its RDMA engine (rdma.go, share.go, batch.go,
+//	          attach.go), and how it waits (wait.go)
 //
 // A message goes into the ring of its pair by plain stores. An RDMA write goes
-// the same way, piece by piece, if it is short or cross-memory attach is
-// refused: the receiving side then deposits the pieces when it polls, as the
-// unit of the prototype's engine at the receiving endpoint would. Otherwise the
+// the same way, piece by piece, if it is short, cross-memory attach is refused, or
+// the data have gaps at either end: the receiving side then deposits the pieces when
+// it polls, as the unit of the prototype's engine at the receiving endpoint would. Otherwise the
 // writer copies straight into the other process, and only the notification
 // travels through the ring.
 package host

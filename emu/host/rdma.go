@@ -4,13 +4,18 @@ import (
 	"sync/atomic"
 	"unsafe"
 
+	"github.com/exanet-mpi/exanet/internal/mem"
+	"github.com/exanet-mpi/exanet/internal/sys"
 	"github.com/exanet-mpi/exanet/packetizer"
 	"github.com/exanet-mpi/exanet/rdmaeng"
 )
 
 // The RDMA engine of a rank. A transfer goes through the ring in pieces, or
 // straight into the other process's memory (or, between ranks of one process,
-// the other rank's) with only the notification through the ring.
+// the other rank's) with only the notification through the ring. Data with gaps take
+// the ring: its pieces are packed as they go in and unpacked as they come out, both in the
+// cache, while the other side works on another piece. A window without an address says that
+// there are gaps.
 const (
 	stageNew uint8 = iota
 	stageRing
@@ -33,9 +38,7 @@ const (
 
 type engine struct {
 	exposures
-	layouts layouts
-	direct  direct
-	batch   batch
+	batch batch
 
 	peers map[int]*attached // that cross-memory attach reaches
 
@@ -88,15 +91,11 @@ func (f *Fabric) carryOut(in *inbox, c *cell) {
 		bulk := in.bulkNext(&f.job.geo, n)
 		off := int(c.header[2])
 		if s != nil {
-			if off == 0 && s.staged != nil {
-				f.stages.giveBack(s.staged)
-				s.staged = nil
-			}
 			s.put(bulk, off)
 		}
 	}
 	if s != nil && kind != depositRecord {
-		s.complete(body.notify)
+		s.data = body.notify
 		f.notified = append(f.notified, i)
 	}
 }
@@ -104,8 +103,9 @@ func (f *Fabric) carryOut(in *inbox, c *cell) {
 // Start implements rdmaeng.Engine.
 func (f *Fabric) Start(t *rdmaeng.Transfer) {
 	t.Done, t.Shared, t.Unhurried = 0, false, false
+	direct := t.View.Type == nil && t.Dst.Addr != 0 && f.Reaches(t.To)
 	if t.Stage == stageLent {
-		if f.Reaches(t.To) && f.aim(t) && t.Layout == nil {
+		if direct {
 			f.begin(t)
 			return
 		}
@@ -114,9 +114,9 @@ func (f *Fabric) Start(t *rdmaeng.Transfer) {
 	switch n := t.Size(); {
 	case n == 0:
 		t.Stage = stageNotify
-	case n <= ringLimit || !f.Reaches(t.To) || !f.aim(t):
+	case n <= ringLimit || !direct:
 		t.Stage = stageRing
-	case t.Layout == nil && f.shareable(t) && f.offer(t):
+	case f.shareable(t) && f.offer(t):
 	default:
 		t.Stage = stageCopy
 	}
@@ -170,20 +170,33 @@ func (f *Fabric) Test(t *rdmaeng.Transfer) (bool, error) {
 // copyPiece carries a direct copy on by one piece, and the transfer to its
 // next stage when all is copied or the copy is refused.
 func (f *Fabric) copyPiece(t *rdmaeng.Transfer) {
-	size := t.Size()
 	ok := true
-	for end := min(t.Done+copyPiece, size); ok && t.Done < end; {
+	for end := min(t.Done+copyPiece, len(t.Src)); ok && t.Done < end; {
 		var n int
 		n, ok = f.store(t, end)
 		t.Done += n
 	}
 	switch {
-	case t.Done == size:
+	case t.Done == len(t.Src):
 		t.Stage = stageNotify
 	case !ok:
 		t.Stage = stageRing
 	}
 }
+
+// store copies the bytes of a transfer up to end, or some of them, and returns
+// how many and whether it makes sense to go on in this way.
+func (f *Fabric) store(t *rdmaeng.Transfer, end int) (int, bool) {
+	addr, src := t.Dst.Addr+uint64(t.Done), t.Src[t.Done:end]
+	if f.within(t.To) {
+		return mem.Copy(mem.At(addr, len(src)), src), true
+	}
+	n, err := sys.VMWrite(int(f.job.control(t.To).pid.Load()), addr, src)
+	return n, err == nil && n > 0
+}
+
+// within reports whether a rank's memory is that of this process.
+func (f *Fabric) within(to int) bool { return f.job.localRings != nil || to == f.me }
 
 // record puts a record with the next n bytes of a transfer into the ring and
 // reports whether there was room.

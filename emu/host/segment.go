@@ -90,13 +90,12 @@ type control struct {
 	pid        atomic.Uint32
 	cookieAddr atomic.Uint64 // where the process keeps cookie, for the probe
 	cookie     atomic.Uint64
-	layouts    atomic.Uint64     // where the process keeps its table of layouts, see layouts.go
 	profile    [12]atomic.Uint64 // text; written before state
 
 	opened atomic.Uint32 // rings opened towards this rank
 	_      [4]byte
 	life   sys.Life // see detector.go
-	_      [16]byte
+	_      [24]byte
 
 	// Where the rank may run, and what follows from that, see affinity.go.
 	cpus      [cpuWords]atomic.Uint64

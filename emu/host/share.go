@@ -214,7 +214,7 @@ func (f *Fabric) takeOver() {
 // have one.
 func (f *Fabric) join(s *slot, from int, src rdmaeng.Window, target uint64, size int,
 	n rdmaeng.Notification) (share, bool) {
-	if size > len(s.landing()) || !f.Reaches(from) {
+	if size > len(s.buf) || !f.Reaches(from) {
 		return share{}, false
 	}
 	return share{

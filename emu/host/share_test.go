@@ -53,7 +53,7 @@ func TestSharedCopies(t *testing.T) {
 			x := &transfer{from: from, dst: make([]byte, size)}
 			slot, w := fabs[1-from].Expose(x.dst)
 			if x.nowhere = apart && rapid.IntRange(0, 5).Draw(t, "nowhere") == 0; x.nowhere {
-				w.Addr = 0
+				w.Addr = 8 // where no memory is
 			}
 			x.slot = slot
 			x.Transfer = &rdmaeng.Transfer{To: 1 - from, Src: filled(size, i), Dst: w,

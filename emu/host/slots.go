@@ -12,7 +12,6 @@ type exposures struct {
 	free     []int32
 	notified []int32 // slots whose write has completed, in order
 	taken    int     // of notified
-	stages   stages
 }
 
 // slot is an exposed buffer, which the collector sees here. Its generation is
@@ -24,11 +23,6 @@ type slot struct {
 	buf  []byte
 	view datatype.View // instead of buf, if the memory has gaps
 	data rdmaeng.Notification
-
-	// staged is where writers put the data of view, which the notification has
-	// moved to their places; nil: there is no such buffer, or a writer has sent
-	// the data through the ring from the beginning.
-	staged []byte
 }
 
 func (s *slot) size() int {
@@ -38,30 +32,12 @@ func (s *slot) size() int {
 	return len(s.buf)
 }
 
-// landing is where a direct copy goes, if that is contiguous.
-func (s *slot) landing() []byte {
-	if s.view.Type != nil {
-		return s.staged
-	}
-	return s.buf
-}
-
-// complete notes the notification of a write.
-func (s *slot) complete(n rdmaeng.Notification) {
-	s.data = n
-	if size := n.Size(); s.staged != nil && size <= len(s.staged) {
-		s.view.Unpack(s.staged[:size], 0)
-	}
-}
-
 // put deposits a piece of a write.
 func (s *slot) put(piece []byte, off int) {
 	switch {
 	case len(piece) > s.size()-off:
 	case s.view.Type == nil:
 		mem.Across(s.buf[off:], piece)
-	case s.staged != nil && off > 0: // the rest of a direct copy
-		copy(s.staged[off:], piece)
 	default:
 		s.view.Unpack(piece, off)
 	}
@@ -86,24 +62,17 @@ func (f *Fabric) Expose(buf []byte) (int, rdmaeng.Window) {
 	return int(i), rdmaeng.Window{Addr: mem.Addr(buf), Notify: notify}
 }
 
-// ExposeView implements rdmaeng.Engine.
+// ExposeView implements rdmaeng.Engine. The window has no address: nobody writes but this rank, which knows
+// the layout.
 func (f *Fabric) ExposeView(v datatype.View) (int, rdmaeng.Window) {
 	i, notify := f.arm(nil, v)
-	w := rdmaeng.Window{Addr: mem.AddrOf(v.Base), Notify: notify, Layout: f.nameLayout(v)}
-	if w.Layout == layoutUnknown {
-		if b := f.stages.take(v.Size()); b != nil {
-			f.slots[i].staged = b
-			w.Addr, w.Layout = mem.Addr(b), layoutContiguous
-		}
-	}
-	return int(i), w
+	return int(i), rdmaeng.Window{Notify: notify}
 }
 
 // Withdraw implements rdmaeng.Engine.
 func (t *exposures) Withdraw(i int) {
 	s := &t.slots[i]
-	t.stages.giveBack(s.staged)
-	s.open, s.buf, s.view, s.staged = false, nil, datatype.View{}, nil
+	s.open, s.buf, s.view = false, nil, datatype.View{}
 	s.gen++
 	t.free = append(t.free, int32(i))
 }

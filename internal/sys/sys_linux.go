@@ -180,9 +180,6 @@ type Iovec struct {
 	Len  uint64
 }
 
-// MaxIovecs is how many pieces a call takes at either end.
-const MaxIovecs = 1024
-
 // VMWrite copies src to addr in process pid by cross-memory attach and returns
 // how many bytes arrived; fewer than len(src) without an error is possible.
 func VMWrite(pid int, addr uint64, src []byte) (int, error) {
