@@ -34,7 +34,7 @@ func allgatherBruck(s *Schedule) {
 		}
 		return total - off[i] + off[i+k-s.Ranks]
 	}
-	all := s.temp(total)
+	all := s.Temp(total)
 	own := s.Send
 	if s.InPlace {
 		own = s.recvBlock(s.Rank)

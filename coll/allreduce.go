@@ -61,7 +61,7 @@ func allreduceRing(s *Schedule) {
 	}
 	var tmp []byte
 	if s.InPlace {
-		tmp = s.temp(cut(1))
+		tmp = s.Temp(cut(1))
 	}
 	piece := s.Rank
 	data := in[cut(piece):cut(piece+1)]
@@ -101,14 +101,8 @@ func allreduceTree(s *Schedule) {
 	s.climb(&a, bit)
 	if s.Rank != 0 {
 		s.send(s.Rank-bit, a.data)
-		s.recv(s.Rank-bit, s.Recv)
-		s.wait()
 	} else {
 		a.settle()
 	}
-	for bit >>= 1; bit > 0; bit >>= 1 {
-		if s.Rank+bit < s.Ranks {
-			s.send(s.Rank+bit, s.Recv)
-		}
-	}
+	bcastBinomial(s)
 }

@@ -7,7 +7,7 @@ func (s *Schedule) stage() {
 		return
 	}
 	off := s.offsets(&s.RecvBlocks)
-	s.staged = s.temp(off[s.Ranks])
+	s.staged = s.Temp(off[s.Ranks])
 	for i := range s.Ranks {
 		if i != s.Rank {
 			s.copy(s.staged[off[i]:off[i+1]], s.recvBlock(i))
@@ -60,18 +60,18 @@ func alltoallLinear(s *Schedule) {
 // makes the hops that are the bits of j. So there are log2 rounds, and each
 // block travels log2 times at most.
 func alltoallBruck(s *Schedule) {
-	n := s.RecvBlocks.size(0)
+	n := s.RecvBlocks.Size(0)
 	src := s.Send
 	if s.InPlace {
 		src = s.Recv
 	}
 	src = src[:n*s.Ranks]
-	all := s.temp(n * s.Ranks)
+	all := s.Temp(n * s.Ranks)
 	split := s.Rank * n
 	s.copy(all[:len(all)-split], src[split:])
 	s.copy(all[len(all)-split:], src[:split])
 	half := (s.Ranks + 1) / 2 * n
-	out, in := s.temp(half), s.temp(half)
+	out, in := s.Temp(half), s.Temp(half)
 	for d := 1; d < s.Ranks; d *= 2 {
 		// The blocks of this round come in runs of d.
 		at := 0

@@ -13,21 +13,14 @@ func barrierDissemination(s *Schedule) {
 // barrierTree gathers signals up a binomial tree to rank 0 and sends them down
 // again: twice the rounds, but fewer messages.
 func barrierTree(s *Schedule) {
-	bit := 1
-	for ; bit < s.Ranks && s.Rank&bit == 0; bit <<= 1 {
-		if s.Rank+bit < s.Ranks {
-			s.recv(s.Rank+bit, nil)
-		}
+	s.Root = 0
+	bit := s.parent(s.Rank)
+	for b := 1; b < bit && s.Rank+b < s.Ranks; b <<= 1 {
+		s.recv(s.Rank+b, nil)
 	}
 	s.wait()
 	if s.Rank != 0 {
 		s.send(s.Rank-bit, nil)
-		s.recv(s.Rank-bit, nil)
-		s.wait()
 	}
-	for bit >>= 1; bit > 0; bit >>= 1 {
-		if s.Rank+bit < s.Ranks {
-			s.send(s.Rank+bit, nil)
-		}
-	}
+	bcastBinomial(s)
 }

@@ -78,8 +78,8 @@ type Blocks struct {
 	Each [][]byte
 }
 
-// size is the number of bytes of block i.
-func (b *Blocks) size(i int) int {
+// Size is the number of bytes of block i.
+func (b *Blocks) Size(i int) int {
 	switch {
 	case b.Each != nil:
 		return len(b.Each[i])
@@ -89,24 +89,18 @@ func (b *Blocks) size(i int) int {
 	return b.Counts[i] * b.Unit
 }
 
-// Of returns block i of a buffer.
-func (b *Blocks) Of(buf []byte, i int) []byte { return b.of(buf, i) }
-
 // Span returns where block i begins and ends, where blocks follow each other.
 func (b *Blocks) Span(i int) (lo, hi int) {
 	lo, n := b.at(i)
 	return lo, lo + n
 }
 
-// Size is the number of bytes of block i.
-func (b *Blocks) Size(i int) int { return b.size(i) }
-
-// of returns block i of a buffer.
-func (b *Blocks) of(buf []byte, i int) []byte {
+// Of returns block i of a buffer.
+func (b *Blocks) Of(buf []byte, i int) []byte {
 	if b.Each != nil {
 		return b.Each[i]
 	}
-	if b.size(i) == 0 { // it may be displaced to anywhere
+	if b.Size(i) == 0 { // it may be displaced to anywhere
 		return nil
 	}
 	off, n := b.at(i)
@@ -172,20 +166,20 @@ func (c *Call) Bytes() int {
 		return len(c.input())
 	case Gather:
 		if c.Rank == c.Root {
-			return c.RecvBlocks.size(0)
+			return c.RecvBlocks.Size(0)
 		}
 		return len(c.Send)
 	case Scatter:
 		if c.Rank == c.Root {
-			return c.SendBlocks.size(0)
+			return c.SendBlocks.Size(0)
 		}
 		return len(c.Recv)
 	case Allgather, Alltoall:
-		return c.RecvBlocks.size(0)
+		return c.RecvBlocks.Size(0)
 	case Allgatherv, ReduceScatter, ReduceScatterBlock:
 		total := 0
 		for i := range c.Ranks {
-			total += c.RecvBlocks.size(i)
+			total += c.RecvBlocks.Size(i)
 		}
 		return total
 	}

@@ -45,7 +45,7 @@ func (a *acc) landing(lo, hi int, lower bool) []byte {
 		return a.home[lo:hi]
 	}
 	if cap(a.tmp) < hi-lo {
-		a.tmp = a.s.temp(hi - lo)
+		a.tmp = a.s.Temp(hi - lo)
 	}
 	return a.tmp[:hi-lo]
 }

@@ -16,7 +16,7 @@ func gatherBinomial(s *Schedule) {
 	span, n := s.span(r, bit), len(s.Send)
 	all := s.Send
 	if span > 1 {
-		all = s.temp(span * n)
+		all = s.Temp(span * n)
 		s.copy(all[:n], s.Send)
 		for b := 1; b < span; b <<= 1 {
 			s.recv(s.real(r+b), all[b*n:(b+s.span(r+b, b))*n])
@@ -27,7 +27,7 @@ func gatherBinomial(s *Schedule) {
 }
 
 func (s *Schedule) gatherRoot(top int) {
-	n := s.RecvBlocks.size(0)
+	n := s.RecvBlocks.Size(0)
 	s.copyIn(s.recvBlock(s.Root), s.Send)
 	var broken []byte // blocks of a subtree that go on at rank 0
 	first := 0
@@ -36,7 +36,7 @@ func (s *Schedule) gatherRoot(top int) {
 		if at+span <= s.Ranks {
 			s.recv(at, s.Recv[at*n:(at+span)*n])
 		} else {
-			first, broken = at, s.temp(span*n)
+			first, broken = at, s.Temp(span*n)
 			s.recv(at, broken)
 		}
 	}

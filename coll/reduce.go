@@ -15,7 +15,7 @@ func reduceBinomial(s *Schedule) {
 	case s.Rank == root && r == 0:
 		home = s.Recv
 	case bit > 1 && r+1 < s.Ranks: // it has children
-		home = s.temp(len(s.input()))
+		home = s.Temp(len(s.input()))
 	}
 	a := s.start(home)
 	s.climb(&a, bit)
@@ -56,7 +56,7 @@ func reduceRabenseifner(s *Schedule) {
 	if s.Rank != s.Root {
 		home = nil
 		if c.v >= 0 {
-			home = s.temp(len(s.Send))
+			home = s.Temp(len(s.Send))
 		}
 	}
 	a := s.start(home)

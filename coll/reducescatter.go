@@ -5,7 +5,7 @@ package coll
 // first. It changes the order of ranks.
 func reduceScatterHalving(s *Schedule) {
 	off := s.offsets(&s.RecvBlocks)
-	in, out := s.input(), s.Recv[:s.RecvBlocks.size(s.Rank)]
+	in, out := s.input(), s.Recv[:s.RecvBlocks.Size(s.Rank)]
 	c := s.cube(-1)
 	if s.Ranks == 1 {
 		s.copyIn(out, in[:len(out)])
@@ -13,7 +13,7 @@ func reduceScatterHalving(s *Schedule) {
 	}
 	a := acc{s: s, data: in[:off[s.Ranks]]}
 	if c.v >= 0 {
-		a.home = s.temp(off[s.Ranks])
+		a.home = s.Temp(off[s.Ranks])
 	}
 	if !s.borrow(&c, &a) {
 		s.recv(c.partner, out) // depends on what was lent, which has left
@@ -53,7 +53,7 @@ func reduceScatterPairwise(s *Schedule) {
 	off := s.offsets(&s.RecvBlocks)
 	in := s.input()
 	block := func(i int) []byte { return in[off[i]:off[i+1]] }
-	n := s.RecvBlocks.size(s.Rank)
+	n := s.RecvBlocks.Size(s.Rank)
 	out := s.Recv[:n]
 	if s.Ranks == 1 {
 		s.copyIn(out, block(0))
@@ -61,16 +61,16 @@ func reduceScatterPairwise(s *Schedule) {
 	}
 	sum := out
 	if s.InPlace {
-		sum = s.temp(n) // the input is still needed
+		sum = s.Temp(n) // the input is still needed
 	}
-	tmp := s.temp(n)
+	tmp := s.Temp(n)
 	s.copy(sum, block(s.Rank))
 	var above []byte
 	for i := 1; i < s.Ranks; i++ {
 		from, to := s.down(i), s.up(i)
 		land := tmp
 		if i == s.Rank+1 && !s.Commute {
-			above = s.temp(n)
+			above = s.Temp(n)
 			land = above
 		}
 		s.recv(from, land)

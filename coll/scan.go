@@ -8,7 +8,7 @@ func scanDoubling(s *Schedule) {
 	if s.Ranks == 1 {
 		return
 	}
-	total, tmp := s.temp(n), s.temp(n)
+	total, tmp := s.Temp(n), s.Temp(n)
 	s.copy(total, s.Recv)
 	s.doubling(total, tmp, func() { s.combine(tmp, s.Recv) })
 }
@@ -19,7 +19,7 @@ func exscanDoubling(s *Schedule) {
 	if s.Ranks == 1 {
 		return
 	}
-	total, tmp := s.temp(n), s.temp(n)
+	total, tmp := s.Temp(n), s.Temp(n)
 	s.copy(total, s.input())
 	first := true
 	s.doubling(total, tmp, func() {
@@ -62,7 +62,7 @@ func (s *Schedule) doubling(total, tmp []byte, below func()) {
 func scanLinear(s *Schedule) {
 	s.copyIn(s.Recv, s.Send)
 	if s.Rank > 0 {
-		tmp := s.temp(len(s.Recv))
+		tmp := s.Temp(len(s.Recv))
 		s.recv(s.Rank-1, tmp)
 		s.wait()
 		s.combine(tmp, s.Recv)
@@ -77,7 +77,7 @@ func exscanLinear(s *Schedule) {
 	next := s.input()
 	if s.Rank > 0 {
 		if s.Rank+1 < s.Ranks {
-			next = s.temp(len(s.Recv))
+			next = s.Temp(len(s.Recv))
 			s.copy(next, s.input())
 		}
 		s.recv(s.Rank-1, s.Recv)

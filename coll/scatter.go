@@ -14,7 +14,7 @@ func scatterBinomial(s *Schedule) {
 		s.recv(s.real(r-bit), s.Recv)
 		return
 	}
-	all := s.temp(span * n)
+	all := s.Temp(span * n)
 	s.recv(s.real(r-bit), all)
 	s.wait()
 	for b := bit >> 1; b > 0; b >>= 1 {
@@ -26,7 +26,7 @@ func scatterBinomial(s *Schedule) {
 }
 
 func (s *Schedule) scatterRoot(top int) {
-	n := s.SendBlocks.size(0)
+	n := s.SendBlocks.Size(0)
 	for b := top >> 1; b > 0; b >>= 1 {
 		if b >= s.Ranks {
 			continue
@@ -37,7 +37,7 @@ func (s *Schedule) scatterRoot(top int) {
 			continue
 		}
 		// The blocks of this subtree go on at rank 0.
-		all, tail := s.temp(span*n), (s.Ranks-at)*n
+		all, tail := s.Temp(span*n), (s.Ranks-at)*n
 		s.copy(all[:tail], s.Send[at*n:])
 		s.copy(all[tail:], s.Send[:span*n-tail])
 		s.send(at, all)

@@ -52,10 +52,6 @@ func (s *Schedule) Release() {
 	s.at, s.used = 0, 0
 }
 
-// Temp returns n bytes of scratch memory that suit elements of any type, until
-// Release.
-func (s *Schedule) Temp(n int) []byte { return s.temp(n) }
-
 // Scratch is the scratch memory that the schedule holds on to, in bytes.
 func (s *Schedule) Scratch() (n int) {
 	for _, c := range s.chunks {
@@ -69,7 +65,9 @@ const (
 	scratchLeast = 4096
 )
 
-func (s *Schedule) temp(n int) []byte {
+// Temp returns n bytes of scratch memory that suit elements of any type, until
+// Release.
+func (s *Schedule) Temp(n int) []byte {
 	for ; s.at < len(s.chunks); s.at, s.used = s.at+1, 0 {
 		if c := s.chunks[s.at]; s.used+n <= len(c) {
 			break
@@ -113,8 +111,8 @@ func (s *Schedule) copyIn(to, from []byte) {
 func (s *Schedule) up(d int) int   { return (s.Rank + d) % s.Ranks }
 func (s *Schedule) down(d int) int { return (s.Rank - d + s.Ranks) % s.Ranks }
 
-func (s *Schedule) sendBlock(i int) []byte { return s.SendBlocks.of(s.Send, i) }
-func (s *Schedule) recvBlock(i int) []byte { return s.RecvBlocks.of(s.Recv, i) }
+func (s *Schedule) sendBlock(i int) []byte { return s.SendBlocks.Of(s.Send, i) }
+func (s *Schedule) recvBlock(i int) []byte { return s.RecvBlocks.Of(s.Recv, i) }
 
 // offsets returns where the blocks begin if they are put one behind the other;
 // entry Ranks is where they end.
@@ -123,7 +121,7 @@ func (s *Schedule) offsets(b *Blocks) []int {
 	off := 0
 	for i := range s.Ranks {
 		s.ints = append(s.ints, off)
-		off += b.size(i)
+		off += b.Size(i)
 	}
 	s.ints = append(s.ints, off)
 	return s.ints

@@ -27,20 +27,14 @@ func (f *Fabric) OfferView(v datatype.View) (int, rdmaeng.Window) { return f.Exp
 
 // Fetch implements rdmaeng.Reader.
 func (f *Fabric) Fetch(from int, src, dst rdmaeng.Window, size int, n rdmaeng.Notification) bool {
-	g := &f.job.geo
 	r := f.job.ringOf(f.me, from)
-	c, _ := r.room(g, true, 0)
+	c, _ := f.space(r, from, true, 0)
 	if c == nil {
-		if c, _ = f.starve(r, true, 0); c == nil {
-			return f.lost(from)
-		}
-	}
-	if !r.head.opened {
-		f.open(r, from)
+		return f.lost(from)
 	}
 	*(*fetchBody)(unsafe.Pointer(&c.payload)) = fetchBody{dst, uint64(size), n}
 	c.header[1], c.header[2] = src.Notify, 0
-	r.publish(g, c, fetchRecord<<32, deviceLength, f.fenced)
+	r.publish(&f.job.geo, c, fetchRecord<<32, deviceLength, f.fenced)
 	f.Ring(from)
 	return true
 }

@@ -2,6 +2,7 @@ package host
 
 import (
 	"github.com/exanet-mpi/exanet/internal/mem"
+	"github.com/exanet-mpi/exanet/internal/sys"
 )
 
 // Areas are memory of the segment that all ranks share and that the fabric itself
@@ -68,7 +69,7 @@ func (m *Member) watchedHave() bool { return m.watching && m.watched.There() }
 // that store without a fence and look for sleepers then.
 func (m *Member) Settle() {
 	if !m.Fenced() {
-		settle()
+		sys.Barrier()
 	}
 }
 

@@ -68,27 +68,13 @@ func (f *Fabric) Read(from int, addr uint64, to []byte) bool {
 		mem.Copy(to, mem.At(addr, len(to)))
 		return true
 	}
-	return f.pieces(from, addr, to, sys.VMRead)
-}
-
-// Write is Read the other way round.
-func (f *Fabric) Write(to int, addr uint64, from []byte) bool {
-	if f.within(to) {
-		mem.Copy(mem.At(addr, len(from)), from)
-		return true
-	}
-	return f.pieces(to, addr, from, sys.VMWrite)
-}
-
-// pieces copies by cross-memory attach, some of it at a time.
-func (f *Fabric) pieces(rank int, addr uint64, b []byte, call func(pid int, addr uint64, b []byte) (int, error)) bool {
-	pid := int(f.job.control(rank).pid.Load())
-	for len(b) > 0 {
-		n, err := call(pid, addr, b[:min(len(b), copyPiece)])
+	pid := int(f.job.control(from).pid.Load())
+	for len(to) > 0 {
+		n, err := sys.VMRead(pid, addr, to[:min(len(to), copyPiece)])
 		if err != nil || n == 0 {
 			return false
 		}
-		addr, b = addr+uint64(n), b[n:]
+		addr, to = addr+uint64(n), to[n:]
 	}
 	return true
 }

@@ -18,9 +18,9 @@
 package host
 
 import (
-	"time"
-
 	"math/bits"
+	"slices"
+	"time"
 
 	"github.com/exanet-mpi/exanet/internal/mem"
 	"github.com/exanet-mpi/exanet/packetizer"
@@ -106,6 +106,17 @@ func (f *Fabric) TrySendAt(to int, h *packetizer.Header, payload []byte) bool {
 	return true
 }
 
+// space is room with all that a sender does about it: it asks for room where there is none, and opens the ring.
+func (f *Fabric) space(r ring, to int, inline bool, n int) (c *cell, bulk []byte) {
+	if c, bulk = r.room(&f.job.geo, inline, n); c == nil {
+		c, bulk = f.starve(r, inline, n)
+	}
+	if c != nil && !r.head.opened {
+		f.open(r, to)
+	}
+	return c, bulk
+}
+
 // lost reports whether a full ring leads to a rank that will never empty it.
 func (f *Fabric) lost(to int) bool {
 	s := f.job.control(to).state.Load()
@@ -133,20 +144,11 @@ func (f *Fabric) rescan() {
 		w, _ := f.job.openedBy(f.me, base)
 		for set := w.Load(); set != 0; set &= set - 1 {
 			from := base + bits.TrailingZeros64(set)
-			if !f.knows(from) {
+			if !slices.ContainsFunc(f.in, func(in *inbox) bool { return in.from == from }) {
 				f.in = append(f.in, f.way(from))
 			}
 		}
 	}
-}
-
-func (f *Fabric) knows(from int) bool {
-	for i := range f.in {
-		if f.in[i].from == from {
-			return true
-		}
-	}
-	return false
 }
 
 // Next implements mbox.Box. Records of the sending fabrics that it meets on

@@ -201,16 +201,9 @@ func (f *Fabric) within(to int) bool { return f.job.localRings != nil || to == f
 // record puts a record with the next n bytes of a transfer into the ring and
 // reports whether there was room.
 func (f *Fabric) record(r ring, t *rdmaeng.Transfer, kind uint64, n int) bool {
-	g := &f.job.geo
-	inline := n == 0
-	c, bulk := r.room(g, inline, n)
+	c, bulk := f.space(r, t.To, n == 0, n)
 	if c == nil {
-		if c, bulk = f.starve(r, inline, n); c == nil {
-			return f.lost(t.To)
-		}
-	}
-	if !r.head.opened {
-		f.open(r, t.To)
+		return f.lost(t.To)
 	}
 	if t.View.Type == nil {
 		copy(bulk, t.Src[t.Done:])
@@ -220,7 +213,7 @@ func (f *Fabric) record(r ring, t *rdmaeng.Transfer, kind uint64, n int) bool {
 	body := (*recordBody)(unsafe.Pointer(&c.payload))
 	body.size, body.notify = uint64(n), t.Notify
 	c.header[1], c.header[2] = t.Dst.Notify, uint64(t.Done)
-	r.publish(g, c, kind<<32, deviceLength, f.fenced)
+	r.publish(&f.job.geo, c, kind<<32, deviceLength, f.fenced)
 	f.Ring(t.To)
 	return true
 }

@@ -117,13 +117,12 @@ type Job struct {
 	mapped []byte
 
 	// Shared form: bases of the control blocks and of the rings.
-	control0                unsafe.Pointer
-	controlStep             int
-	ring0, ringStep         int // in mapped
-	head                    *header
-	localControl, localHead []byte
-	localRings              []atomic.Pointer[byte] // in-process form, made on first use
-	localBells              []bells
+	control0        unsafe.Pointer
+	controlStep     int
+	ring0, ringStep int // in mapped
+	head            *header
+	localRings      []atomic.Pointer[byte] // in-process form, made on first use
+	localBells      []bells
 
 	areas, areaSize, area0 int // see areas.go
 	localAreas             []atomic.Pointer[[]uint64]
@@ -214,8 +213,6 @@ func open(f *os.File, n int) (*Job, error) {
 func NewLocalJob(n int) *Job {
 	j := &Job{ranks: n, geo: geometryOf(localCells, localBulk)}
 	j.controlStep, _, _, _ = layout(n, j.geo)
-	j.localHead = mem.Bytes(make([]uint64, headerSize/8))
-	j.localControl = mem.Bytes(make([]uint64, n*j.controlStep/8))
 	j.localRings = make([]atomic.Pointer[byte], n*n)
 	j.areaSize, j.areas = areaSizes(n)
 	j.localAreas = make([]atomic.Pointer[[]uint64], n*j.areas)
@@ -223,10 +220,10 @@ func NewLocalJob(n int) *Job {
 	for i := range j.localBells {
 		j.localBells[i] = newBells()
 	}
-	j.head = mem.Struct[header](j.localHead, 0)
+	j.head = mem.Struct[header](mem.Bytes(make([]uint64, headerSize/8)), 0)
 	j.head.ranks = uint32(n)
 	j.head.fence.Store(1)
-	j.control0 = unsafe.Pointer(&j.localControl[0])
+	j.control0 = unsafe.Pointer(&make([]uint64, n*j.controlStep/8)[0])
 	return j
 }
 

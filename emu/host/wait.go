@@ -185,11 +185,9 @@ func spinBudgetAfter(waited time.Duration) time.Duration {
 // at the rings, against senders that publish without a fence.
 func (f *Fabric) settle() {
 	if !f.fenced {
-		settle()
+		sys.Barrier()
 	}
 }
-
-func settle() { sys.Barrier() }
 
 // ready reports whether a poll may find something. Only the poller may call it.
 func (f *Fabric) ready(mark uint32) bool {
