@@ -14,7 +14,7 @@
 //	Message              a message of some size, in three ways
 //	Exchange             a block each way at once
 //
-// Crowd is more processes than cores, which pass each other blocks.
+// Oversubscribed has more processes than cores pass each other blocks.
 //
 // Measure takes them all, several times in turn, and returns medians.
 package floor

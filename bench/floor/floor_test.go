@@ -192,13 +192,13 @@ func TestExchange(t *testing.T) {
 }
 
 // More processes than cores pass each other blocks both ways, and every one has run in every step.
-func TestCrowd(t *testing.T) {
+func TestOversubscribed(t *testing.T) {
 	for _, n := range []int{1, 2, 5} {
 		for _, block := range []int{8, 5000} {
-			us, err := Crowd(t.Context(), child("peer"), n, block, false)
+			us, err := Oversubscribed(t.Context(), child("peer"), n, block, false)
 			require.NoError(t, err)
 			require.Positive(t, us)
-			_, err = Crowd(t.Context(), child("peer"), n, block, true)
+			_, err = Oversubscribed(t.Context(), child("peer"), n, block, true)
 			if errors.Is(err, unix.EPERM) {
 				t.Log("attach is refused: ", err)
 				continue
@@ -207,9 +207,9 @@ func TestCrowd(t *testing.T) {
 		}
 	}
 	begun := time.Now()
-	_, err := Crowd(t.Context(), child("exit"), 3, 8, false)
-	require.ErrorIs(t, err, ErrCrowd)
-	require.Less(t, time.Since(begun), patience)
+	_, err := Oversubscribed(t.Context(), child("exit"), 3, 8, false)
+	require.ErrorIs(t, err, ErrOversubscribed)
+	require.Less(t, time.Since(begun), timeout)
 }
 
 // A cache line's trip between two threads takes something, and not for ever, where other programs have the cores, too.
@@ -221,5 +221,5 @@ func TestTrip(t *testing.T) {
 	}
 	require.NoError(t, err)
 	require.Greater(t, ns, 0.5)
-	require.Less(t, ns, float64(patience))
+	require.Less(t, ns, float64(timeout))
 }

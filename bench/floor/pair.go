@@ -87,8 +87,8 @@ const (
 // bufferSize is the size of the child's buffer, the target of Attach.
 const bufferSize = 4 << 20
 
-// patience is how long the child may take for an order.
-const patience = 20 * time.Second
+// timeout is how long the child may take for an order.
+const timeout = 20 * time.Second
 
 // Start makes the command that runs Peer in a child. It is killed when the
 // context ends.
@@ -216,7 +216,7 @@ func (p *Pair) order(what uint32, core int) error {
 	}
 	p.s.what, p.s.core = what, int32(core)
 	p.next++
-	p.until = time.Now().Add(patience)
+	p.until = time.Now().Add(timeout)
 	p.s.order.Store(p.next)
 	sys.FutexWake(&p.s.order, 1)
 	return nil

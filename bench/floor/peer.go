@@ -20,8 +20,8 @@ type peer struct {
 }
 
 // Peer is the child's side: it carries out the orders of the process that
-// started it with Open, and returns when told to, or is one of a Crowd. It is killed when that
-// process ends.
+// started it with Open, and returns when told to, or is one of those of Oversubscribed. It is
+// killed when that process ends.
 func Peer() error {
 	runtime.LockOSThread()
 	file := os.NewFile(fdShared, "shared memory")
@@ -32,8 +32,8 @@ func Peer() error {
 	if err != nil {
 		return fmt.Errorf("this command is started by a measurement, not by hand: %w", err)
 	}
-	if len(memory) >= crowdHeader && mem.Struct[crowded](memory, 0).mark == crowdMark {
-		return crowd(memory)
+	if len(memory) >= oversubscribedHeader && mem.Struct[oversubscribed](memory, 0).mark == oversubscribedMark {
+		return exchangeBlocks(memory)
 	}
 	if len(memory) != sharedSize {
 		return fmt.Errorf("this command is started by a measurement, not by hand: %d bytes of shared memory",

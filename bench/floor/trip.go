@@ -58,7 +58,7 @@ func Trip() (float64, error) {
 				if n%looks > 0 {
 					continue
 				}
-				if time.Since(begun) > patience {
+				if time.Since(begun) > timeout {
 					return 0, errors.New("the other thread gets no core")
 				}
 				sys.Yield()

@@ -84,7 +84,7 @@ var sections = []section{
 		return []*job{c.osu("idle", 2, "idle -t 500")}
 	}},
 	{"overlap", "Communication under computation", func(c *Config) []*job {
-		return []*job{c.osu("overlap", 2, "overlap -c")}
+		return []*job{c.osu("overlap", 2, "overlap -c -t 2000")}
 	}},
 	{"start", "Start", func(c *Config) []*job {
 		j := c.osu("initfini", 2, "initfini")

@@ -96,21 +96,21 @@ fewest hand-overs. It takes some seconds for each size with --repeat 5.`,
 				if len(f.with) > 0 || f.json {
 					return usageErrorf("--ranks goes neither with --with nor with --json")
 				}
-				if f.ranks < 1 || f.ranks > floor.LargestCrowd {
-					return usageErrorf("--ranks %d: use 1 to %d", f.ranks, floor.LargestCrowd)
+				if f.ranks < 1 || f.ranks > floor.MostProcesses {
+					return usageErrorf("--ranks %d: use 1 to %d", f.ranks, floor.MostProcesses)
 				}
 				if f.sizes == "" {
 					return usageErrorf("--ranks wants --sizes as well: blocks of up to %d bytes",
-						floor.LargestCrowdBlock)
+						floor.LongestBlock)
 				}
 				sizes, err := bench.ParseSizes(f.sizes)
-				if err == nil && slices.Max(sizes) > floor.LargestCrowdBlock {
-					err = fmt.Errorf("%d bytes are the most", floor.LargestCrowdBlock)
+				if err == nil && slices.Max(sizes) > floor.LongestBlock {
+					err = fmt.Errorf("%d bytes are the most", floor.LongestBlock)
 				}
 				if err != nil {
 					return usageErrorf("--sizes: %v", err)
 				}
-				return writeCrowd(cmd, f.ranks, sizes, f.repeat)
+				return writeOversubscribed(cmd, f.ranks, sizes, f.repeat)
 			}
 			if cmd.Flags().Changed("sizes") {
 				if len(f.with) > 0 || f.json {
@@ -190,15 +190,15 @@ func writeMessages(cmd *cobra.Command, sizes []int, repeat int) error {
 	return bench.WriteOSUColumns(cmd.OutOrStdout(), cmd.CommandPath()+", one message", columns)
 }
 
-// writeCrowd measures processes that pass each other blocks and prints the medians.
-func writeCrowd(cmd *cobra.Command, ranks int, sizes []int, repeat int) error {
+// writeOversubscribed measures processes that pass each other blocks and prints the medians.
+func writeOversubscribed(cmd *cobra.Command, ranks int, sizes []int, repeat int) error {
 	columns := []bench.Column{{Name: "Shared (us)"}, {Name: "Attach (us)"}}
 	for j, attach := range []bool{false, true} {
 		for _, size := range sizes {
 			r := bench.Row{Size: size}
 			for range repeat {
-				us, err := floor.Crowd(cmd.Context(), startFloorPeer, ranks, size, attach)
-				if errors.Is(err, floor.ErrCrowd) || err != nil && !attach {
+				us, err := floor.Oversubscribed(cmd.Context(), startFloorPeer, ranks, size, attach)
+				if errors.Is(err, floor.ErrOversubscribed) || err != nil && !attach {
 					return err
 				}
 				r.Repeats = append(r.Repeats, us)

@@ -14,25 +14,25 @@ import (
 	"github.com/exanet-mpi/exanet/internal/sys"
 )
 
-// Crowd is more processes than cores, which pass each other blocks as the ranks of an Alltoall do. Each has a session
-// of its own, as MPICH's launcher alone gives its ranks: then a yield hands a core over to nobody, and who waits has to
-// sleep. The order is the best there is: those on a core run one after the other, to and fro, and each, when it is its
-// turn, takes what all others have for it, puts down what it has for them in the next step, and wakes its neighbour. So
-// there is one hand-over less in a step than processes on the core, and nobody is woken in vain.
+// More processes than cores pass each other blocks here, as the ranks of an Alltoall do. Each has a session of its
+// own, as MPICH's launcher alone gives its ranks: then a yield hands a core over to nobody, and who waits has to
+// sleep. The order is the best there is: those on a core run one after the other, to and fro, and each, when it is
+// its turn, takes what all others have for it, puts down what it has for them in the next step, and wakes its
+// neighbour. So there is one hand-over less in a step than processes on the core, and nobody is woken in vain.
 
-// ErrCrowd is the error of a Crowd of which one has ended, or that takes too long.
-var ErrCrowd = errors.New("one of the processes of the measurement has ended, or waits in vain")
+// ErrOversubscribed is the error of processes of which one has ended, or that take too long.
+var ErrOversubscribed = errors.New("one of the processes of the measurement has ended, or waits in vain")
 
-// LargestCrowd is the most processes, and LargestCrowdBlock the longest block.
+// MostProcesses is the most processes, and LongestBlock the longest block.
 const (
-	LargestCrowd      = 64
-	LargestCrowdBlock = 64 << 10
+	MostProcesses = 64
+	LongestBlock  = 64 << 10
 )
 
-// crowdMark instead of an order's number is at the beginning of the memory of a Crowd.
-const crowdMark = 0x63726f77
+// oversubscribedMark instead of an order's number is at the beginning of their memory.
+const oversubscribedMark = 0x63726f77
 
-type crowded struct {
+type oversubscribed struct {
 	mark    uint32
 	n       int32
 	block   int64
@@ -43,7 +43,7 @@ type crowded struct {
 	failed  atomic.Uint32 // errno of one that could not go on
 	nanos   int64         // that process 0 has taken for the steps
 	_       [64]byte
-	members [LargestCrowd]member
+	members [MostProcesses]member
 }
 
 // member is what a process tells the others.
@@ -57,23 +57,23 @@ type member struct {
 	_      [56]byte
 }
 
-const crowdHeader = 16 << 10
+const oversubscribedHeader = 16 << 10
 
 // stage is where a process puts down what it has in a step, in shared memory.
-func (s *crowded) stage(memory []byte, rank, step int) []byte {
+func (s *oversubscribed) stage(memory []byte, rank, step int) []byte {
 	n := int(s.n) * int(s.block)
-	at := crowdHeader + (2*rank+step%2)*n
+	at := oversubscribedHeader + (2*rank+step%2)*n
 	return memory[at : at+n]
 }
 
-// Crowd returns the time in microseconds of a step of n processes that pass each other blocks of so many bytes, through
-// shared memory, or by attach.
-func Crowd(ctx context.Context, start Start, n, block int, attach bool) (us float64, err error) {
+// Oversubscribed returns the time in microseconds of a step of n processes that pass each other blocks of so many
+// bytes, through shared memory, or by attach.
+func Oversubscribed(ctx context.Context, start Start, n, block int, attach bool) (us float64, err error) {
 	cores, _, err := usable()
 	if err != nil {
 		return 0, err
 	}
-	file, err := sys.SharedMemory("exanet-floor", crowdHeader+2*n*n*block)
+	file, err := sys.SharedMemory("exanet-floor", oversubscribedHeader+2*n*n*block)
 	if err != nil {
 		return 0, err
 	}
@@ -83,15 +83,15 @@ func Crowd(ctx context.Context, start Start, n, block int, attach bool) (us floa
 		return 0, err
 	}
 	defer func() { _ = sys.Unmap(memory) }()
-	s := mem.Struct[crowded](memory, 0)
-	s.mark, s.n, s.block, s.attach = crowdMark, int32(n), int64(block), attach
+	s := mem.Struct[oversubscribed](memory, 0)
+	s.mark, s.n, s.block, s.attach = oversubscribedMark, int32(n), int64(block), attach
 	// Of a machine that has nothing else to do some tenths of a second.
 	s.steps = int64(max(50, min(5000, 100_000_000/(n*1000+n*n*block/4))))
 	for i := range n {
 		s.members[i].core = int32(cores[i%len(cores)])
 	}
 
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	runtime.LockOSThread() // the children die with the thread
 	defer runtime.UnlockOSThread()
@@ -113,7 +113,7 @@ func Crowd(ctx context.Context, start Start, n, block int, attach bool) (us floa
 		// Whoever ends early leaves the others waiting.
 		if err := <-ends; err != nil && ctx.Err() == nil {
 			cancel()
-			gone = fmt.Errorf("%w: %v", ErrCrowd, err)
+			gone = fmt.Errorf("%w: %v", ErrOversubscribed, err)
 		}
 	}
 	if gone != nil {
@@ -123,27 +123,28 @@ func Crowd(ctx context.Context, start Start, n, block int, attach bool) (us floa
 		return 0, syscall.Errno(e)
 	}
 	if ctx.Err() != nil {
-		return 0, fmt.Errorf("%w: %d processes have not been through %d steps in %v", ErrCrowd, n, s.steps, patience)
+		return 0, fmt.Errorf("%w: %d processes have not been through %d steps in %v", ErrOversubscribed, n, s.steps,
+			timeout)
 	}
 	return float64(s.nanos) / float64(s.steps) / 1e3, nil
 }
 
-// crowd is the part of one of the processes.
-func crowd(memory []byte) error {
-	s := mem.Struct[crowded](memory, 0)
+// exchangeBlocks is the part of one of the processes.
+func exchangeBlocks(memory []byte) error {
+	s := mem.Struct[oversubscribed](memory, 0)
 	me, n, block := int(s.started.Add(1))-1, int(s.n), int(s.block)
 	own := &s.members[me]
 	if err := pin(int(own.core)); err != nil {
 		return err
 	}
-	var mates []*member // on this core
+	var sharing []*member // on this core
 	at := 0
 	for i := range n {
 		if s.members[i].core == own.core {
 			if i == me {
-				at = len(mates)
+				at = len(sharing)
 			}
-			mates = append(mates, &s.members[i])
+			sharing = append(sharing, &s.members[i])
 		}
 	}
 	sent, received := touched(2*n*block), touched(n*block)
@@ -155,7 +156,7 @@ func crowd(memory []byte) error {
 	for k := range warm + s.steps + 1 {
 		place, next := at, at+1
 		if k%2 == 1 {
-			place, next = len(mates)-1-at, at-1
+			place, next = len(sharing)-1-at, at-1
 		}
 		if place > 0 {
 			for own.bell.Load() == rung {
@@ -173,9 +174,9 @@ func crowd(memory []byte) error {
 			mem.Across(s.stage(memory, me, int(k)), sent[:n*block])
 		}
 		mem.Publish(&own.put, uint64(k)+1)
-		if place < len(mates)-1 {
-			mates[next].bell.Add(1)
-			sys.FutexWake(&mates[next].bell, 1)
+		if place < len(sharing)-1 {
+			sharing[next].bell.Add(1)
+			sys.FutexWake(&sharing[next].bell, 1)
 		}
 	}
 	if me == 0 {
@@ -186,14 +187,14 @@ func crowd(memory []byte) error {
 }
 
 // gather waits until processes have come here so many times.
-func (s *crowded) gather(times int32) {
+func (s *oversubscribed) gather(times int32) {
 	for s.ready.Add(1); s.ready.Load() < times; {
 		sys.Nap()
 	}
 }
 
 // take copies what the others have for a process in a step, and what it has for itself.
-func (s *crowded) take(memory []byte, me, step int, received []byte) {
+func (s *oversubscribed) take(memory []byte, me, step int, received []byte) {
 	block := int(s.block)
 	for i := range int(s.n) {
 		for atomic.LoadUint64(&s.members[i].put) <= uint64(step) {
