@@ -58,10 +58,16 @@ type RankError struct {
 	Signal    syscall.Signal // that killed it; 0 if it exited by itself
 	Core      bool           // it left a core dump
 	Code      int            // it exited with; 0 means: after Init, without Finalize
+	NoMemory  bool           // the kernel has killed processes for want of memory while the job ran
 }
 
-func newRankError(rank, pid int, end sys.End) *RankError {
-	return &RankError{Rank: rank, Pid: pid, Signal: end.Signal, Core: end.Core, Code: end.Code}
+func (j *Job) rankError(r *rank, end sys.End) *RankError {
+	e := &RankError{Rank: r.number, Pid: r.pid, Signal: end.Signal, Core: end.Core, Code: end.Code}
+	if end.Signal == syscall.SIGKILL {
+		now, ok := memoryKills()
+		e.NoMemory = ok && now > j.memoryKills
+	}
+	return e
 }
 
 // brokenPipe reports whether the rank ended because nobody read what it wrote:
@@ -77,8 +83,10 @@ func (e *RankError) Error() string {
 // Cause is what happened, as a predicate: "exited with code 3".
 func (e *RankError) Cause() string {
 	switch {
+	case e.Signal == syscall.SIGKILL && e.NoMemory:
+		return "was killed by SIGKILL, because memory ran out: start fewer ranks, or give the job more memory"
 	case e.Signal == syscall.SIGKILL:
-		return "was killed by SIGKILL (by someone's kill -9, or because memory ran out: see dmesg)"
+		return "was killed by SIGKILL (by someone's kill -9)"
 	case e.Signal != 0 && e.Core:
 		return "was killed by " + signalName(e.Signal) + " and dumped core"
 	case e.Signal != 0:

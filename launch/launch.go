@@ -65,19 +65,20 @@ type Config struct {
 
 // Job is a running job.
 type Job struct {
-	cfg       Config
-	env       []string // of all ranks, but for their number
-	segment   *host.Job
-	registers bool // the ranks use the software device
-	device    *regs.Device
-	ranks     []*rank
-	feed      *feed
-	stdout    sink
-	stderr    sink
-	notices   chan notice
-	printing  sync.WaitGroup // of notices
-	events    events
-	reports   chan struct{}
+	cfg         Config
+	env         []string // of all ranks, but for their number
+	segment     *host.Job
+	registers   bool // the ranks use the software device
+	device      *regs.Device
+	ranks       []*rank
+	feed        *feed
+	memoryKills uint64 // before there were ranks
+	stdout      sink
+	stderr      sink
+	notices     chan notice
+	printing    sync.WaitGroup // of notices
+	events      events
+	reports     chan struct{}
 
 	done chan struct{} // closed when all is over
 	err  error         // valid then
@@ -123,6 +124,7 @@ func Start(ctx context.Context, cfg Config) (*Job, error) {
 		reports: make(chan struct{}, 1),
 		done:    make(chan struct{}),
 	}
+	j.memoryKills, _ = memoryKills()
 	started := make(chan error)
 	go j.run(ctx, path, started)
 	if err := <-started; err != nil {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -29,6 +30,7 @@ var roles = map[string]func(args []string) int{
 const (
 	roleVar         = "EXANET_TEST_ROLE"
 	processLimitVar = "EXANET_TEST_PROCESSES" // RLIMIT_NPROC for the launcher
+	ballastVar      = "EXANET_TEST_BALLAST"   // bytes of memory that the launcher has
 )
 
 func TestMain(m *testing.M) {
@@ -45,6 +47,9 @@ func launchRole(args []string) int {
 		if err := unix.Setrlimit(unix.RLIMIT_NPROC, &unix.Rlimit{Cur: limit, Max: limit}); err != nil {
 			panic(err)
 		}
+	}
+	if size, err := strconv.Atoi(os.Getenv(ballastVar)); err == nil {
+		defer runtime.KeepAlive(touched(size))
 	}
 	n, err := strconv.Atoi(args[0])
 	if err != nil {

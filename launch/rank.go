@@ -81,6 +81,7 @@ func (j *Job) startRank(number int, path string, stdin *os.File) (*rank, error) 
 	if err != nil {
 		return fail(err)
 	}
+	offer(pid)
 	label := ""
 	if j.cfg.Label {
 		label = fmt.Sprintf("[%d] ", number)

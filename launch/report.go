@@ -28,7 +28,7 @@ func (j *Job) report() {
 		case r.ended && r.end.Signal == 0 && r.end.Code == 0:
 			says[i] = "has ended"
 		case r.ended:
-			says[i] = newRankError(r.number, r.pid, r.end).Cause()
+			says[i] = j.rankError(r, r.end).Cause()
 		case stopped[r.pid]:
 			says[i] = fmt.Sprintf("is stopped; kill -CONT -%d lets it go on", r.pid)
 		case !j.segment.Attached(r.number):

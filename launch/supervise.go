@@ -244,7 +244,7 @@ func (j *Job) lookAtRanks() {
 
 // onFailure begins the end of the job: r has failed first.
 func (j *Job) onFailure(r *rank) {
-	j.failure = newRankError(r.number, r.pid, r.end)
+	j.failure = j.rankError(r, r.end)
 	if j.interrupted {
 		return // as wanted
 	}
@@ -313,7 +313,7 @@ func (j *Job) onDeadline(now time.Time) (giveUp bool) {
 	for _, r := range j.ranks {
 		if !r.ended {
 			if j.failure == nil {
-				j.failure = newRankError(r.number, r.pid, sys.End{Signal: syscall.SIGKILL})
+				j.failure = j.rankError(r, sys.End{Signal: syscall.SIGKILL})
 			}
 			j.say(nil, fmt.Sprintf("exanet: rank %d (pid %d) does not end, even after SIGKILL: it is stuck in the "+
 				"kernel", r.number, r.pid))
