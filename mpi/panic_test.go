@@ -1,10 +1,14 @@
 package mpi
 
 import (
+	"errors"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // A panic within a call leaves the rank's lock held: the others are told, and
@@ -29,4 +33,25 @@ func TestAPanicWithinACall(t *testing.T) {
 	case <-time.After(time.Minute):
 		t.Fatal("Run hangs")
 	}
+}
+
+// What a rank returns is told with its number, once.
+func TestErrorsOfRunNameTheRank(t *testing.T) {
+	broken := errors.New("no such file")
+	err := Run(3, func(w *Comm) error {
+		if w.Rank() == 1 {
+			return broken
+		}
+		return nil
+	})
+	require.ErrorIs(t, err, broken)
+	require.EqualError(t, err, "rank 1: no such file")
+	err = Run(3, func(w *Comm) error {
+		if w.Rank() == 2 {
+			return fmt.Errorf("at the end: %w", Send(w, []int{1}, 3, 0))
+		}
+		return nil
+	})
+	require.ErrorIs(t, err, ErrRank)
+	require.Equal(t, 1, strings.Count(err.Error(), "rank 2"), err)
 }

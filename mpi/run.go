@@ -82,7 +82,16 @@ func guard(main func(*Comm) error, world *Comm) (panicked bool, err error) {
 			err = fmt.Errorf("rank %d panicked: %v\n%s", world.Rank(), p, debug.Stack())
 		}
 	}()
-	return false, main(world)
+	return false, ofRank(world.Rank(), main(world))
+}
+
+// ofRank names the rank that has returned an error, unless the error does so itself.
+func ofRank(rank int, err error) error {
+	var e *Error
+	if err == nil || errors.As(err, &e) && e.Rank == rank {
+		return err
+	}
+	return fmt.Errorf("rank %d: %w", rank, err)
 }
 
 // unlocked reports whether the lock of a rank that has panicked can be had: the
