@@ -34,7 +34,7 @@ func setSize(s *C.MPI_Status, bytes int, cancelled C.int) {
 // requestNumber returns the number of a handle that can only be a request of ours,
 // else 0.
 func requestNumber(h handle) int32 {
-	if h > 0 && h < handleLimit {
+	if h > 0 && h < C.EXANET_NUMBERS {
 		return int32(h)
 	}
 	return 0

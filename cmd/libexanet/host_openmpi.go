@@ -37,7 +37,7 @@ func requestNumber(h handle) int32 { return numberOf(h, C.EXANET_REQUEST) }
 func messageNumber(h handle) int32 { return numberOf(h, C.EXANET_MESSAGE) }
 
 func numberOf(h, kind handle) int32 {
-	if n := h >> C.EXANET_SHIFT; h&(1<<C.EXANET_SHIFT-1) == kind && n < handleLimit {
+	if n := h >> C.EXANET_SHIFT; h&(1<<C.EXANET_SHIFT-1) == kind && n < C.EXANET_NUMBERS {
 		return int32(n)
 	}
 	return 0

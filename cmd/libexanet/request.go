@@ -12,10 +12,6 @@ import (
 	"github.com/exanet-mpi/exanet/mpi"
 )
 
-// handleLimit is above the numbers of requests, which make up handles that the host
-// never uses for its own, and those of messages.
-const handleLimit = 1 << 26
-
 // request is a request of ours as the program sees it.
 type request struct {
 	*mpi.Request

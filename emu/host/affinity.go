@@ -3,6 +3,7 @@ package host
 import (
 	"math/bits"
 	"runtime"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -112,17 +113,11 @@ func classify(ranks []affinity) []class {
 	for i := range ranks {
 		r := &ranks[i]
 		p := part{cpus: r.cpus, ranks: 1, group: r.group}
-		known := false
-		for k := range exact {
-			if e := &exact[k]; e.cpus == r.cpus {
-				e.ranks++
-				e.mixed = e.mixed || e.group != r.group
-				known = true
-				break
-			}
-		}
-		if !known {
+		if k := slices.IndexFunc(exact, func(e part) bool { return e.cpus == r.cpus }); k < 0 {
 			exact = append(exact, p)
+		} else {
+			exact[k].ranks++
+			exact[k].mixed = exact[k].mixed || exact[k].group != r.group
 		}
 		rest := joint[:0]
 		for _, j := range joint {

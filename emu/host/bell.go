@@ -18,10 +18,6 @@ type bells struct {
 	foreground, background chan struct{} // of ranks in this process
 }
 
-func newBells() bells {
-	return bells{make(chan struct{}, 1), make(chan struct{}, 1)}
-}
-
 // wake counts up the bell of a rank and wakes who sleeps on it.
 func (j *Job) wake(rank int, bell uint32) {
 	c := j.control(rank)

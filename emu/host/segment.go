@@ -218,7 +218,7 @@ func NewLocalJob(n int) *Job {
 	j.localAreas = make([]atomic.Pointer[[]uint64], n*j.areas)
 	j.localBells = make([]bells, n)
 	for i := range j.localBells {
-		j.localBells[i] = newBells()
+		j.localBells[i] = bells{make(chan struct{}, 1), make(chan struct{}, 1)}
 	}
 	j.head = mem.Struct[header](mem.Bytes(make([]uint64, headerSize/8)), 0)
 	j.head.ranks = uint32(n)

@@ -19,6 +19,7 @@ typedef int32_t exanet_handle;
 enum { EXANET_REQUEST = 0, EXANET_MESSAGE = 0xf << 26 };
 #endif
 
+/* Above the numbers of requests and messages: the host never uses such handles for its own. */
 enum { EXANET_NUMBERS = 1 << 26 };
 
 /* The handle of ours that a number makes up, and the number of a handle, 0 if it is none of that kind. */
