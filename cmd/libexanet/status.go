@@ -26,7 +26,7 @@ func rankIn(r int32) int {
 		return mpi.ProcNull
 	}
 	if r < 0 {
-		return -1 << 30 // nobody
+		return -1 // nobody: what has a meaning is far from there
 	}
 	return int(r)
 }
