@@ -235,6 +235,10 @@ func (s *Player) note(e world.Event) {
 		s.Chart.Arrive(s.takeTime(), s.arrows[e.ID], s.message(e))
 		return
 	case world.Started:
+		if e.Reader {
+			row.Rank, row.Text = e.Peer, fmt.Sprintf("copies %d B, unless %s does", e.Size, s.rankName(e.Rank))
+			break
+		}
 		if e.Agent {
 			cts := fmt.Sprintf("CTS %s, %d B, for the agent", tag(e.Notice[1]), e.Size)
 			s.Chart.Arrive("", s.Chart.Leave(s.takeTime(), chart.Arrow{Kind: chart.Message, From: e.Peer, To: e.Rank,
@@ -247,6 +251,10 @@ func (s *Player) note(e world.Event) {
 		label := writeLabel("write, %d B", e.Size)
 		if !e.All {
 			label += " of it"
+		}
+		if _, left := s.arrows[e.ID]; !left { // the reader's copy
+			s.arrows[e.ID] = s.Chart.Leave("", chart.Arrow{Kind: chart.Write, From: e.Peer, To: e.Rank,
+				Label: writeLabel("copy of %d B", e.Size)})
 		}
 		s.Chart.Arrive(s.takeTime(), s.arrows[e.ID], label)
 		s.landed[e.ID] = len(s.Chart.Rows) - 1

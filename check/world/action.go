@@ -81,12 +81,12 @@ func (w *World) inFlight(acts []Action) []Action {
 				continue
 			}
 			a := Action{From: uint8(v.from), To: uint8(v.to), N: uint8(i), Agent: v.agent}
-			if !v.all {
+			if w.lands(v) {
 				a.Kind = Land
 				acts = append(acts, a)
 				continue
 			}
-			if !v.noticed {
+			if v.all && !v.noticed {
 				a.Kind = Notice
 				acts = append(acts, a)
 			}
@@ -359,6 +359,9 @@ func (w *World) notice(v *write) (slot int, ok bool) {
 func (w *World) land(v *write) {
 	h := w.landing(v)
 	w.landed += h
+	if v.loan != nil {
+		h = mix(h ^ uint64(v.loan.req.send)<<48) // the lender sees which has been copied
+	}
 	w.touch(w.ranks[v.from], h)
 	w.touch(w.ranks[v.to], mix(h^v.hash()^checksum(v.t.Src)))
 	if bad := w.misplaced(v); bad != "" {
@@ -368,7 +371,7 @@ func (w *World) land(v *write) {
 	}
 	_, s := v.target(w)
 	from, to := 0, len(v.t.Src)
-	if w.cfg.Pieces == 2 && to > 1 {
+	if w.cfg.Pieces == 2 && to > 1 && v.loan == nil {
 		if v.pieces == 0 {
 			to /= 2
 		} else {
@@ -378,6 +381,9 @@ func (w *World) land(v *write) {
 	copy(s.buf[from:], v.t.Src[from:to])
 	v.pieces++
 	v.all = to == len(v.t.Src)
+	if v.loan != nil {
+		v.loan.copied = true
+	}
 	if w.Log != nil {
 		w.log(Event{Kind: Landed, Rank: v.to, Peer: v.from, ID: v.id, Size: to - from, All: v.all})
 	}
@@ -387,7 +393,7 @@ func (w *World) land(v *write) {
 // misplaced says why a write must not land now, "" if it may.
 func (w *World) misplaced(v *write) string {
 	_, s := v.target(w)
-	if v.agent {
+	if v.agent && v.loan == nil {
 		if _, src := w.ranks[v.from].dev.at(v.source.Notify); src == nil {
 			return "an agent reads a buffer that is not offered any more"
 		}

@@ -13,6 +13,7 @@ type device struct {
 	rank  *rank
 	slots []slot
 	free  []int
+	loans []*loan
 	full  int // rank+1 whose agent's mailbox has refused a message since there was room
 }
 
@@ -92,11 +93,8 @@ func (d *device) Withdraw(i int) {
 // Start implements rdmaeng.Engine.
 func (d *device) Start(t *rdmaeng.Transfer) {
 	v := d.start(t, d.rank.id)
-	for _, q := range d.rank.reqs {
-		if &q.r.Transfer == t {
-			v.req = q
-		}
-	}
+	v.req, v.loan = d.sender(t), d.lent(t)
+	t.Shared = v.loan != nil
 	d.began(v, len(t.Src))
 }
 
@@ -110,8 +108,8 @@ func (d *device) start(t *rdmaeng.Transfer, from int) *write {
 
 func (d *device) began(v *write, size int) {
 	if d.w.Log != nil {
-		d.w.log(Event{Kind: Started, Rank: v.from, Peer: v.to, ID: v.id, Size: size, Agent: v.agent,
-			Notice: v.t.Notify})
+		d.w.log(Event{Kind: Started, Rank: v.from, Peer: v.to, ID: v.id, Size: size, Agent: v.agent && v.loan == nil,
+			Reader: v.agent && v.loan != nil, Notice: v.t.Notify})
 	}
 }
 
@@ -122,6 +120,9 @@ func (d *device) Test(t *rdmaeng.Transfer) (bool, error) {
 		if v := d.rank.writes[i]; v.t == t {
 			if v.finished && v.pieces > 0 {
 				t.Done = len(t.Src)
+			}
+			if v.finished && v.loan != nil {
+				v.loan.over, t.Shared = true, false
 			}
 			if v.finished && d.w.ranks[v.to].dead && !v.all {
 				return true, rdmaeng.ErrPeer

@@ -122,8 +122,11 @@ func (r *rank) digest() uint64 {
 		s := &r.dev.slots[i]
 		d.add(uint64(s.gen)<<1 | bit(s.open))
 	}
+	for _, l := range r.dev.loans {
+		d.add(uint64(l.req.send)<<2 | bit(l.copied)<<1 | bit(l.over))
+	}
 	for _, v := range r.writes {
-		if v.all && v.noticed && v.finished {
+		if v.over() {
 			continue
 		}
 		d.add(uint64(v.to)<<48 | uint64(v.pieces)<<3 | bit(v.all)<<2 | bit(v.noticed)<<1 | bit(v.finished))
@@ -189,11 +192,13 @@ func (d *digester) request(q *Request) {
 
 var (
 	countersType = reflect.TypeFor[variants.Counters]()
-	deviceType   = reflect.TypeFor[*device]()
 	contextType  = reflect.TypeFor[*variants.Context]()
-	fastPathType = reflect.TypeFor[*fastPath]()
 	leaseType    = reflect.TypeFor[variants.Lease]()
 )
+
+// outside are what a protocol refers to and is no part of it.
+var outside = map[reflect.Type]bool{reflect.TypeFor[*device](): true, reflect.TypeFor[lender](): true,
+	reflect.TypeFor[*fastPath](): true}
 
 func (d *digester) value(v reflect.Value) {
 	switch v.Kind() {
@@ -209,7 +214,7 @@ func (d *digester) value(v reflect.Value) {
 		d.pointer(v)
 	case reflect.Interface:
 		d.add(bit(v.IsNil()))
-		if t := v.Elem(); !v.IsNil() && t.Type() != deviceType && t.Type() != fastPathType {
+		if t := v.Elem(); !v.IsNil() && !outside[t.Type()] {
 			d.value(v.Elem())
 		}
 	case reflect.Struct:

@@ -42,6 +42,7 @@ type Event struct {
 	Size    int               // bytes written
 	All     bool
 	Agent   bool // Started: by the agent beside Rank
+	Reader  bool // Started: by Peer, which reads what Rank has lent
 	Notice  rdmaeng.Notification
 	Found   bool
 	Status  variants.Status
@@ -83,7 +84,7 @@ type Write struct {
 func (w *World) Writes() (under []Write) {
 	for _, r := range w.ranks {
 		for _, v := range r.writes {
-			if !v.all || !v.noticed || !v.finished {
+			if !v.over() {
 				under = append(under, Write{From: v.from, To: v.to, Size: len(v.t.Src), Pieces: v.pieces,
 					Landed: v.all, Noticed: v.noticed, Finished: v.finished})
 			}

@@ -33,6 +33,7 @@ func (w *World) Settled() {
 	for _, r := range w.living() {
 		if w.failure == nil {
 			w.leftover(r)
+			w.forgotten(r)
 		}
 	}
 }

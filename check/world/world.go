@@ -76,8 +76,8 @@ type Config struct {
 	Broken bool
 	// Doubts lets a rank that waits ask its peers at any moment.
 	Doubts bool
-	// Leased gives each rank a fast path, see fastpath.go. The protocol is a
-	// variants.Lessor and a variants.Taker.
+	// Leased gives each rank a fast path, see fastpath.go, and a device that lends sources,
+	// see share.go. The protocol is a variants.Lessor and a variants.Taker.
 	Leased bool
 	// Unleased says that no channels are leased before they have been used.
 	Unleased bool
@@ -157,7 +157,8 @@ type write struct {
 	noticed  bool
 	finished bool
 	req      *Request // whose send it is
-	agent    bool     // an agent of from does it on behalf of to, which has it in its list
+	agent    bool     // an agent of from, or to itself, does it on behalf of to, which has it in its list
+	loan     *loan    // of its source, nil if that is not lent
 	source   rdmaeng.Window
 }
 
@@ -188,7 +189,11 @@ func New(cfg Config, program Program) *World {
 	for i := range cfg.Ranks {
 		r := &rank{w: w, id: i, tried: -1}
 		r.dev = &device{w: w, rank: r}
-		r.proto = cfg.Make(i, r.dev)
+		var dev Device = r.dev
+		if cfg.Leased {
+			dev = lender{r.dev}
+		}
+		r.proto = cfg.Make(i, dev)
 		for j := range r.ctx {
 			r.ctx[j] = &variants.Context{ID: contextID + uint32(j), Rank: int32(i)}
 			r.proto.Open(r.ctx[j])
