@@ -42,7 +42,7 @@ func (c *Comm) everybody(op string, root int) *team {
 	return c.team(op, c.coll, tagMaking, n, (c.Rank()-root+n)%n, func(i int) int { return (i + root) % n })
 }
 
-func (t *team) fail(v commid.Verdict) error {
+func (t *team) fail(v commid.Outcome) error {
 	switch v {
 	case commid.Died:
 		return t.c.fail(t.op, noValue, noValue, noValue, fmt.Errorf("%w: a member has died", ErrProcFailed),

@@ -163,7 +163,7 @@ func (c *Comm) Counters() map[string]uint64 {
 // no pointers. Types that do are refused with ErrType when they are used.
 type Element any
 
-// plainTypes remembers the verdict on composite types.
+// plainTypes says which composite types are plain.
 var plainTypes sync.Map // reflect.Type -> bool
 
 func plain[T Element]() bool {

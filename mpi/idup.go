@@ -13,7 +13,7 @@ import (
 type idup struct {
 	tell, confirm *collective
 	c, n          *Comm
-	words         []int64 // verdict, ID
+	words         []int64 // outcome, ID
 	opened        bool
 	refused       error   // by an attribute
 	refusals      []int64 // 1 if an attribute of any rank refuses
@@ -34,7 +34,7 @@ func (c *Comm) Idup() (*Comm, *Request, error) {
 	}
 	if c.Rank() == 0 {
 		d, err := c.propose(op)
-		s.words[0], s.words[1] = int64(commid.VerdictOf(err)), d.Word()
+		s.words[0], s.words[1] = int64(commid.OutcomeOf(err)), d.Word()
 	}
 	var err error
 	if s.tell, err = bcast(c, op, s.words, 0); err == nil {
@@ -87,7 +87,7 @@ func (s *idup) open() error {
 	if s.tell.err != nil {
 		return s.tell.err
 	}
-	if err := s.c.everybody(s.tell.name, 0).Err(commid.Verdict(s.words[0])); err != nil {
+	if err := s.c.everybody(s.tell.name, 0).Err(commid.Outcome(s.words[0])); err != nil {
 		return err
 	}
 	s.n.id = commid.FromWord(s.words[1])

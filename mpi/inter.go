@@ -58,7 +58,7 @@ const (
 	headLeader         // the leader's rank in its group
 	headWorld          // and in the job
 	headIdent          // proposed; of the two, that of the lower rank in the job is taken
-	headVerdict        // whether the group can go on
+	headOutcome        // whether the group can go on
 	headWords
 )
 
@@ -85,10 +85,10 @@ func (c *Comm) greet(op string, bridge *Comm, remote, tag int, head []int64, bad
 	}
 	p := c.offer(op, bad)
 	out := []int64{int64(c.size), int64(c.Rank()), int64(c.rank.fab.Rank()), p.id.Word(),
-		int64(commid.VerdictOf(p.bad))}
+		int64(commid.OutcomeOf(p.bad))}
 	err = bridge.swap(op, bridge.coll, remote, tagOf(tag), out, head)
 	taken := head[headWorld] > out[headWorld]
-	if err = p.decide(c, op, err, commid.Verdict(head[headVerdict]), taken); err != nil {
+	if err = p.decide(c, op, err, commid.Outcome(head[headOutcome]), taken); err != nil {
 		return nil, err
 	}
 	if taken {

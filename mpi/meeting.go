@@ -30,7 +30,7 @@ func (c *Comm) offer(op string, bad error) (p offer) {
 // has found, and taken whose ID they have taken if nothing is wrong. An
 // ID that is not taken is free again, unless the other leader has died: then
 // nobody knows whom it has told.
-func (p offer) decide(c *Comm, op string, err error, theirs commid.Verdict, taken bool) error {
+func (p offer) decide(c *Comm, op string, err error, theirs commid.Outcome, taken bool) error {
 	if err == nil {
 		err = c.everybody(op, 0).Err(theirs)
 		if p.full && (err != nil || !taken) {
@@ -68,13 +68,13 @@ func (c *Comm) settle(t *team, high bool, err error) (d commid.ID, first bool, _
 // confer is the leaders' part of settle.
 func (c *Comm) confer(t *team, high bool, bad error) ([]int64, error) {
 	p := c.local.offer(t.op, bad)
-	out, in := []int64{0, int64(c.rank.fab.Rank()), p.id.Word(), int64(commid.VerdictOf(p.bad))}, make([]int64, 4)
+	out, in := []int64{0, int64(c.rank.fab.Rank()), p.id.Word(), int64(commid.OutcomeOf(p.bad))}, make([]int64, 4)
 	if high {
 		out[0] = 1
 	}
 	err := c.swap(t.op, c.coll, 0, tagMaking, out, in)
 	first := out[0] < in[0] || out[0] == in[0] && out[1] < in[1]
-	if err = p.decide(c.local, t.op, err, commid.Verdict(in[3]), first); err != nil {
+	if err = p.decide(c.local, t.op, err, commid.Outcome(in[3]), first); err != nil {
 		return make([]int64, 2), err
 	}
 	if first {
@@ -91,7 +91,7 @@ func (c *Comm) concur(t *team, d commid.ID, remoteRoot int) error {
 	if t.Me > 0 {
 		return err
 	}
-	word := []int64{int64(commid.VerdictOf(err))}
+	word := []int64{int64(commid.OutcomeOf(err))}
 	roots := c.team(t.op, c.coll, tagMaking, 1, 0, func(int) int { return remoteRoot })
 	if d.Leader() != c.rank.fab.Rank() {
 		roots.Send(word, 0)
@@ -99,7 +99,7 @@ func (c *Comm) concur(t *team, d commid.ID, remoteRoot int) error {
 	}
 	e := roots.Recv(word, 0)
 	if e == nil {
-		e = t.Err(commid.Verdict(word[0]))
+		e = t.Err(commid.Outcome(word[0]))
 	}
 	if err == nil {
 		err = e

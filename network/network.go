@@ -15,8 +15,7 @@ import (
 )
 
 // Fabric is one rank's end of a network, as far as every network has it: the three device
-// blocks, how a rank waits for them, and who has died. What else a network may offer are
-// interfaces of their own.
+// blocks, how a rank waits for them, and who has died.
 //
 // The rank's lock serialises all calls but Spin, Sleep, MarkBackground, WaitBackground
 // and WakeForeground; while a rank spins or sleeps nobody calls Next, Release or Notified.

@@ -97,8 +97,8 @@ func TestASupplyEnds(t *testing.T) {
 
 var errMine = errors.New("mine")
 
-// theirs are the errors that Fail makes of another member's verdict.
-var theirs = map[Verdict]error{
+// theirs are the errors that Fail makes of another member's outcome.
+var theirs = map[Outcome]error{
 	Died:      fmt.Errorf("a member: %w", variants.ErrPeerDied),
 	Misused:   errors.New("another member has passed something wrong"),
 	Exhausted: fmt.Errorf("a leader: %w", ErrTooMany),
@@ -139,7 +139,7 @@ func agree(n int, dead []bool, errs []error) (all [][]int64, out []error) {
 				copy(words, m)
 				return nil
 			},
-			Fail: func(v Verdict) error { return theirs[v] },
+			Fail: func(v Outcome) error { return theirs[v] },
 		}
 		wg.Go(func() { all[me], out[me] = tree.Everyone([]int64{int64(me), 7}, errs[me]) })
 	}

@@ -7,18 +7,18 @@ import (
 	"github.com/exanet-mpi/exanet/variants"
 )
 
-// Verdict is what some ranks find about a call, the worst that any of them finds.
-type Verdict int64
+// Outcome is what some ranks find about a call, the worst that any of them finds.
+type Outcome int64
 
 const (
-	Fine      Verdict = iota
+	Fine      Outcome = iota
 	Died              // a member
 	Misused           // a member has passed what the call does not take
 	Exhausted         // a leader has no number left
 )
 
-// VerdictOf is what to tell the others of an error of this rank's.
-func VerdictOf(err error) Verdict {
+// OutcomeOf is what to tell the others of an error of this rank's.
+func OutcomeOf(err error) Outcome {
 	switch {
 	case err == nil:
 		return Fine
@@ -31,7 +31,7 @@ func VerdictOf(err error) Verdict {
 }
 
 // Tree is some ranks that agree on something along a binomial tree, of which member 0 is
-// the root. Every message has a size that both sides know, and begins with a verdict: a
+// the root. Every message has a size that both sides know, and begins with an outcome: a
 // member that cannot go on says so to those who wait for it, so that nobody waits for the
 // word of a dead member's child.
 type Tree struct {
@@ -40,12 +40,12 @@ type Tree struct {
 	// whoever waits for its word sees it. Recv fails if the member has died.
 	Send func(words []int64, to int)
 	Recv func(words []int64, from int) error
-	// Fail makes the error of a verdict other than Fine that another member has given.
-	Fail func(v Verdict) error
+	// Fail makes the error of an outcome other than Fine that another member has given.
+	Fail func(v Outcome) error
 }
 
-// Err is the error for a verdict that another member has given.
-func (t *Tree) Err(v Verdict) error {
+// Err is the error for an outcome that another member has given.
+func (t *Tree) Err(v Outcome) error {
 	if v == Fine {
 		return nil
 	}
@@ -66,13 +66,13 @@ func (t *Tree) Gather(mine []int64, err error) ([]int64, error) {
 	w := len(mine)
 	buf := make([]int64, 1+subtree(t.Me, t.Size)*w)
 	copy(buf[1:], mine)
-	worst := VerdictOf(err)
+	worst := OutcomeOf(err)
 	for bit := 1; t.Me&bit == 0 && t.Me+bit < t.Size; bit <<= 1 {
 		in := make([]int64, 1+subtree(t.Me+bit, t.Size)*w)
 		if e := t.Recv(in, t.Me+bit); e != nil {
-			in[0] = int64(VerdictOf(e))
+			in[0] = int64(OutcomeOf(e))
 		}
-		worst = max(worst, Verdict(in[0]))
+		worst = max(worst, Outcome(in[0]))
 		copy(buf[1+bit*w:], in[1:])
 	}
 	if t.Me > 0 {
@@ -92,11 +92,11 @@ func (t *Tree) Gather(mine []int64, err error) ([]int64, error) {
 func (t *Tree) Cast(words []int64, err error) error {
 	buf := make([]int64, 1+len(words))
 	if t.Me == 0 {
-		buf[0] = int64(VerdictOf(err))
+		buf[0] = int64(OutcomeOf(err))
 		copy(buf[1:], words)
 	} else {
 		if e := t.Recv(buf, t.Me&(t.Me-1)); e != nil {
-			buf[0] = int64(VerdictOf(e))
+			buf[0] = int64(OutcomeOf(e))
 			err = e
 		}
 		copy(words, buf[1:])
@@ -107,7 +107,7 @@ func (t *Tree) Cast(words []int64, err error) error {
 		}
 	}
 	if err == nil {
-		err = t.Err(Verdict(buf[0]))
+		err = t.Err(Outcome(buf[0]))
 	}
 	return err
 }
