@@ -4,6 +4,7 @@ import (
 	"math/bits"
 
 	"github.com/exanet-mpi/exanet/internal/mem"
+	"github.com/exanet-mpi/exanet/packetizer"
 	"github.com/exanet-mpi/exanet/variants"
 )
 
@@ -60,6 +61,18 @@ func (s *Leases) Grant(l *variants.Lease, c variants.Channel) {
 
 // Revoke implements variants.FastPath.
 func (s *Leases) Revoke(l *variants.Lease) { s.side(s.out.leases[l.Place] == l).end(l) }
+
+// Number implements variants.FastPath.
+func (s *Leases) Number(l *variants.Lease) { l.Next = uint32(s.header(l)[2] >> 32) }
+
+// Renumber implements variants.FastPath.
+func (s *Leases) Renumber(l *variants.Lease) { variants.Number(s.header(l), l.Next) }
+
+// header is that of the next message of a channel.
+func (s *Leases) header(l *variants.Lease) *packetizer.Header {
+	d := s.side(s.out.leases[l.Place] == l)
+	return (*packetizer.Header)(&d.channels[l.Place].Header)
+}
 
 // RevokeAll implements variants.FastPath.
 func (s *Leases) RevokeAll(sends bool) {

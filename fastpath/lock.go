@@ -69,8 +69,12 @@ func (l *BiasedLock) TryEnter() bool {
 // Leave gives the lock back.
 func (l *BiasedLock) Leave() { l.shut.Store(0) }
 
-// mine reports whether this thread is the one that makes calls: then it is not inside.
-func (l *BiasedLock) mine() bool { return l.caller.Load() == mem.Thread() }
+// mine reports whether no other thread makes calls: then none is inside. The first one that does sees that
+// the lock is shut.
+func (l *BiasedLock) mine() bool {
+	caller := l.caller.Load()
+	return caller == mem.Thread() || caller == 0 && l.many == 0
+}
 
 // seen makes sure that every call which has not seen that the lock is shut is seen to be inside.
 func (l *BiasedLock) seen() {

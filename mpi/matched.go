@@ -39,32 +39,14 @@ func (c *Comm) Mprobe(source, tag int) (*Message, Status, error) {
 // MprobeContext is Mprobe that can be abandoned: then the error wraps that of
 // ctx, and no message has been taken.
 func (c *Comm) MprobeContext(ctx context.Context, source, tag int) (*Message, Status, error) {
-	m, st, err := c.await(ctx, "Mprobe", source, tag, true)
-	if err != nil {
-		return nil, Status{}, err
-	}
-	return c.message(m, st), st, nil
+	return c.await(ctx, "Mprobe", source, tag, true)
 }
 
 // Improbe is Mprobe without waiting (MPI_Improbe). The message is nil if none
 // has arrived.
 func (c *Comm) Improbe(source, tag int) (*Message, Status, error) {
-	m, found, st, err := c.peek("Improbe", source, tag, true)
-	if err != nil || !found {
-		return nil, Status{}, err
-	}
-	return c.message(m, st), st, nil
-}
-
-// message returns what the program shall hold of a message.
-func (c *Comm) message(m *variants.Message, st Status) *Message {
-	k := c.rank
-	k.mu.Lock()
-	x := k.found.take()
-	k.mu.Unlock()
-	x.c, x.m, x.st = c, m, st
-	x.gone.Store(false)
-	return x
+	m, _, st, err := c.peek("Improbe", source, tag, true)
+	return m, st, err
 }
 
 // Mrecv receives a message that was found (MPI_Mrecv). If it is longer than buf,
@@ -73,11 +55,17 @@ func Mrecv[T Element](m *Message, buf []T) (Status, error) {
 	return m.receive("Mrecv", of(buf))
 }
 
-func (m *Message) receive(op string, d parcel) (Status, error) {
-	q, err := m.post(op, d)
+func (m *Message) receive(op string, d parcel) (st Status, err error) {
+	q, err := m.begin(op, d)
 	if err != nil {
-		return Status{}, err
+		return st, err
 	}
+	if q.done() { // it is a short one
+		st, err = q.finish()
+		q.c.rank.mu.Unlock()
+		return st, err
+	}
+	q.c.rank.mu.Unlock()
 	return q.Wait()
 }
 
@@ -87,6 +75,15 @@ func Imrecv[T Element](m *Message, buf []T) (*Request, error) { return m.post("I
 const receivedBefore = "the message was received before, or is none that Mprobe has returned"
 
 func (m *Message) post(op string, d parcel) (*Request, error) {
+	q, err := m.begin(op, d)
+	if err == nil {
+		q.c.rank.mu.Unlock()
+	}
+	return q, err
+}
+
+// begin returns with the rank locked if there is no error.
+func (m *Message) begin(op string, d parcel) (*Request, error) {
 	if m == nil || m.c == nil {
 		return nil, (*Request)(nil).misuse(op, receivedBefore)
 	}
@@ -105,7 +102,6 @@ func (m *Message) post(op string, d parcel) (*Request, error) {
 		defer s.record(op, d.size(), time.Now())
 	}
 	k.mu.Lock()
-	defer k.mu.Unlock()
 	q := k.request(c, op)
 	if q.null = m.m == nil; !q.null {
 		q.m, q.state = k.take(), pending

@@ -2,13 +2,14 @@ package mpi
 
 import (
 	"github.com/exanet-mpi/exanet/emu/host"
+	"github.com/exanet-mpi/exanet/packetizer"
 	"github.com/exanet-mpi/exanet/variants"
 )
 
-// A blocking receive of a short message, from a named rank, looks at that rank's
-// messages first. If the next one is for it, and it has come already or comes within
-// a microsecond, it is copied out of the ring, and no receive is posted at all. A
-// receive of a long message is posted without that wait: its sender is to know of it.
+// A blocking receive and a probe look into the mailbox first. If the next message there is for
+// them, and it has come already or comes within a microsecond, it is copied out of the ring, or
+// described where it is, and no receive is posted at all. A receive of a long message is posted
+// without that wait: its sender is to know of it.
 
 // near is what it takes: a fabric with messages of each rank by themselves, and a
 // protocol that knows when this does not overtake anything (package ticket).
@@ -21,34 +22,75 @@ type near struct {
 func (n *near) open(f fabric, proto protocol) {
 	fab, ok := any(f).(*host.Fabric)
 	if n.proto, _ = any(proto).(variants.Taker); ok && n.proto != nil {
-		n.fab, n.looks = fab, fab.Looks()
+		n.fab, n.looks = fab, max(1, fab.Looks())
 	}
 }
 
-// receiveNow receives a message into b, and releases the lock, which is held; or reports false.
-func (c *Comm) receiveNow(ctx *variants.Context, b []byte, source, tag int) (st Status, ok bool) {
-	k := c.rank
-	if k.near.fab == nil || !k.Quiet() || source < 0 || tag < 0 {
-		return st, false
+// look looks into the mailbox for the next message of a rank, or of any, so often if that is the one
+// which a receive with these arguments gets, else once; h is nil if there is none.
+func (k *rank) look(ctx *variants.Context, source, tag int32, looks int) (h *packetizer.Header, n int) {
+	if k.near.fab == nil || !k.Quiet() {
+		return nil, 0
 	}
-	world := int(ctx.World(int32(source)))
-	h, payload := k.near.fab.NextFrom(world, 1)
-	if h == nil && len(b) <= k.limit && k.near.proto.TakesNext(ctx, int32(source), int32(tag)) {
-		h, payload = k.near.fab.NextFrom(world, k.near.looks)
+	from := int(source)
+	if source >= 0 {
+		from = int(ctx.World(source))
 	}
-	if h == nil {
-		return st, false
+	if h, n = k.near.fab.Look(from, 1); h == nil && looks > 1 && k.near.proto.TakesNext(ctx, source, tag) {
+		h, n = k.near.fab.Look(from, looks-1)
 	}
-	if ok = k.near.proto.Take(ctx, int32(source), int32(tag), b, h, payload); !ok {
+	return h, n
+}
+
+// taken ends the look at a message that has been taken out of the ring: the protocol gets one that nobody wants yet.
+func (k *rank) taken(wanted bool, h *packetizer.Header, payload []byte) {
+	if !wanted {
 		k.proto.Deliver(*h, payload)
 	}
 	k.near.fab.Release()
+}
+
+// receiveNow receives a message into b, and releases the lock, which is held; or reports false.
+func (c *Comm) receiveNow(ctx *variants.Context, b []byte, source, tag int) (Status, bool) {
+	k, looks := c.rank, 1
+	if len(b) <= k.limit {
+		looks = k.near.looks
+	}
+	h, n := k.look(ctx, int32(source), int32(tag), looks)
+	if h == nil {
+		return Status{}, false
+	}
+	payload := k.near.fab.Take(n)
+	st, ok := k.near.proto.Take(ctx, int32(source), int32(tag), b, h, payload)
+	k.taken(ok, h, payload)
 	if !ok {
-		return st, false
+		return Status{}, false
 	}
 	if ctx == c.p2p {
-		c.leaseInFrom(int32(source), int32(tag))
+		c.leaseInFrom(st.Source, st.Tag)
 	}
 	k.mu.Unlock()
-	return Status{Source: source, Tag: tag, bytes: len(payload)}, true
+	return fromProtocol(st), true
+}
+
+// now looks for the message in the mailbox, so often at most, and reports whether it is there.
+func (l *look) now(looks int) bool {
+	k, ctx, src, tag := l.c.rank, l.c.p2p, int32(l.source), int32(l.tag)
+	h, n := k.look(ctx, src, tag, looks)
+	if h == nil {
+		return false
+	}
+	if !l.extract {
+		var st variants.Status
+		st, l.over = k.near.proto.Peek(ctx, src, tag, h, n)
+		l.st = fromProtocol(st)
+		return l.over
+	}
+	payload := k.near.fab.Take(n)
+	l.m = k.near.proto.TakeOut(ctx, src, tag, h, payload)
+	if l.over = l.m != nil; l.over {
+		l.st = fromProtocol(l.m.Status())
+	}
+	k.taken(l.over, h, payload)
+	return l.over
 }

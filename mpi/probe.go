@@ -49,7 +49,7 @@ func (l *look) done() bool {
 	if l.extract {
 		l.m, l.over, l.err = l.c.rank.proto.Extract(ctx, src, tag)
 		if l.over {
-			l.st = Status{Source: int(l.m.Src), Tag: int(l.m.Tag), bytes: l.m.Size}
+			l.st = fromProtocol(l.m.Status())
 		}
 	} else {
 		var st variants.Status
@@ -71,19 +71,19 @@ func (l *look) outcome(op string) error {
 	return l.c.fail(op, l.source, l.tag, noValue, l.err, do)
 }
 
-// await waits for a message. It returns none for ProcNull.
-func (c *Comm) await(ctx context.Context, op string, source, tag int, extract bool) (*variants.Message, Status, error) {
+// await waits for a message, and extracts it if it is to.
+func (c *Comm) await(ctx context.Context, op string, source, tag int, extract bool) (*Message, Status, error) {
 	if err := c.checkProbe(op, source, tag); err != nil {
 		return nil, Status{}, err
-	}
-	if source == ProcNull {
-		return nil, nullStatus, nil
 	}
 	k := c.rank
 	defer k.timed(op, 0).end()
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	l := look{c: c, source: source, tag: tag, extract: extract}
+	if source == ProcNull || l.now(k.near.looks) {
+		return l.found(op)
+	}
 	p := k.probing(source, tag)
 	if ctx.Done() == nil {
 		k.Until(l.done)
@@ -91,10 +91,23 @@ func (c *Comm) await(ctx context.Context, op string, source, tag int, extract bo
 		l = l.waitContext(ctx)
 	}
 	k.probed(p)
+	return l.found(op)
+}
+
+// found ends a search that is over, with the lock held.
+func (l *look) found(op string) (m *Message, st Status, err error) {
 	if err := l.outcome(op); err != nil {
 		return nil, Status{}, err
 	}
-	return l.m, l.st, nil
+	if st = l.st; l.source == ProcNull {
+		st = nullStatus
+	}
+	if l.extract {
+		m = l.c.rank.found.take()
+		m.c, m.m, m.st = l.c, l.m, st
+		m.gone.Store(false)
+	}
+	return m, st, nil
 }
 
 // waitContext waits for the end of a search that can be abandoned.
@@ -108,27 +121,24 @@ func (l look) waitContext(ctx context.Context) look {
 }
 
 // peek is await without waiting.
-func (c *Comm) peek(op string, source, tag int, extract bool) (m *variants.Message, found bool, st Status,
-	err error) {
+func (c *Comm) peek(op string, source, tag int, extract bool) (m *Message, found bool, st Status, err error) {
 	if err := c.checkProbe(op, source, tag); err != nil {
 		return nil, false, Status{}, err
-	}
-	if source == ProcNull {
-		return nil, true, nullStatus, nil
 	}
 	k := c.rank
 	defer k.timed(op, 0).end()
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	l := look{c: c, source: source, tag: tag, extract: extract}
-	if !k.Test(l.done) {
+	if source != ProcNull && !l.now(1+k.near.looks/glance) && !k.Test(l.done) {
 		return nil, false, Status{}, nil
 	}
-	if err := l.outcome(op); err != nil {
-		return nil, false, Status{}, err
-	}
-	return l.m, true, l.st, nil
+	m, st, err = l.found(op)
+	return m, err == nil, st, err
 }
+
+// glance is the part of its looks for which a call looks that does not wait.
+const glance = 4
 
 // probe is a call that waits for a message, for those who ask.
 type probe struct {

@@ -114,6 +114,9 @@ func (s *Comms[C]) Last() *C {
 	return s.last.state
 }
 
+// Sender returns the rank of a message's sender in what Of has returned last, which the message is for.
+func (s *Comms[C]) Sender(h *packetizer.Header) int32 { return s.last.rankOf(int32(h[1] >> 32)) }
+
 func (s *Comms[C]) find(id, gen uint32) *opened[C] {
 	if o := s.last; o != nil && o.ctx.ID == id && o.ctx.Gen == gen {
 		return o

@@ -8,8 +8,8 @@ import "github.com/exanet-mpi/exanet/packetizer"
 // one direction. Whoever holds the lease sends the next message of the channel, or
 // takes it out of the mailbox, and counts on. The messages are those that the protocol
 // would have sent, so the other end knows no difference. As soon as the protocol
-// comes to the channel itself it revokes the lease and goes on from the number that
-// it finds.
+// has something under way on the channel itself it revokes the lease and goes on from the
+// number that it finds.
 //
 // The protocol and the fast path are never at work at the same time. A fast path may
 // have receives pending on leased channels of which the protocol does not know.
@@ -24,6 +24,10 @@ type FastPath interface {
 	Grant(l *Lease, c Channel)
 	// Revoke takes a channel back: l.Next is the number of its next message again.
 	Revoke(l *Lease)
+	// Number says which number the next message of a channel has, in l.Next, and Renumber
+	// that it has another, l.Next: the protocol has used some, and the lease goes on.
+	Number(l *Lease)
+	Renumber(l *Lease)
 	// RevokeAll takes all channels of a direction back.
 	RevokeAll(sends bool)
 }
@@ -69,13 +73,17 @@ type Account struct {
 	World     int32  // the peer's rank in the job
 }
 
-// Taker is a protocol that lets a receive take a message past its queues: package
-// ticket.
+// Taker is a protocol that lets calls look at a message, or take it, while it is still in the mailbox: package
+// ticket. A receive with these arguments that would be posted now must get the message; else each reports
+// that it does not, and does nothing. The message is the next of its sender's.
 type Taker interface {
-	// Take gives a message that has just come to a receive that would be posted now, if
-	// that is what would become of it. Else it reports false and does nothing.
-	Take(ctx *Context, src, tag int32, buf []byte, h *packetizer.Header, payload []byte) bool
-	// TakesNext reports whether a receive that would be posted now gets the next message
-	// of its channel.
+	// Peek describes the message, of n bytes, which stays where it is.
+	Peek(ctx *Context, src, tag int32, h *packetizer.Header, n int) (Status, bool)
+	// Take gives it to the receive, which has room for it.
+	Take(ctx *Context, src, tag int32, buf []byte, h *packetizer.Header, payload []byte) (Status, bool)
+	// TakeOut extracts it, see Protocol.Extract.
+	TakeOut(ctx *Context, src, tag int32, h *packetizer.Header, payload []byte) *Message
+	// TakesNext reports whether a receive that would be posted now gets the next message that it can
+	// take; one with a wildcard, unless a receive that names source and tag does.
 	TakesNext(ctx *Context, src, tag int32) bool
 }

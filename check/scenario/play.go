@@ -119,7 +119,7 @@ func (s *Player) operation(rank int, words []string) error {
 	switch verb {
 	case "fast", "direct":
 		if len(words) < 2 {
-			return fmt.Errorf("%s is followed by a send or a receive", verb)
+			return fmt.Errorf("%s is followed by a send, a receive or a probe", verb)
 		}
 		how = map[string]world.ActionKind{"fast": world.Fast, "direct": world.Direct}[verb]
 		words = words[1:]

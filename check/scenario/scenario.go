@@ -224,7 +224,8 @@ func (s *Player) note(e world.Event) {
 	case world.Renewed:
 		row.Text = e.Op.String() + " the communicator"
 	case world.Probed:
-		row.Kind, row.Text = chart.Outcome, s.probed(e)
+		row.Kind, row.Text = chart.Outcome, s.probed(e)+s.how
+		s.how = ""
 	case world.Completed:
 		row.Kind, row.Text = chart.Outcome, s.outcome(e)
 	case world.Sent:

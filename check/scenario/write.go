@@ -57,7 +57,9 @@ func action(w *world.World, a world.Action, program world.Program, next []int) s
 	switch a.Kind {
 	case world.Fast, world.Direct:
 		o := program[a.From][next[a.From]]
-		next[a.From]++
+		if o.Kind != world.Probe || !o.Block {
+			next[a.From]++
+		}
 		how := map[world.ActionKind]string{world.Fast: " fast ", world.Direct: " direct "}
 		return from + how[a.Kind] + operation(o)
 	case world.Poll:

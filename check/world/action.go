@@ -271,6 +271,10 @@ func (w *World) Do(a Action) {
 	case Enter:
 	case Direct:
 		o := r.program[r.pc]
+		if o.Kind == Probe {
+			r.probed(o, r.peek(o))
+			break
+		}
 		r.pc++
 		if q := r.direct(o); o.Block {
 			r.blocked = q
@@ -424,11 +428,7 @@ func (r *rank) step() {
 			r.blocked = q
 		}
 	case Probe:
-		if r.probe(o) || !o.Block {
-			r.pc++
-		} else {
-			r.tried = r.moment
-		}
+		r.probed(o, r.probe(o))
 	case Cancel:
 		r.pc++
 		if o.Req < len(r.reqs) && r.reqs[o.Req].held == nil {
@@ -449,6 +449,15 @@ func (r *rank) step() {
 		r.renew(o.Comm)
 	case Wait:
 		r.pc++
+	}
+}
+
+// probed ends a probe, which is to be tried again if it has to wait.
+func (r *rank) probed(o Op, found bool) {
+	if found || !o.Block {
+		r.pc++
+	} else {
+		r.tried = r.moment
 	}
 }
 
@@ -490,6 +499,8 @@ func (w *World) PostBy(how ActionKind, rank int, o Op) (q *Request, ok bool) {
 	}
 	r.enter()
 	switch {
+	case how == Direct && o.Kind == Probe:
+		r.peek(o)
 	case how == Direct:
 		q = r.direct(o)
 	case o.Kind == Send || o.Kind == Recv:
@@ -523,12 +534,19 @@ func (r *rank) probe(o Op) bool {
 		r.w.fail(r.id, "a probe returns an error: %v", err)
 	}
 	if found {
-		r.probes = append(r.probes, probed{op: o, st: st, gen: r.ctx[o.Comm].Gen, after: len(r.reqs)})
-	}
-	if r.w.Log != nil {
-		r.w.log(Event{Kind: Probed, Rank: r.id, Op: o, Found: found, Status: st})
+		r.found(o, st)
+	} else if r.w.Log != nil {
+		r.w.log(Event{Kind: Probed, Rank: r.id, Op: o})
 	}
 	return found
+}
+
+// found notes what a probe has found.
+func (r *rank) found(o Op, st variants.Status) {
+	r.probes = append(r.probes, finding{op: o, st: st, gen: r.ctx[o.Comm].Gen, after: len(r.reqs)})
+	if r.w.Log != nil {
+		r.w.log(Event{Kind: Probed, Rank: r.id, Op: o, Found: true, Status: st})
+	}
 }
 
 func (r *rank) cancel(q *Request) {
@@ -544,8 +562,8 @@ func (r *rank) cancel(q *Request) {
 	r.proto.Cancel(&q.r)
 }
 
-// probed is what a probe has found.
-type probed struct {
+// finding is what a probe has found.
+type finding struct {
 	op    Op
 	st    variants.Status
 	gen   uint32

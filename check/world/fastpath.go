@@ -21,7 +21,8 @@ import (
 //     there, without the protocol's knowledge. A long one takes a message which
 //     is in the queue already.
 //   - Direct: a receive takes the next message past the protocol's queues, if
-//     that is what would become of it (variants.Taker).
+//     that is what would become of it (variants.Taker). A probe finds it in the
+//     mailbox, and a matched one takes it out of there.
 //
 // A pending receive takes its message by Poll. Every call of the protocol posts what
 // is pending first, in its order; Enter is a call that does nothing else.
@@ -79,14 +80,34 @@ func (f *fastPath) Grant(l *variants.Lease, c variants.Channel) {
 
 // Revoke implements variants.FastPath.
 func (f *fastPath) Revoke(l *variants.Lease) {
-	i := slices.IndexFunc(f.channels, func(c *channel) bool { return c.lease == l })
-	if i < 0 {
-		f.r.w.fail(f.r.id, "a lease is revoked that has not been granted")
-		return
-	}
-	l.Next = f.channels[i].Envelope.Ticket
+	f.Number(l)
 	l.Granted = false
-	f.channels = slices.Delete(f.channels, i, i+1)
+	f.channels = slices.DeleteFunc(f.channels, func(c *channel) bool { return c.lease == l })
+}
+
+// Number implements variants.FastPath.
+func (f *fastPath) Number(l *variants.Lease) {
+	if c := f.leased(l); c != nil {
+		l.Next = c.Envelope.Ticket
+	}
+}
+
+// Renumber implements variants.FastPath.
+func (f *fastPath) Renumber(l *variants.Lease) {
+	if c := f.leased(l); c != nil {
+		c.Envelope.Ticket = l.Next
+	}
+}
+
+// leased returns the channel of a lease.
+func (f *fastPath) leased(l *variants.Lease) *channel {
+	for _, c := range f.channels {
+		if c.lease == l {
+			return c
+		}
+	}
+	f.r.w.fail(f.r.id, "a lease is used that has not been granted")
+	return nil
 }
 
 // RevokeAll implements variants.FastPath.
@@ -176,7 +197,7 @@ func (r *rank) alternatives(acts []Action, o Op, n int) []Action {
 	if r.fast.can(o) {
 		acts = append(acts, Action{Kind: Fast, From: uint8(r.id), N: uint8(n)})
 	}
-	if o.Kind == Recv && o.Peer >= 0 && o.Tag >= 0 && len(r.w.queue(o.Peer, r.id).msgs) > 0 {
+	if (o.Kind == Recv || o.Kind == Probe || o.Kind == Extract) && r.mail(o) >= 0 {
 		acts = append(acts, Action{Kind: Direct, From: uint8(r.id), N: uint8(n)})
 	}
 	return acts
@@ -320,26 +341,57 @@ func (r *rank) next(from int) message {
 	return m
 }
 
-// direct executes a receive as mpi does that looks at the mailbox first.
+// mail returns the rank at whose next message an operation looks first, -1 if there is none.
+func (r *rank) mail(o Op) int {
+	for from := range r.w.cfg.Ranks {
+		if (o.Peer == from || o.Peer < 0) && len(r.w.queue(from, r.id).msgs) > 0 {
+			return from
+		}
+	}
+	return -1
+}
+
+// direct executes a receive or a matched probe as mpi does, which looks at the mailbox first. It returns nil if the
+// probe finds nothing.
 func (r *rank) direct(o Op) *Request {
 	p, ctx := r.proto.(variants.Taker), r.ctx[o.Comm]
-	promised := p.TakesNext(ctx, int32(o.Peer), o.Tag)
-	m := r.next(o.Peer)
+	promised := o.Peer >= 0 && o.Tag >= 0 && p.TakesNext(ctx, int32(o.Peer), o.Tag)
+	m := r.next(r.mail(o))
+	payload := m.payload[:m.n]
+	if o.Kind == Extract {
+		x := p.TakeOut(ctx, int32(o.Peer), o.Tag, &m.header, payload)
+		if x == nil {
+			r.proto.Deliver(m.header, payload)
+			return r.extract(o)
+		}
+		return r.extracted(o, x)
+	}
 	q := r.request(o)
 	r.posted(q)
-	payload := m.payload[:m.n]
-	if p.Take(ctx, int32(o.Peer), o.Tag, q.r.Buf, &m.header, payload) {
-		q.r.Status = variants.Status{Source: int32(o.Peer), Tag: o.Tag, Size: m.n}
-		q.r.Done = true
+	if st, ok := p.Take(ctx, int32(o.Peer), o.Tag, q.r.Buf, &m.header, payload); ok {
+		q.r.Status, q.r.Done = st, true
 		return q
 	}
 	r.proto.Deliver(m.header, payload)
 	r.proto.PostRecv(&q.r)
 	e := variants.Unpack(m.header)
-	if promised && !q.r.Done && e.Kind == variants.EnvD && e.Tag == o.Tag && e.Ctx == ctx.ID && e.Gen == ctx.Gen {
+	wanted := variants.Takes(int32(o.Peer), o.Tag, e.Src, e.Tag)
+	if promised && !q.r.Done && e.Kind == variants.EnvD && wanted && e.Ctx == ctx.ID && e.Gen == ctx.Gen {
 		r.w.fail(r.id, "%s does not get the next message, which the protocol has said that it would", r.w.Name(q))
 	}
 	return q
+}
+
+// peek is probe for a message that is still in the mailbox.
+func (r *rank) peek(o Op) bool {
+	m := &r.w.queue(r.mail(o), r.id).msgs[0]
+	r.give(m.hash())
+	st, found := r.proto.(variants.Taker).Peek(r.ctx[o.Comm], int32(o.Peer), o.Tag, &m.header, m.n)
+	if !found {
+		return r.probe(o)
+	}
+	r.found(o, st)
+	return true
 }
 
 // counted checks that no credit is lost or made up, when all messages have been received.

@@ -149,7 +149,7 @@ func (w *World) match(r *rank) {
 
 // checkProbe checks what a probe found: the message that a receive posted in
 // its place would get. A message that was cancelled later may have been there.
-func (w *World) checkProbe(r *rank, p *probed, first func(Op, int) *Request) {
+func (w *World) checkProbe(r *rank, p *finding, first func(Op, int) *Request) {
 	for _, s := range w.ranks[p.st.Source].reqs {
 		if s.Cancelled() && s.Op.Peer == r.id && fits(p.op, s.Op, s.Rank) && s.Op.Tag == p.st.Tag &&
 			s.Op.Size == p.st.Size {

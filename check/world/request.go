@@ -84,6 +84,11 @@ func (r *rank) extract(o Op) *Request {
 		}
 		return nil
 	}
+	return r.extracted(o, m)
+}
+
+// extracted makes a request for a message that a matched probe has found.
+func (r *rank) extracted(o Op, m *variants.Message) *Request {
 	o.Kind, o.Matched = Recv, true
 	q := r.request(o)
 	q.held = m

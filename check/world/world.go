@@ -121,7 +121,7 @@ type rank struct {
 	blocked *Request // the operation that its program waits for
 	reqs    []*Request
 	sends   int
-	probes  []probed
+	probes  []finding
 	history uint64 // fingerprint of all that the rank has been given, in order
 	moment  int    // how many inputs that is
 	given   uint64 // like history, with the contents of what it has been given

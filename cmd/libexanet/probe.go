@@ -6,6 +6,7 @@ package main
 import "C"
 
 import (
+	"errors"
 	"unsafe"
 
 	"github.com/exanet-mpi/exanet/mpi"
@@ -88,11 +89,14 @@ func exanet_Mrecv(buf unsafe.Pointer, count int64, t handle, msg, status unsafe.
 	if m.Message == nil {
 		return pass
 	}
-	q, err := m.receive(buf, count, t, msg)
+	d, err := dataOf(buf, count, t)
 	if err != nil {
 		return result(m.comm, err)
 	}
-	st, err := q.Wait()
+	st, err := m.RecvData(d)
+	if err == nil || errors.Is(err, mpi.ErrTruncate) || errors.Is(err, mpi.ErrProcFailed) {
+		vanish(msg)
+	}
 	setStatus(status, st)
 	return result(m.comm, err)
 }
@@ -103,21 +107,20 @@ func exanet_Imrecv(buf unsafe.Pointer, count int64, t handle, msg, req unsafe.Po
 	if m.Message == nil {
 		return pass
 	}
-	q, err := m.receive(buf, count, t, msg)
-	return made(q, err, m.comm, false, req)
-}
-
-// receive begins to receive a message, whose handle is then no longer valid.
-func (m message) receive(buf unsafe.Pointer, count int64, t handle, msg unsafe.Pointer) (*mpi.Request, error) {
 	d, err := dataOf(buf, count, t)
 	if err != nil {
-		return nil, err
+		return result(m.comm, err)
 	}
 	q, err := m.IrecvData(d)
 	if err == nil {
-		h := handleAt(msg)
-		messages.drop(messageNumber(*h))
-		*h = noMessage
+		vanish(msg)
 	}
-	return q, err
+	return made(q, err, m.comm, false, req)
+}
+
+// vanish ends a message, whose handle is no longer valid.
+func vanish(msg unsafe.Pointer) {
+	h := handleAt(msg)
+	messages.drop(messageNumber(*h))
+	*h = noMessage
 }

@@ -6,6 +6,7 @@ package main
 import "C"
 
 import (
+	"slices"
 	"unsafe"
 
 	"github.com/exanet-mpi/exanet/fastpath"
@@ -88,23 +89,20 @@ func exanet_Start(p unsafe.Pointer) int64 {
 
 //export exanet_Startall
 func exanet_Startall(n int32, p unsafe.Pointer) int64 {
-	if n <= 0 {
-		return pass
-	}
-	handles := unsafe.Slice(handleAt(p), n)
-	some := false
-	for i := range handles {
-		some = some || requestNumber(handles[i]) != 0
-	}
-	if !some {
-		for _, h := range handles {
+	l := severalOf(n, p)
+	defer l.give()
+	switch {
+	case !l.some:
+		for _, h := range l.handles {
 			hostBusy.add(hostRequest, h)
 		}
 		return pass
+	case !slices.Contains(l.ours, nil):
+		return result(l.known[0].comm, mpi.StartAll(l.ours...))
 	}
-	for i := range handles {
-		if r := exanet_Start(unsafe.Pointer(&handles[i])); r == pass {
-			if code := C.PMPI_Start((*C.MPI_Request)(unsafe.Pointer(&handles[i]))); code != C.MPI_SUCCESS {
+	for i := range l.handles {
+		if r := exanet_Start(unsafe.Pointer(&l.handles[i])); r == pass {
+			if code := C.PMPI_Start((*C.MPI_Request)(unsafe.Pointer(&l.handles[i]))); code != C.MPI_SUCCESS {
 				return hostFailed(code)
 			}
 		} else if r != 0 {

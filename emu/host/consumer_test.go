@@ -38,8 +38,10 @@ func TestAConsumerLeavesTheProducersLineAlone(t *testing.T) {
 		require.NotPanics(t, func() {
 			defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 			for _, n := range sizes {
-				h, b := f.NextFrom(0, 1)
+				h, size := f.Look(0, 1)
 				require.NotNil(t, h)
+				require.Equal(t, n, size)
+				b := f.Take(size)
 				require.Equal(t, []uint64{uint64(lap), uint64(n)}, h[1:])
 				require.Len(t, b, n)
 				f.Release()

@@ -154,28 +154,15 @@ func (f *Fabric) rescan() {
 // Next implements mbox.Box. Records of the sending fabrics that it meets on
 // the way are carried out.
 func (f *Fabric) Next() (h packetizer.Header, payload []byte, ok bool) {
-	if f.self.opened.Load() != f.openedSeen {
-		f.rescan()
-	}
 	if len(f.fetches) > 0 {
 		f.runAgent()
 	}
 	if f.borrowings.Load() != f.borrowSeen {
 		f.takeOver()
 	}
-	g := &f.job.geo
-	for tried := 0; tried < len(f.in); {
-		if f.cursor >= len(f.in) {
-			f.cursor = 0
-		}
-		in := f.in[f.cursor]
-		c, w, ok := in.peek(g)
-		if !ok {
-			f.cursor++
-			tried++
-			continue
-		}
-		n := int(w >> 16 & 0xffff)
+	for in := f.first(); in != nil; in = f.first() {
+		c, w, _ := in.peek(&f.job.geo)
+		n := length(w)
 		if n == deviceLength {
 			f.carryOut(in, c)
 			f.advance(in)
@@ -191,23 +178,54 @@ func (f *Fabric) Next() (h packetizer.Header, payload []byte, ok bool) {
 	return h, nil, false
 }
 
-// NextFrom is Next for the messages of one rank, at which it looks so many times; h is nil if
-// there is none, and lasts as long as the payload: to copy it takes longer than all else here. It
-// carries out no records.
-func (f *Fabric) NextFrom(rank, looks int) (h *packetizer.Header, payload []byte) {
-	in := f.way(rank)
+// first returns the next ring with a message, nil if there is none. It is the first at the next call, too.
+func (f *Fabric) first() *inbox {
+	if f.self.opened.Load() != f.openedSeen {
+		f.rescan()
+	}
+	for range f.in {
+		if f.cursor >= len(f.in) {
+			f.cursor = 0
+		}
+		in := f.in[f.cursor]
+		if _, _, ok := in.peek(&f.job.geo); ok {
+			return in
+		}
+		f.cursor++
+	}
+	return nil
+}
+
+// length is that of the payload of a message, by the first word of its header.
+func length(w uint64) int { return int(w >> 16 & 0xffff) }
+
+// Look looks so many times for the next message of one rank, or of any if rank is negative, and leaves it where it is:
+// n is its size. h is nil if there is none, and lasts as long as the message: to copy it takes longer than all else
+// here. It carries out no records.
+func (f *Fabric) Look(rank, looks int) (h *packetizer.Header, n int) {
 	for left := looks; left > 0; left -= mem.Pause() {
-		c, w, ok := in.peek(&f.job.geo)
+		if rank >= 0 {
+			f.current = f.way(rank)
+		} else if f.current = f.first(); f.current == nil {
+			continue
+		}
+		c, w, ok := f.current.peek(&f.job.geo)
 		if !ok {
 			continue
 		}
-		n := int(w >> 16 & 0xffff)
-		if n == deviceLength {
+		if n = length(w); n == deviceLength {
 			break
 		}
-		return &c.header, f.out(in, c, n)
+		return &c.header, n
 	}
-	return nil, nil
+	return nil, 0
+}
+
+// Take takes the message out that Look has found, of n bytes, until Release.
+func (f *Fabric) Take(n int) (payload []byte) {
+	f.cursor++ // the next from any shall be from another rank
+	in := f.current
+	return f.out(in, in.cell(&f.job.geo, in.head.head), n)
 }
 
 // way is the one to a rank and back.

@@ -3,8 +3,9 @@ package ticket
 import "github.com/exanet-mpi/exanet/variants"
 
 // A channel is leased when a call on it ends and nothing is under way there. The lease is
-// revoked when the protocol comes to the channel, or when something concerns all channels of
-// a communicator: a wildcard, its end, the death of a peer.
+// revoked when something gets under way on the channel, or concerns all channels of a
+// communicator: a posted wildcard, its end, the death of a peer. A message that is sent or
+// received at once leaves the lease, and has a number of it.
 
 // LeaseTo implements variants.Lessor.
 func (p *Protocol) LeaseTo(f variants.FastPath) {
@@ -15,8 +16,8 @@ func (p *Protocol) LeaseTo(f variants.FastPath) {
 // LeaseOut implements variants.Lessor.
 func (p *Protocol) LeaseOut(ctx *variants.Context, dst, tag int32, name uint64) {
 	c := p.comms.Of(ctx)
-	l := p.outChannel(c, dst, tag)
-	if !l.idle() || l.peer.Failed {
+	l := p.lookOut(c, dst, tag)
+	if l.Granted || !l.idle() || l.peer.Failed {
 		return
 	}
 	e := c.envelope(variants.EnvD, tag, l.Next)
@@ -30,8 +31,8 @@ func (p *Protocol) LeaseIn(ctx *variants.Context, src, tag int32, name uint64) {
 	if c.wild.Head() != nil {
 		return
 	}
-	l := p.inChannel(c, src, tag)
-	if !l.idle() || l.peer.Failed {
+	l := p.lookIn(c, src, tag)
+	if l.Granted || !l.idle() || l.peer.Failed {
 		return
 	}
 	e := c.envelope(variants.EnvD, tag, l.Next)

@@ -13,7 +13,7 @@ import (
 func (p *Protocol) PostRecv(r *variants.Request) {
 	c := p.comms.Of(r.Ctx)
 	p.Begin(r)
-	if r.Peer == variants.AnySource || r.Tag == variants.AnyTag {
+	if wild(r.Peer, r.Tag) {
 		if m := c.arrived.Find(&p.Done, r.Peer, r.Tag); m != nil {
 			p.accept(c, r, m)
 		} else if err := p.Hopeless(c.Context, r.Peer); err != nil {
@@ -87,30 +87,85 @@ func (p *Protocol) deliverShort(h packetizer.Header, payload []byte) bool {
 	return true
 }
 
-// Take gives a message that has just come to a receive that would be posted now, if
-// that is what would become of it: the receive is the only one of its channel and names
-// it, and nothing older waits. Else it reports false and does nothing.
-func (p *Protocol) Take(ctx *variants.Context, src, tag int32, buf []byte, h *packetizer.Header, payload []byte) bool {
-	c := p.comms.Of(ctx)
-	if c.eager != variants.Head(h) || c.wild.Head() != nil || len(payload) > len(buf) {
-		return false
+// next returns the channel of an eager message that is still in the mailbox, if a receive that would be posted now
+// takes it: the message is the next of its channel, and neither another message nor a receive has waited for longer.
+// Else it returns nil.
+func (p *Protocol) next(c *comm, src, tag int32, h *packetizer.Header) *inChannel {
+	if c.eager != variants.Head(h) || c.wild.Head() != nil {
+		return nil
 	}
-	l := p.inChannel(c, src, tag)
-	if l.world != int32(h[1]>>32) || uint32(tag) != uint32(h[2]) || l.Next != uint32(h[2]>>32) || !l.idle() {
-		return false
+	from, as := p.comms.Sender(h), int32(uint32(h[2]))
+	if !variants.Takes(src, tag, from, as) {
+		return nil
 	}
+	if wild(src, tag) && c.arrived.Find(&p.Done, src, tag) != nil {
+		return nil
+	}
+	l := p.lookIn(c, from, as)
+	if l.Granted {
+		p.lessee.Number(&l.Lease)
+	}
+	if !l.idle() || l.Next != uint32(h[2]>>32) {
+		return nil
+	}
+	return l
+}
+
+// use gives away the next message of a channel, which stays leased if it is.
+func (p *Protocol) use(l *inChannel) {
 	l.Next++
+	if l.Granted {
+		p.lessee.Renumber(&l.Lease)
+	}
+}
+
+func wild(src, tag int32) bool { return src == variants.AnySource || tag == variants.AnyTag }
+
+// Peek implements variants.Taker.
+func (p *Protocol) Peek(ctx *variants.Context, src, tag int32, h *packetizer.Header, n int) (st variants.Status,
+	ok bool) {
+	l := p.next(p.comms.Of(ctx), src, tag, h)
+	if l == nil {
+		return st, false
+	}
+	return variants.Status{Source: l.src, Tag: l.tag, Size: n}, true
+}
+
+// Take implements variants.Taker.
+func (p *Protocol) Take(ctx *variants.Context, src, tag int32, buf []byte, h *packetizer.Header,
+	payload []byte) (st variants.Status, ok bool) {
+	l := p.next(p.comms.Of(ctx), src, tag, h)
+	if l == nil || len(payload) > len(buf) {
+		return st, false
+	}
+	p.use(l)
 	p.Out.Consumed(l.peer, len(payload))
 	mem.Across(buf, payload)
 	p.Count.Receives++
-	return true
+	return variants.Status{Source: l.src, Tag: l.tag, Size: len(payload)}, true
 }
 
-// TakesNext reports whether a receive that would be posted now gets the next message of
-// its channel: no message and no receive waits for it.
+// TakeOut implements variants.Taker.
+func (p *Protocol) TakeOut(ctx *variants.Context, src, tag int32, h *packetizer.Header,
+	payload []byte) *variants.Message {
+	l := p.next(p.comms.Of(ctx), src, tag, h)
+	if l == nil {
+		return nil
+	}
+	p.use(l)
+	e := variants.Unpack(*h)
+	e.Src = l.src
+	ctx.Active++
+	return p.Unexpected(e, len(payload), payload)
+}
+
+// TakesNext implements variants.Taker.
 func (p *Protocol) TakesNext(ctx *variants.Context, src, tag int32) bool {
 	c := p.comms.Of(ctx)
-	return c.wild.Head() == nil && p.inChannel(c, src, tag).idle()
+	if wild(src, tag) {
+		return c.wild.Head() == nil && c.arrived.Find(&p.Done, src, tag) == nil
+	}
+	return c.wild.Head() == nil && p.lookIn(c, src, tag).idle()
 }
 
 // arrive matches a message that a send has caused, or keeps it.

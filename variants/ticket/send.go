@@ -14,13 +14,18 @@ func (p *Protocol) eager(ctx *variants.Context, dst, tag int32, buf []byte, copi
 		return false
 	}
 	c := p.comms.Of(ctx)
-	l := p.outChannel(c, dst, tag)
+	l := p.lookOut(c, dst, tag)
+	if l.Granted {
+		p.lessee.Number(&l.Lease)
+	}
 	l.drop()
 	variants.Number(&l.header, l.Next) // where nothing has come between it has that number
 	if !p.Out.EagerPacked(l.peer, variants.EnvD, &l.header, buf, copied) {
 		return false
 	}
-	l.Next++
+	if l.Next++; l.Granted {
+		p.lessee.Renumber(&l.Lease)
+	}
 	variants.Number(&l.header, l.Next) // now, so that it has left the store buffer when it is copied
 	p.Done.Tickets++
 	if len(l.rtrs) > 0 {

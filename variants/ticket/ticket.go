@@ -140,18 +140,24 @@ func (p *Protocol) Close(ctx *variants.Context) {
 	p.comms.Close(ctx)
 }
 
+// inChannel is the channel of messages from a rank, whose lease it revokes.
 func (p *Protocol) inChannel(c *comm, src, tag int32) *inChannel {
-	l := c.lastIn
-	if l == nil || l.src != src || l.tag != tag {
-		l = p.findIn(c, src, tag)
-	}
+	l := p.lookIn(c, src, tag)
 	if l.Granted {
 		p.lessee.Revoke(&l.Lease)
 	}
 	return l
 }
 
-// findIn is inChannel for another channel than the last.
+// lookIn is inChannel for who does not need its number.
+func (p *Protocol) lookIn(c *comm, src, tag int32) *inChannel {
+	if l := c.lastIn; l != nil && l.src == src && l.tag == tag {
+		return l
+	}
+	return p.findIn(c, src, tag)
+}
+
+// findIn is lookIn for another channel than the last.
 func (p *Protocol) findIn(c *comm, src, tag int32) *inChannel {
 	l := c.in[key(src, tag)]
 	if l == nil {
@@ -165,18 +171,24 @@ func (p *Protocol) findIn(c *comm, src, tag int32) *inChannel {
 	return l
 }
 
+// outChannel is the channel of messages to a rank, whose lease it revokes.
 func (p *Protocol) outChannel(c *comm, dst, tag int32) *outChannel {
-	l := c.lastOut
-	if l == nil || l.dst != dst || l.tag != tag {
-		l = p.findOut(c, dst, tag)
-	}
+	l := p.lookOut(c, dst, tag)
 	if l.Granted {
 		p.lessee.Revoke(&l.Lease)
 	}
 	return l
 }
 
-// findOut is outChannel for another channel than the last.
+// lookOut is outChannel for who does not need its number.
+func (p *Protocol) lookOut(c *comm, dst, tag int32) *outChannel {
+	if l := c.lastOut; l != nil && l.dst == dst && l.tag == tag {
+		return l
+	}
+	return p.findOut(c, dst, tag)
+}
+
+// findOut is lookOut for another channel than the last.
 func (p *Protocol) findOut(c *comm, dst, tag int32) *outChannel {
 	l := c.out[key(dst, tag)]
 	if l == nil {

@@ -20,7 +20,7 @@ func (c *comm) drop(l *inChannel, m *variants.Message) {
 
 // oldest returns the message that a receive with these arguments would take.
 func (c *comm) oldest(w *workcount.Count, src, tag int32) *variants.Message {
-	if src == variants.AnySource || tag == variants.AnyTag {
+	if wild(src, tag) {
 		return c.arrived.Find(w, src, tag)
 	}
 	if l := c.in[key(src, tag)]; l != nil {
