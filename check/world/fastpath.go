@@ -355,7 +355,7 @@ func (r *rank) mail(o Op) int {
 // probe finds nothing.
 func (r *rank) direct(o Op) *Request {
 	p, ctx := r.proto.(variants.Taker), r.ctx[o.Comm]
-	promised := o.Peer >= 0 && o.Tag >= 0 && p.TakesNext(ctx, int32(o.Peer), o.Tag)
+	promised := p.TakesNext(ctx, int32(o.Peer), o.Tag)
 	m := r.next(r.mail(o))
 	payload := m.payload[:m.n]
 	if o.Kind == Extract {
@@ -372,7 +372,11 @@ func (r *rank) direct(o Op) *Request {
 		q.r.Status, q.r.Done = st, true
 		return q
 	}
+	before := r.receives()
 	r.proto.Deliver(m.header, payload)
+	if r.receives() > before {
+		promised = promised && o.Peer >= 0 && o.Tag >= 0 // one that names both may come before one with a wildcard
+	}
 	r.proto.PostRecv(&q.r)
 	e := variants.Unpack(m.header)
 	wanted := variants.Takes(int32(o.Peer), o.Tag, e.Src, e.Tag)
@@ -380,6 +384,16 @@ func (r *rank) direct(o Op) *Request {
 		r.w.fail(r.id, "%s does not get the next message, which the protocol has said that it would", r.w.Name(q))
 	}
 	return q
+}
+
+// receives is the number of receives that have completed.
+func (r *rank) receives() (n int) {
+	for _, q := range r.reqs {
+		if q.Op.Kind == Recv && q.r.Done {
+			n++
+		}
+	}
+	return n
 }
 
 // peek is probe for a message that is still in the mailbox.
