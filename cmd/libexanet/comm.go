@@ -6,25 +6,15 @@ package main
 import "C"
 
 import (
-	"maps"
-	"sync"
-	"sync/atomic"
 	"unsafe"
 
 	"github.com/exanet-mpi/exanet/mpi"
 )
 
-// communicators of ours by the handle of the host's. The map is replaced when one
-// is made or freed, so that looking one up takes no lock.
-var communicators struct {
-	sync.Mutex
-	byHandle atomic.Pointer[map[handle]*mpi.Comm]
-}
-
-func init() { communicators.byHandle.Store(new(map[handle]*mpi.Comm)) }
+var communicators objects[mpi.Comm]
 
 // known returns our communicator beside the host's, nil if there is none.
-func known(h handle) *mpi.Comm { return (*communicators.byHandle.Load())[h] }
+func known(h handle) *mpi.Comm { return communicators.get(h) }
 
 // commOf is known, but what is not ours is the host's, which must make progress for it.
 func commOf(h handle) *mpi.Comm {
@@ -35,20 +25,11 @@ func commOf(h handle) *mpi.Comm {
 	return nil
 }
 
-// register adds a communicator; nil takes a communicator out of it.
+// register adds a communicator; nil takes one away.
 func register(h handle, c *mpi.Comm) {
-	communicators.Lock()
-	defer communicators.Unlock()
-	all := make(map[handle]*mpi.Comm)
-	maps.Copy(all, *communicators.byHandle.Load())
-	if c == nil {
-		delete(all, h)
-	} else {
-		all[h] = c
-	}
 	lease(h, c)
 	shareArea(h, c)
-	communicators.byHandle.Store(&all)
+	communicators.set(h, c)
 }
 
 // exanet_adopt makes a communicator of ours beside the one that the host has made

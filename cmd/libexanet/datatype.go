@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"sync"
 	"unsafe"
 
 	"github.com/exanet-mpi/exanet/datatype"
@@ -40,9 +39,10 @@ func pairOf[T any]() *datatype.Type {
 	return t
 }
 
-// basicTypes are the host's predefined types; operands which groups of operators there
-// are for them; hostOnly those with which the host computes.
+// types are those of the host that are predefined or have been used. basicTypes are the predefined ones;
+// operands which groups of operators there are for them; hostOnly those with which the host computes.
 var (
+	types      objects[datatype.Type]
 	basicTypes = map[handle]*datatype.Type{}
 	operands   = map[handle]C.int{}
 	hostOnly   = map[handle]bool{}
@@ -56,26 +56,15 @@ func init() {
 			continue
 		}
 		basicTypes[h] = predefined[C.GoString(p.name)]
+		types.set(h, basicTypes[h])
 		operands[h] = p.operators
 		hostOnly[h] = p.host_only != 0
 	}
 }
 
-// derived are the types that the program has made, by the host's handle.
-var derived struct {
-	sync.RWMutex
-	byHandle map[handle]*datatype.Type
-}
-
 // typeOf returns what a datatype of the host means.
 func typeOf(h handle) (*datatype.Type, error) {
-	if t := basicTypes[h]; t != nil {
-		return t, nil
-	}
-	derived.RLock()
-	t := derived.byHandle[h]
-	derived.RUnlock()
-	if t != nil {
+	if t := types.get(h); t != nil {
 		return t, nil
 	}
 	if h == noType || C.exanet_takes(1, as[C.MPI_Datatype](h)) == 0 {
@@ -86,12 +75,7 @@ func typeOf(h handle) (*datatype.Type, error) {
 		return nil, err
 	}
 	C.exanet_watch(as[C.MPI_Datatype](h))
-	derived.Lock()
-	defer derived.Unlock()
-	if derived.byHandle == nil {
-		derived.byHandle = make(map[handle]*datatype.Type)
-	}
-	derived.byHandle[h] = t
+	types.set(h, t)
 	return t, nil
 }
 
@@ -101,11 +85,7 @@ func typeOf(h handle) (*datatype.Type, error) {
 // has the same handle.
 //
 //export exanet_freed
-func exanet_freed(t C.MPI_Datatype) {
-	derived.Lock()
-	delete(derived.byHandle, handleOf(t))
-	derived.Unlock()
-}
+func exanet_freed(t C.MPI_Datatype) { types.set(handleOf(t), nil) }
 
 // badType says that a datatype cannot be used.
 func badType(why string) error { return fmt.Errorf("%w: %s", mpi.ErrType, why) }

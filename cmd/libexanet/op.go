@@ -74,19 +74,11 @@ func (a *applied) op(elements handle, f func() mpi.Op) mpi.Op {
 // byHost are those with which the host computes, by its operator.
 var byHost = map[handle]*applied{}
 
-var userOps struct {
-	sync.RWMutex
-	byHandle map[handle]userOp
-}
+var userOps objects[userOp]
 
 //export exanet_Op_create
 func exanet_Op_create(f unsafe.Pointer, commute int32, op unsafe.Pointer, form int32) int64 {
-	userOps.Lock()
-	defer userOps.Unlock()
-	if userOps.byHandle == nil {
-		userOps.byHandle = make(map[handle]userOp)
-	}
-	userOps.byHandle[*handleAt(op)] = userOp{f, C.int(form), commute != 0, new(applied)}
+	userOps.set(*handleAt(op), &userOp{f, C.int(form), commute != 0, new(applied)})
 	return 0
 }
 
@@ -94,9 +86,7 @@ func exanet_Op_create(f unsafe.Pointer, commute int32, op unsafe.Pointer, form i
 //
 //export exanet_Op_free
 func exanet_Op_free(op unsafe.Pointer) int64 {
-	userOps.Lock()
-	delete(userOps.byHandle, *handleAt(op))
-	userOps.Unlock()
+	userOps.set(*handleAt(op), nil)
 	return 0
 }
 
@@ -119,10 +109,8 @@ func opOf(h, elements handle) (mpi.Op, error) {
 			}, true)
 		}), nil
 	}
-	userOps.RLock()
-	u, ok := userOps.byHandle[h]
-	userOps.RUnlock()
-	if !ok {
+	u := userOps.get(h)
+	if u == nil {
 		return mpi.Op{}, fmt.Errorf("%w: no such operator", mpi.ErrOp)
 	}
 	return u.applied.op(elements, func() mpi.Op {

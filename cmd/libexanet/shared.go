@@ -7,6 +7,7 @@ import "C"
 
 import (
 	"slices"
+	"sync"
 	"sync/atomic"
 	"unsafe"
 
@@ -19,7 +20,10 @@ import (
 
 // sharing is in the memory of that part of the library; nil until it has been told of, or if it
 // is of another version.
-var sharing *shm.Shared
+var (
+	sharing *shm.Shared
+	areas   sync.Mutex // of threads that give C an area, or take one away
+)
 
 // cOps and cKinds are those for which C has functions.
 var (
@@ -86,6 +90,8 @@ func shareArea(h handle, c *mpi.Comm) {
 	if sharing == nil {
 		return
 	}
+	areas.Lock()
+	defer areas.Unlock()
 	v := &sharing.Areas[spread(h)%shm.Areas]
 	switch id := atomic.LoadUint64(&v.ID); {
 	case c == nil && id == uint64(h):
