@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -51,6 +52,16 @@ func (e *OutputError) Error() string {
 }
 
 func (e *OutputError) Unwrap() error { return e.Err }
+
+// TimeoutError says that a job has taken longer than Config.Timeout.
+type TimeoutError struct{ Timeout time.Duration }
+
+func (e *TimeoutError) Error() string {
+	return fmt.Sprintf("the job has not ended within %v, and is ended", e.Timeout)
+}
+
+// ExitCode is that of timeout(1).
+func (e *TimeoutError) ExitCode() int { return 124 }
 
 // RankError says which rank of a job failed first, and how.
 type RankError struct {

@@ -61,6 +61,10 @@ type Config struct {
 
 	// Label puts "[rank] " before each line.
 	Label bool
+
+	// Timeout is how long the job may take, 0: as long as it likes. Then it says what its ranks wait for
+	// and is ended as by SIGTERM; the error of Wait is a *TimeoutError.
+	Timeout time.Duration
 }
 
 // Job is a running job.
@@ -86,7 +90,8 @@ type Job struct {
 	// The state of the supervision, owned by its goroutine.
 	running     int        // ranks that have not ended
 	failure     *RankError // the first
-	interrupted bool       // the user or the context wants the job to end
+	interrupted bool       // the user or the context wants the job to end, or it has timed out
+	timedOut    bool
 	deadlines   deadlines
 }
 

@@ -30,11 +30,11 @@ const (
 
 // deadlines are what the supervision does next by itself; zero means never.
 type deadlines struct {
-	term, kill, giveUp time.Time
+	timeout, term, kill, giveUp time.Time
 }
 
 func (d *deadlines) next() (at time.Time) {
-	for _, t := range []time.Time{d.term, d.kill, d.giveUp} {
+	for _, t := range []time.Time{d.timeout, d.term, d.kill, d.giveUp} {
 		if !t.IsZero() && (at.IsZero() || t.Before(at)) {
 			at = t
 		}
@@ -77,6 +77,8 @@ func (j *Job) run(ctx context.Context, path string, started chan<- error) {
 	switch {
 	case err != nil:
 		started <- err
+	case j.timedOut:
+		j.err = &TimeoutError{Timeout: j.cfg.Timeout}
 	case ctx.Err() != nil && j.interrupted:
 		j.err = fmt.Errorf("job ended early: %w", context.Cause(ctx))
 	case j.failure != nil && !j.failure.brokenPipe():
@@ -172,6 +174,9 @@ func (j *Job) release() {
 func (j *Job) supervise(ctx context.Context) {
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
+	if j.cfg.Timeout > 0 {
+		j.deadlines.timeout = time.Now().Add(j.cfg.Timeout)
+	}
 	cancelled := ctx.Done()
 	for j.lookAtRanks(); j.running > 0; j.lookAtRanks() {
 		var alarm <-chan time.Time
@@ -297,6 +302,12 @@ func (j *Job) onDeadline(now time.Time) (giveUp bool) {
 		}
 		*t = time.Time{}
 		return true
+	}
+	if due(&d.timeout) && !j.interrupted && j.failure == nil {
+		j.timedOut = true
+		j.report()
+		j.say(nil, "exanet: "+(&TimeoutError{Timeout: j.cfg.Timeout}).Error())
+		j.onSignal(syscall.SIGTERM)
 	}
 	if due(&d.term) {
 		j.signalRunning(syscall.SIGTERM)

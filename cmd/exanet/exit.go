@@ -52,7 +52,8 @@ func exitCode(err error) int {
 // explain prints err as one line, unless the job has done so already.
 func explain(w io.Writer, err error) {
 	var rank *launch.RankError
-	if err == nil || errors.As(err, &rank) {
+	var timeout *launch.TimeoutError
+	if err == nil || errors.As(err, &rank) || errors.As(err, &timeout) {
 		return
 	}
 	fmt.Fprintln(w, "exanet: "+strings.Join(strings.Fields(err.Error()), " "))

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -24,6 +25,7 @@ func newRun() *cobra.Command {
 	var (
 		ranks           rankCount
 		label           bool
+		timeout         time.Duration
 		variant, device string
 	)
 	c := &cobra.Command{
@@ -39,9 +41,10 @@ SIGUSR1 or SIGQUIT (^\) shows what each rank waits for.
 If a rank fails, the others are ended within two seconds. The exit code is that
 of the first rank that failed (128 + N for signal N), 0 if none did; 127 or 126
 if the program cannot be started, 2 for a mistake in the command line or in
-EXANET_VARIANT, EXANET_DEVICE or EXANET_COLL.`,
+EXANET_VARIANT, EXANET_DEVICE or EXANET_COLL, 124 if the job has timed out.`,
 		Example: `  exanet run -n 4 ./hello
   exanet run -n 2 --label python3 script.py --its-own-flag
+  exanet run -n 4 --timeout 60s ./test
   exanet run -n 4 --device prototype ./hello < input.txt`,
 		Args: func(c *cobra.Command, args []string) error {
 			switch {
@@ -49,6 +52,8 @@ EXANET_VARIANT, EXANET_DEVICE or EXANET_COLL.`,
 				return usageErrorf("how many ranks? Say -n N (see exanet run --help)")
 			case int(ranks) > host.MaxRanks:
 				return usageErrorf("%d ranks are too many: one host takes up to %d", ranks, host.MaxRanks)
+			case timeout < 0:
+				return usageErrorf("--timeout %v: want a time that is not negative, as 90s", timeout)
 			case len(args) == 0:
 				return usageErrorf("which program? It comes after the flags (see exanet run --help)")
 			}
@@ -63,7 +68,7 @@ EXANET_VARIANT, EXANET_DEVICE or EXANET_COLL.`,
 				env = append(env, "EXANET_DEVICE="+device)
 			}
 			return runJob(c.Context(), launch.Config{
-				Ranks: int(ranks), Prog: args[0], Args: args[1:], Env: env, Label: label,
+				Ranks: int(ranks), Prog: args[0], Args: args[1:], Env: env, Label: label, Timeout: timeout,
 				Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 			})
 		},
@@ -72,6 +77,8 @@ EXANET_VARIANT, EXANET_DEVICE or EXANET_COLL.`,
 	f.SetInterspersed(false) // flags after PROG are the program's
 	f.VarP(&ranks, "ranks", "n", "number of ranks")
 	f.BoolVar(&label, "label", false, `put "[rank] " before each line of output`)
+	f.DurationVar(&timeout, "timeout", 0, "how long the job may take, as 90s or 5m; then it says what its ranks wait "+
+		"for,\nand is ended (default: for ever)")
 	f.StringVar(&variant, "variant", "", "protocol: "+strings.Join(mpi.Variants(), ", ")+" (default "+
 		mpi.DefaultVariant+", or $EXANET_VARIANT)")
 	f.StringVar(&device, "device", "", "fabric: host, prototype or registers (default host, or $EXANET_DEVICE); see "+

@@ -96,6 +96,19 @@ func TestSettingsAreCheckedBeforeRanksStart(t *testing.T) {
 	require.Zero(t, code, errs)
 }
 
+func TestRunWithATimeout(t *testing.T) {
+	out, errs, code := exanet(t, "", "run", "-n", "2", "--timeout", "200ms", "sleep", "100")
+	require.Equal(t, 124, code)
+	require.Empty(t, out)
+	require.Regexp(t, `^exanet: what the ranks wait for:
+  rank 0 \(pid \d+\) is running and has not called Init
+  rank 1 \(pid \d+\) is running and has not called Init
+exanet: the job has not ended within 200ms, and is ended\n$`, errs)
+	_, errs, code = exanet(t, "", "run", "-n", "2", "--timeout", "-1s", "true")
+	require.Equal(t, exitUsage, code)
+	require.Contains(t, errs, "not negative")
+}
+
 func TestDeathOfARankEndsTheJob(t *testing.T) {
 	cmd := exec.Command(self(), "run", "-n", "4", "sleep", "100")
 	var errs bytes.Buffer
