@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/exanet-mpi/exanet/internal/env"
 )
 
@@ -30,20 +32,51 @@ func listen(number int) error {
 		return err
 	}
 	go func() {
-		var b [1]byte
-		for {
-			n, err := f.Read(b[:])
-			if n == 1 && b[0] == askWaiting {
-				// A launcher that is gone shows at the next read.
-				_, _ = f.WriteString(waiting(told.Load()) + "\x00")
-			}
-			if err != nil || n == 0 {
-				fmt.Fprintf(os.Stderr, "exanet: rank %d: the launcher is gone, ending\n", number)
-				os.Exit(1)
-			}
-		}
+		answer(f)
+		fmt.Fprintf(os.Stderr, "exanet: rank %d: the launcher is gone, ending\n", number)
+		os.Exit(1)
 	}()
 	return nil
+}
+
+// answer says what the rank of this process waits for whenever it is asked, until the other side is gone.
+func answer(f *os.File) {
+	var b [1]byte
+	for {
+		n, err := f.Read(b[:])
+		if n == 1 && b[0] == askWaiting {
+			// A launcher that is gone shows at the next read.
+			_, _ = f.WriteString(waiting(told.Load()) + "\x00")
+		}
+		if err != nil || n == 0 {
+			return
+		}
+	}
+}
+
+// reachable lets exanet preload ask this rank of another launcher's job, if it wants to. Then the rank's
+// number goes first, as a byte string that a zero byte ends. Without the other side the job goes on.
+func reachable(number int) {
+	name := os.Getenv(env.Watch)
+	if name == "" {
+		return
+	}
+	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return
+	}
+	if err := unix.Connect(fd, &unix.SockaddrUnix{Name: name}); err != nil {
+		_ = unix.Close(fd)
+		return
+	}
+	_ = unix.SetNonblock(fd, true) // so that the runtime polls it
+	f := os.NewFile(uintptr(fd), env.Watch)
+	go func() {
+		defer f.Close()
+		if _, err := f.WriteString(itoa(number) + "\x00"); err == nil {
+			answer(f)
+		}
+	}()
 }
 
 // waiting says what a rank waits for, in lines.

@@ -225,6 +225,7 @@ func join(o *settings) (fabric, error) {
 		if o.device == deviceRegisters {
 			return nil, errRegisters
 		}
+		reachable(o.place)
 		return enter(o, o.segment, o.place)
 	}
 	text, ok := os.LookupEnv(env.Rank)

@@ -53,7 +53,8 @@ func exitCode(err error) int {
 func explain(w io.Writer, err error) {
 	var rank *launch.RankError
 	var timeout *launch.TimeoutError
-	if err == nil || errors.As(err, &rank) || errors.As(err, &timeout) {
+	var command commandExit
+	if err == nil || errors.As(err, &rank) || errors.As(err, &timeout) || errors.As(err, &command) {
 		return
 	}
 	fmt.Fprintln(w, "exanet: "+strings.Join(strings.Fields(err.Error()), " "))

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -19,6 +20,7 @@ func init() { commands = append(commands, newPreload) }
 type preloadFlags struct {
 	mpi, lib string
 	verbose  bool
+	env      []string // for the ranks, beside the environment of this process
 }
 
 func (f *preloadFlags) add(c *cobra.Command) {
@@ -52,7 +54,9 @@ func (f *preloadFlags) plan(c *cobra.Command, words []string) (*preload.Command,
 		}
 		dirs = preload.Dirs(self(), here)
 	}
-	p, err := preload.Plan(preload.Config{Words: words, Env: os.Environ(), MPI: preload.MPI(f.mpi), Dirs: dirs})
+	p, err := preload.Plan(preload.Config{
+		Words: words, Env: append(os.Environ(), f.env...), MPI: preload.MPI(f.mpi), Dirs: dirs,
+	})
 	if err == nil && f.verbose {
 		printCommand(c.ErrOrStderr(), p)
 	}
@@ -61,6 +65,7 @@ func (f *preloadFlags) plan(c *cobra.Command, words []string) (*preload.Command,
 
 func newPreload() *cobra.Command {
 	var f preloadFlags
+	var timeout time.Duration
 	c := &cobra.Command{
 		Use:   "preload [flags] [--] COMMAND [ARGS...]",
 		Short: "Run a program built with MPICH or Open MPI over this stack",
@@ -76,13 +81,26 @@ and srun, also behind others as in "timeout 60 mpirun ...". EXANET_ variables ar
 passed on; what is in LD_PRELOAD already stays there.
 
 The command takes the place of this process: signals and exit code are its own.
-127 or 126 if it cannot be started, 2 if the library can do nothing for it.`,
+127 or 126 if it cannot be started, 2 if the library can do nothing for it.
+
+With --timeout it is a child of this process. If it takes longer than that, the
+ranks say what they wait for, and it gets SIGTERM, and SIGKILL two seconds
+later; the exit code is 124 then.`,
 		Example: `  exanet preload -- mpirun -np 4 ./app
   EXANET_VERBOSE=1 exanet preload mpirun.mpich -np 1 ./master : -np 3 ./worker
   exanet preload -v -- mpirun.openmpi -np 2 python3 script.py
+  exanet preload --timeout 60s -- mpirun -np 4 ./test
   exanet preload --mpi openmpi -- mpirun -np 2 ./loads-its-mpi-late`,
-		Args: f.check,
+		Args: func(c *cobra.Command, args []string) error {
+			if timeout < 0 {
+				return usageErrorf("--timeout %v: want a time that is not negative, as 90s", timeout)
+			}
+			return f.check(c, args)
+		},
 		RunE: func(c *cobra.Command, args []string) error {
+			if timeout != 0 {
+				return f.runWithin(c, args, timeout)
+			}
 			p, err := f.plan(c, args)
 			if err != nil {
 				return err
@@ -91,6 +109,7 @@ The command takes the place of this process: signals and exit code are its own.
 		},
 	}
 	f.add(c)
+	c.Flags().DurationVar(&timeout, "timeout", 0, "how long the command may take, as 90s or 5m (default: for ever)")
 	return c
 }
 

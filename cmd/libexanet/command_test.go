@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -35,6 +36,38 @@ int main(int argc, char **argv)
 
 // ofOurs are the lines that the library says.
 var ofOurs = regexp.MustCompile(`(?m)^exanet: .*\n`)
+
+// A job that takes too long says what its ranks wait for, and ends; the codes of others are their own.
+func TestPreloadWithATimeout(t *testing.T) {
+	exanet := filepath.Join(t.TempDir(), "exanet")
+	out, err := exec.Command("go", "build", "-o", exanet, "../exanet").CombinedOutput()
+	require.NoError(t, err, string(out))
+	eachHost(t, func(t *testing.T, h *host) {
+		h.library(t)
+		program := h.compile(t, "stuck")
+		more := map[string]string{"mpich": "-genvnone", "openmpi": "--oversubscribe"}[h.name]
+		run := func(timeout string, args ...string) (string, int) {
+			cmd := exec.Command(exanet, append([]string{"preload", "--lib=../../bin", "--timeout", timeout,
+				"mpirun." + h.name, more, "-np", "3", program}, args...)...)
+			cmd.Env = append(os.Environ(), "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1")
+			out, _ := cmd.CombinedOutput()
+			return string(out), cmd.ProcessState.ExitCode()
+		}
+		out, code := run("10s")
+		require.Equal(t, 124, code, out)
+		require.Contains(t, out, `exanet: what the ranks wait for:
+  rank 0 Allreduce: 4 bytes, waits for rank 1
+  rank 1 receive from rank 0, tag 7, 4 bytes: no message has arrived
+  rank 2 receive from any source, tag 7, 4 bytes: no message has arrived
+exanet: the job has not ended within 10s, and is ended
+`)
+		for _, own := range []string{"0", "3"} {
+			out, code = run("5m", own)
+			require.Equal(t, own, strconv.Itoa(code), out)
+			require.NotContains(t, out, "exanet:")
+		}
+	})
+}
 
 func TestPreloadAndCompareCommands(t *testing.T) {
 	dir := t.TempDir()

@@ -30,6 +30,7 @@ const (
 	Control   = "EXANET_CONTROL"   // file descriptor of the connection to the launcher
 	Registers = "EXANET_REGISTERS" // file descriptor of the software device's pages
 	Sim       = "EXANET_SIM"       // file descriptor of a simulated job
+	Watch     = "EXANET_WATCH"     // abstract socket of exanet preload --timeout
 )
 
 const (
@@ -39,7 +40,7 @@ const (
 
 var (
 	settings = []string{Variant, Device, Coll, Stats, Verbose, Disable}
-	told     = []string{Rank, Size, Job, Control, Registers, Sim}
+	told     = []string{Rank, Size, Job, Control, Registers, Sim, Watch}
 )
 
 // Unknown returns a line for each variable of an environment that looks like a setting and is
