@@ -1,6 +1,7 @@
 package mpi
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -45,6 +46,8 @@ type settings struct {
 
 	segment *os.File // of a job that no launcher of ours has made
 	place   int      // this process's rank in it
+
+	context context.Context // with which Run ends, or nil
 }
 
 // Option is an option of Init and Run.

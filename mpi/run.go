@@ -1,10 +1,12 @@
 package mpi
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"time"
 
@@ -46,13 +48,61 @@ func Run(n int, main func(world *Comm) error, opts ...Option) error {
 			return initError(err, "")
 		}
 	}
+	over := make(chan struct{})
+	late := make(chan error, 1)
+	go func() { late <- endWith(o.context, ranks, over) }()
 	for i := range n {
 		wg.Go(func() {
 			errs[i] = ranks[i].live(main)
 		})
 	}
 	wg.Wait()
+	close(over)
+	if err := <-late; err != nil {
+		return err
+	}
 	return primary(errs)
+}
+
+// WithContext lets Run end early: when the context ends, the calls of all ranks end with ErrProcFailed, and
+// Run returns an error that wraps the context's cause and says what each rank was waiting for. A
+// rank that is in no call goes on until its next one: Run waits for it. Init takes no notice.
+func WithContext(ctx context.Context) Option {
+	return func(s *settings) error {
+		if ctx == nil {
+			return errors.New("there is no context")
+		}
+		s.context = ctx
+		return nil
+	}
+}
+
+// endWith ends the ranks when the context ends, unless they are over before, and returns why.
+func endWith(ctx context.Context, ranks []*rank, over <-chan struct{}) error {
+	if ctx == nil {
+		return nil
+	}
+	select {
+	case <-over:
+		return nil
+	case <-ctx.Done():
+	}
+	var b strings.Builder
+	for i, k := range ranks {
+		for line := range strings.SplitSeq(waiting(k), "\n") {
+			fmt.Fprintf(&b, "\n  rank %d %s", i, line)
+		}
+	}
+	for _, k := range ranks { // what a rank waits for from itself ends as well
+		k.mu.Lock()
+		k.proto.PeerFailed(k.fab.Rank())
+		k.mu.Unlock()
+	}
+	for _, k := range ranks { // which wakes all
+		k.fab.Fail()
+	}
+	return (*Comm)(nil).fail("Run", noValue, noValue, noValue, fmt.Errorf("%w: %w", ErrProcFailed, context.Cause(ctx)),
+		"this is what the ranks waited for:"+b.String())
 }
 
 // live runs a rank from its world to its end.
