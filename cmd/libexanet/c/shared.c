@@ -200,20 +200,14 @@ static inline struct collective_area *area_of(exanet_handle comm)
 	return id && id == (uint64_t)comm ? a : 0;
 }
 
-/* Where ranks share cores rank 0, for which the others look first, publishes last if it has not to wait for long: so
-   each has one to wait for, and rank 0, which many programs have as the root of their next call, is not the last to go
-   on. */
 int exanet_shared_Barrier(exanet_handle comm)
 {
 	struct collective_area *a = area_of(comm);
 	struct call c;
 	if (!a || !begin(&c, a, COLL_BARRIER, 0, 0, 0))
 		return 0;
-	int last = a->yields && a->me == 0;
-	if (last && !all_seen(&c, 0, a->ranks))
-		return 0;
 	publish(&c, 0);
-	return (last || all_seen(&c, 0, a->ranks)) && end(&c);
+	return all_seen(&c, 0, a->ranks) && end(&c);
 }
 
 /* Bytes in one piece. */
