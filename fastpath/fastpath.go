@@ -15,7 +15,11 @@
 // keeps the two apart.
 package fastpath
 
-import "github.com/exanet-mpi/exanet/variants"
+import (
+	"sync/atomic"
+
+	"github.com/exanet-mpi/exanet/variants"
+)
 
 // Sizes of a table, and numbers of requests in the handles of a program.
 //
@@ -44,12 +48,14 @@ const (
 type Table struct {
 	Lock BiasedLock
 
-	Armed   uint32 // waits belong into Go: the background bell is up, or a call waits there
-	Waiting uint32 // how a call waits: Dedicated, Yielding or InGo
-	Limit   uint32 // of eager messages, in bytes
-	Window  uint32 // bytes of eager messages that a peer may leave unmatched
-	Fenced  uint32 // 1: messages are published with a fence
-	Step    uint32 // bytes from one rank's doorbell to the next
+	Armed    uint32 // waits belong into Go: the background bell is up, or a call waits there
+	Waiting  uint32 // how a call waits: Dedicated, Yielding or InGo
+	Limit    uint32 // of eager messages, in bytes
+	Window   uint32 // bytes of eager messages that a peer may leave unmatched
+	Fenced   uint32 // 1: messages are published with a fence
+	Ranks    uint32 // of the job
+	Step     uint32 // bytes from one rank's doorbell to the next
+	RingStep uint32 // bytes from one ring of Inward to the next
 
 	Rings Geometry
 
@@ -59,7 +65,12 @@ type Table struct {
 
 	Outside   uint64    // address of a count; unless that is 0, waits belong into Go
 	Doorbells uint64    // address of rank 0's
+	Inward    uint64    // address of the ring from rank 0; 0: there are too many to look at
 	Credit    [2]uint64 // of the header of the messages that tell what has been consumed
+
+	// Tested tells which requests of Go's have been tested last, and none was done; 0: nobody knows. It is not
+	// under the lock, so a test may say for a while that a request is not done that another thread has completed.
+	Tested atomic.Uint64
 
 	Counts Counts
 

@@ -37,6 +37,10 @@ func (c *Comm) openFastPath(table *fastpath.Table) inside.FastPath[Comm, Request
 	table.Limit, table.Window = uint32(k.limit), variants.CreditWindow
 	table.Rings.Cells, table.Rings.Shift, table.Rings.Bulk = fab.Geometry()
 	table.Doorbells, table.Step = fab.Doorbells()
+	if n := fab.Size(); n <= mostInward {
+		table.Inward, table.RingStep = fab.Inward()
+		table.Ranks = uint32(n)
+	}
 	switch {
 	case k.level == ThreadMultiple:
 		table.Waiting = fastpath.InGo
@@ -60,6 +64,10 @@ func (c *Comm) openFastPath(table *fastpath.Table) inside.FastPath[Comm, Request
 	k.fast, k.mu.Gate = x, x
 	return x
 }
+
+// mostInward is the number of ranks up to which a test looks at the rings of all. To look at one that has never been
+// used gives it memory.
+const mostInward = 16
 
 // Enter, TryEnter and Leave are the gate of the rank's lock. Who has it posts the receives
 // that are pending.

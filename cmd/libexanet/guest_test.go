@@ -273,6 +273,21 @@ func TestPassed(t *testing.T) {
 	})
 }
 
+// A test of a request that waits for any message enters Go now and then only.
+func TestTestsStayInC(t *testing.T) {
+	eachHost(t, func(t *testing.T, h *host) {
+		dir, program := t.TempDir(), h.compile(t, "tests")
+		ours := h.job(t, 2, []string{h.library(t), "EXANET_STATS=" + dir}, program)
+		require.Zero(t, ours.code, ours.out)
+		text, err := os.ReadFile(filepath.Join(dir, "rank-0.json"))
+		require.NoError(t, err)
+		var stats mpi.Stats
+		require.NoError(t, json.Unmarshal(text, &stats))
+		assert.Less(t, stats.Calls["Test"].N, uint64(10000), "of 30,000 and more")
+		assert.Less(t, stats.Calls["TestAny"].N, uint64(10000), "of as many")
+	})
+}
+
 // What Comm_idup makes is ours.
 func TestIdupIsOurs(t *testing.T) {
 	eachHost(t, func(t *testing.T, h *host) {

@@ -29,7 +29,7 @@ func TestProgramsSeeTheSame(t *testing.T) {
 	}{
 		{name: "p2p"}, {name: "channels"}, {name: "rendezvous"}, {name: "ahead"}, {name: "noted"}, {name: "late"},
 		{name: "wait"}, {name: "probe"}, {name: "matched"}, {name: "wild"}, {name: "kept"}, {name: "types"},
-		{name: "comm"}, {name: "idup"},
+		{name: "comm"}, {name: "idup"}, {name: "tests"},
 		{name: "coll", args: each}, {name: "neighbour", args: each}, {name: "ops"}, {name: "errors"},
 		{name: "onesided"}, {name: "windows"},
 		{name: "handles"}, {name: "guest"}, {name: "signals"}, {name: "busy"}, {name: "ssend"}, {name: "throws"},

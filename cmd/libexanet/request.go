@@ -36,6 +36,7 @@ func made(q *mpi.Request, err error, comm handle, persistent bool, out unsafe.Po
 	if err != nil {
 		return result(comm, err)
 	}
+	fast.table.Tested.Store(0) // the number may have been in use before
 	*handleAt(out) = requestHandle(requests.put(request{q, comm, persistent}))
 	return 0
 }
@@ -43,6 +44,7 @@ func made(q *mpi.Request, err error, comm handle, persistent bool, out unsafe.Po
 // requestOf returns the request of a handle, none if it is the host's. A handle of
 // ours that is not in use has no Request, which every call refuses.
 func requestOf(h handle) (q request, mine bool) {
+	fast.table.Tested.Store(0) // a call that may change it
 	n := requestNumber(h)
 	if n == 0 {
 		return request{}, false

@@ -44,7 +44,7 @@ func exanet_Wait(p, status unsafe.Pointer) int64 {
 
 //export exanet_Test
 func exanet_Test(p, flag, status unsafe.Pointer) int64 {
-	h := handleAt(p)
+	h, mark := handleAt(p), fast.table.Tested.Load()
 	q, mine := requestOf(*h)
 	switch {
 	case !mine && hostBusy.has(hostRequest, *h):
@@ -61,6 +61,7 @@ func exanet_Test(p, flag, status unsafe.Pointer) int64 {
 	setFlag(flag, done)
 	if !done {
 		pollHost()
+		fast.table.Tested.Store(mark)
 		return 0
 	}
 	setStatus(status, st)

@@ -34,6 +34,7 @@ func exanet_Waitany(n int32, p, index, status unsafe.Pointer) int64 {
 
 //export exanet_Testany
 func exanet_Testany(n int32, p, index, flag, status unsafe.Pointer) int64 {
+	mark := fast.table.Tested.Load()
 	l := severalOf(n, p)
 	defer l.give()
 	switch {
@@ -47,6 +48,7 @@ func exanet_Testany(n int32, p, index, flag, status unsafe.Pointer) int64 {
 	if !done {
 		*(*C.int)(index) = C.MPI_UNDEFINED
 		pollHost()
+		fast.table.Tested.Store(mark)
 	}
 	return r
 }

@@ -17,6 +17,11 @@ func (f *Fabric) Wires(peer int) (out, in uint64) {
 	return mem.Ref(f.job.ringOf(f.me, peer).head), mem.Ref(f.job.ringOf(peer, f.me).head)
 }
 
+// Inward returns the address of the ring from rank 0 to this rank and the bytes from one rank's to the next.
+func (f *Fabric) Inward() (first uint64, step uint32) {
+	return mem.Ref(f.job.ringOf(0, f.me).head), uint32(f.job.ringStep)
+}
+
 // Doorbells returns the address of rank 0's doorbell and the bytes from one rank's to the next.
 func (m *Member) Doorbells() (first uint64, step uint32) {
 	return mem.Ref(&m.job.control(0).doorbell), uint32(m.job.controlStep)

@@ -235,26 +235,73 @@ int exanet_fast_waitall(int n, MPI_Request *requests, MPI_Status *statuses)
 }
 
 /* A test that has found nothing says so itself, but one in so many, which sees what is not seen here. */
-static int test(int n, exanet_handle *h, int *flag, MPI_Status *statuses)
+static inline int elsewhere(void)
 {
 	enum { IN_GO = 64 };
 	static unsigned tests;
-	if (!known(exanet_table, n, h))
-		return 0;
+	return ++tests % IN_GO == 0;
+}
+
+static int test(int n, exanet_handle *h, int *flag, MPI_Status *statuses)
+{
 	enum outcome o = all(n, h, statuses, 0);
 	*flag = o == DONE;
-	return *flag || (o == NOTHING && ++tests % IN_GO);
+	return *flag || (o == NOTHING && !elsewhere());
+}
+
+/* Whether no message waits for this rank, nor does the host's MPI for a look. */
+static int nothing_came(struct fast_table *t)
+{
+	uint64_t word, from = t->inward;
+	if (!from || (t->outside && __atomic_load_n((int64_t *)(uintptr_t)t->outside, __ATOMIC_RELAXED)))
+		return 0;
+	if (!lock_enter(&t->lock))
+		return 0;
+	uint32_t i = 0;
+	while (i < t->ranks && !ring_peek(&t->rings, ring_at(from + (uint64_t)i * t->ring_step), &word))
+		i++;
+	lock_leave(&t->lock);
+	return i == t->ranks;
+}
+
+/* Whether none of some requests of Go's is done: so it is if none was at the last test, and nothing has come. Go takes
+   the mark away in calls that end a request or make one (request.go). */
+static int none_done(int n, const exanet_handle *h)
+{
+	struct fast_table *t = exanet_table;
+	uint64_t mark = n;
+	for (int i = 0; i < n; i++)
+		mark = (mark ^ (uint64_t)h[i]) * COLLECTIVE_MIXER + 1;
+	if (mark == __atomic_load_n(&t->tested, __ATOMIC_RELAXED))
+		return !elsewhere() && nothing_came(t);
+	__atomic_store_n(&t->tested, mark, __ATOMIC_RELAXED);
+	return 0;
 }
 
 int exanet_fast_test(MPI_Request *request, int *flag, MPI_Status *status)
 {
 	exanet_handle *h = (exanet_handle *)request;
-	return *h != no_request && test(1, h, flag, wanted(status));
+	if (*h == no_request)
+		return 0;
+	if (known(exanet_table, 1, h))
+		return test(1, h, flag, wanted(status));
+	*flag = 0;
+	return none_done(1, h);
+}
+
+int exanet_fast_testany(int n, MPI_Request *requests, int *index, int *flag, MPI_Status *status)
+{
+	(void)status;
+	if (n <= 0 || !none_done(n, (exanet_handle *)requests))
+		return 0;
+	*index = MPI_UNDEFINED, *flag = 0;
+	return 1;
 }
 
 int exanet_fast_testall(int n, MPI_Request *requests, int *flag, MPI_Status *statuses)
 {
-	if (n <= 0 || !test(n, (exanet_handle *)requests, flag, wanted(statuses)))
+	exanet_handle *h = (exanet_handle *)requests;
+	if (n <= 0 || !known(exanet_table, n, h) || !test(n, h, flag, wanted(statuses)))
 		return 0;
 	if (*flag)
 		succeed(n, statuses);

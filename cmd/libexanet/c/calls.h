@@ -28,6 +28,7 @@ int exanet_fast_sendrecv_replace(void *buf, int64_t count, exanet_handle type, i
 int exanet_fast_wait(MPI_Request *request, MPI_Status *status);
 int exanet_fast_waitall(int n, MPI_Request *requests, MPI_Status *statuses);
 int exanet_fast_test(MPI_Request *request, int *flag, MPI_Status *status);
+int exanet_fast_testany(int n, MPI_Request *requests, int *index, int *flag, MPI_Status *status);
 int exanet_fast_testall(int n, MPI_Request *requests, int *flag, MPI_Status *statuses);
 
 #endif

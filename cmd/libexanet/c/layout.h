@@ -429,7 +429,9 @@ struct fast_table {
 	uint32_t limit;
 	uint32_t window;
 	uint32_t fenced;
+	uint32_t ranks;
 	uint32_t step;
+	uint32_t ring_step;
 	struct geometry rings;
 	uint32_t first;
 	uint32_t last;
@@ -438,7 +440,9 @@ struct fast_table {
 	unsigned char unused0[4];
 	uint64_t outside;
 	uint64_t doorbells;
+	uint64_t inward;
 	uint64_t credit[2];
+	uint64_t tested;
 	struct fast_counts counts;
 	struct fast_channel in[256];
 	struct fast_channel out[256];
@@ -450,20 +454,24 @@ _Static_assert(offsetof(struct fast_table, waiting) == 28, "Waiting");
 _Static_assert(offsetof(struct fast_table, limit) == 32, "Limit");
 _Static_assert(offsetof(struct fast_table, window) == 36, "Window");
 _Static_assert(offsetof(struct fast_table, fenced) == 40, "Fenced");
-_Static_assert(offsetof(struct fast_table, step) == 44, "Step");
-_Static_assert(offsetof(struct fast_table, rings) == 48, "Rings");
-_Static_assert(offsetof(struct fast_table, first) == 60, "First");
-_Static_assert(offsetof(struct fast_table, last) == 64, "Last");
-_Static_assert(offsetof(struct fast_table, free) == 68, "Free");
-_Static_assert(offsetof(struct fast_table, fresh) == 72, "Fresh");
-_Static_assert(offsetof(struct fast_table, outside) == 80, "Outside");
-_Static_assert(offsetof(struct fast_table, doorbells) == 88, "Doorbells");
-_Static_assert(offsetof(struct fast_table, credit) == 96, "Credit");
-_Static_assert(offsetof(struct fast_table, counts) == 112, "Counts");
-_Static_assert(offsetof(struct fast_table, in) == 152, "In");
-_Static_assert(offsetof(struct fast_table, out) == 14488, "Out");
-_Static_assert(offsetof(struct fast_table, slots) == 28824, "Slots");
-_Static_assert(sizeof(struct fast_table) == 127128, "size");
+_Static_assert(offsetof(struct fast_table, ranks) == 44, "Ranks");
+_Static_assert(offsetof(struct fast_table, step) == 48, "Step");
+_Static_assert(offsetof(struct fast_table, ring_step) == 52, "RingStep");
+_Static_assert(offsetof(struct fast_table, rings) == 56, "Rings");
+_Static_assert(offsetof(struct fast_table, first) == 68, "First");
+_Static_assert(offsetof(struct fast_table, last) == 72, "Last");
+_Static_assert(offsetof(struct fast_table, free) == 76, "Free");
+_Static_assert(offsetof(struct fast_table, fresh) == 80, "Fresh");
+_Static_assert(offsetof(struct fast_table, outside) == 88, "Outside");
+_Static_assert(offsetof(struct fast_table, doorbells) == 96, "Doorbells");
+_Static_assert(offsetof(struct fast_table, inward) == 104, "Inward");
+_Static_assert(offsetof(struct fast_table, credit) == 112, "Credit");
+_Static_assert(offsetof(struct fast_table, tested) == 128, "Tested");
+_Static_assert(offsetof(struct fast_table, counts) == 136, "Counts");
+_Static_assert(offsetof(struct fast_table, in) == 176, "In");
+_Static_assert(offsetof(struct fast_table, out) == 14512, "Out");
+_Static_assert(offsetof(struct fast_table, slots) == 28848, "Slots");
+_Static_assert(sizeof(struct fast_table) == 127152, "size");
 
 /* variants.Account */
 struct account {

@@ -408,7 +408,7 @@ func (e *entry) full() string {
 // fast are the functions that are tried on the fast path first (c/calls.c).
 var fast = map[string]string{
 	"Send": "send", "Rsend": "send", "Isend": "isend", "Irsend": "isend", "Recv": "recv", "Irecv": "irecv",
-	"Wait": "wait", "Waitall": "waitall", "Test": "test", "Testall": "testall",
+	"Wait": "wait", "Waitall": "waitall", "Test": "test", "Testany": "testany", "Testall": "testall",
 }
 
 // isShared reports whether the function is tried in shared memory first (shared.c).
