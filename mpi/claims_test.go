@@ -205,7 +205,7 @@ const (
 
 // mixed reports whether one side is eager on a device and the other long.
 func (x transfer) mixed(device string) bool {
-	limit := map[string]int{"host": 16 << 10, "prototype": 40}[device]
+	limit := map[string]int{"host": 32 << 10, "prototype": 40}[device]
 	return (x.send <= limit) != (x.recv <= limit)
 }
 

@@ -275,7 +275,7 @@ func TestARankThatRecyclesAllocatesNothing(t *testing.T) {
 			return wait(sum, wait(x.Ibarrier()))
 		},
 	}
-	for _, n := range []int{2, 3000} {
+	for _, n := range []int{2, 5000} { // short and long
 		for name, form := range forms {
 			t.Run(name+" of "+strconv.Itoa(n), func(t *testing.T) {
 				var both [2]*exchange

@@ -17,7 +17,7 @@ func TestSynchronousSendToARankThatIsNotInACall(t *testing.T) {
 		t.Run(variant, func(t *testing.T) {
 			over := make(chan struct{})
 			require.NoError(t, mpi.Run(2, func(c *mpi.Comm) error {
-				for i, size := range []int{0, 1, 40, 3000, 16 << 10} {
+				for i, size := range []int{0, 1, 40, 3000, 32 << 10} {
 					if err := c.Barrier(); err != nil {
 						return err
 					}

@@ -25,6 +25,9 @@ const (
 	attachRefused
 )
 
+// attachMost is how many bytes are copied by one call, during which Go's collector may have to wait.
+const attachMost = 4 << 20
+
 // pidKept is how long an answer about a PID holds: none comes round again so soon.
 const pidKept = 10 * time.Millisecond
 
@@ -39,7 +42,7 @@ func newCookie() []uint64 {
 	return []uint64{rand.Uint64() | 1, 0}
 }
 
-// Reaches reports whether store can write into the memory of a rank, and Read read it.
+// Reaches reports whether write can write into the memory of a rank, and Read read it.
 func (f *Fabric) Reaches(to int) bool {
 	if f.job.localRings != nil || to == f.me {
 		return true
@@ -70,11 +73,28 @@ func (f *Fabric) Read(from int, addr uint64, to []byte) bool {
 	}
 	pid := int(f.job.control(from).pid.Load())
 	for len(to) > 0 {
-		n, err := sys.VMRead(pid, addr, to[:min(len(to), copyPiece)])
+		n, err := sys.VMRead(pid, addr, to[:min(len(to), attachMost)])
 		if err != nil || n == 0 {
 			return false
 		}
 		addr, to = addr+uint64(n), to[n:]
+	}
+	return true
+}
+
+// write writes the memory of a rank that this one reaches, and reports whether it could write all.
+func (f *Fabric) write(to int, addr uint64, from []byte) bool {
+	if f.within(to) {
+		mem.Copy(mem.At(addr, len(from)), from)
+		return true
+	}
+	pid := int(f.job.control(to).pid.Load())
+	for len(from) > 0 {
+		n, err := sys.VMWrite(pid, addr, from[:min(len(from), attachMost)])
+		if err != nil || n == 0 {
+			return false
+		}
+		addr, from = addr+uint64(n), from[n:]
 	}
 	return true
 }

@@ -139,7 +139,7 @@ func TestAClaimBetweenTwoThreads(t *testing.T) {
 
 func TestUnitsCoverACopy(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		n := rapid.OneOf(rapid.IntRange(shareLeast, 1<<21), rapid.IntRange(shareLeast, 1<<40)).Draw(t, "size")
+		n := rapid.OneOf(rapid.IntRange(DefaultLimit+1, 1<<21), rapid.IntRange(DefaultLimit+1, 1<<40)).Draw(t, "size")
 		unit, units := unitOf(n)
 		require.LessOrEqual(t, units, claimUnits)
 		require.GreaterOrEqual(t, unit*units, n)

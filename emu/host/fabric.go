@@ -6,8 +6,8 @@
 //	ring      messages of one rank to another (ring.go)
 //	Member    one rank's place in it: its bells, who has died (member.go, bell.go)
 //	Fabric    one rank's packetizer and mailbox (fabric.go),
-//	          its RDMA engine (rdma.go, share.go, batch.go,
-//	          attach.go), and how it waits (wait.go)
+//	          its RDMA engine (rdma.go, share.go, attach.go),
+//	          and how it waits (wait.go)
 //
 // A message goes into the ring of its pair by plain stores. An RDMA write goes
 // the same way, piece by piece, if it is short, cross-memory attach is refused, or
@@ -28,9 +28,9 @@ import (
 
 // DefaultLimit is the largest payload of a message in bytes: about the size above
 // which a cross-memory copy, and the messages that it takes, beat two copies
-// through shared memory. Rings hold at least four such, so that an empty one has room for one
-// wherever it has come to.
-const DefaultLimit = 16 << 10
+// through shared memory. It is also up to where a write goes through the ring.
+// Rings hold at least four such, so that an empty one has room for one wherever it has come to.
+const DefaultLimit = 32 << 10
 
 // Fabric is one rank's end of the fabric. It implements packetizer.Port,
 // mbox.Box and rdmaeng.Engine. Its rank serialises all calls, except that

@@ -4,8 +4,6 @@ import (
 	"sync/atomic"
 	"unsafe"
 
-	"github.com/exanet-mpi/exanet/internal/mem"
-	"github.com/exanet-mpi/exanet/internal/sys"
 	"github.com/exanet-mpi/exanet/packetizer"
 	"github.com/exanet-mpi/exanet/rdmaeng"
 )
@@ -19,32 +17,25 @@ import (
 const (
 	stageNew uint8 = iota
 	stageRing
-	stageCopy
 	stageLent // see share.go
+	stageOffer
 	stageShare
 	stageNotify
 	stageDone
 )
 
 const (
-	ringLimit  = 16 << 10 // up to this size two copies beat a system call
 	ringPiece  = 16 << 10 // of a transfer through the ring, at most a quarter of bulk
 	localPiece = 8 << 10
-	// Of a direct copy, between two looks at the mailbox. Up to this size a
-	// non-blocking send that finds its RTR is complete when it returns, as in the
-	// thesis (3.4), and wakes no background goroutine.
-	copyPiece = 4 << 20
 )
 
 type engine struct {
 	exposures
-	batch batch
 
 	peers map[int]*attached // that cross-memory attach reaches
 
 	fetches []*rdmaeng.Transfer // that the agent carries out
 
-	offers []*rdmaeng.Transfer // shared copies of this rank that are not over
 	// a part of one has been written since the last poll: the next one leaves those of others to them
 	wrote  bool
 	shares []share // copies that others have offered; the polling side's, as what is below of them
@@ -114,11 +105,14 @@ func (f *Fabric) Start(t *rdmaeng.Transfer) {
 	switch n := t.Size(); {
 	case n == 0:
 		t.Stage = stageNotify
-	case n <= ringLimit || !direct:
+	case n <= DefaultLimit || !direct:
 		t.Stage = stageRing
-	case f.shareable(t) && f.offer(t):
+	case t.To == f.me:
+		f.write(t.To, t.Dst.Addr, t.Src)
+		t.Stage = stageNotify
 	default:
-		t.Stage = stageCopy
+		t.Stage = stageOffer
+		f.offer(t)
 	}
 }
 
@@ -130,20 +124,17 @@ func (f *Fabric) Test(t *rdmaeng.Transfer) (bool, error) {
 		}
 		return true, rdmaeng.ErrPeer
 	}
+	if t.Stage == stageOffer && !f.offer(t) {
+		return false, nil
+	}
 	if t.Stage == stageShare {
 		f.writeShare(t)
-		switch t.Stage {
-		case stageShare:
-			return false, nil
-		case stageDone:
-			return true, nil
-		}
 	}
-	if t.Stage == stageCopy {
-		f.copyPiece(t)
-		if t.Stage == stageCopy {
-			return false, nil
-		}
+	switch t.Stage {
+	case stageShare:
+		return false, nil
+	case stageDone:
+		return true, nil
 	}
 	r := f.job.ringOf(f.me, t.To)
 	if t.Stage == stageRing {
@@ -165,34 +156,6 @@ func (f *Fabric) Test(t *rdmaeng.Transfer) (bool, error) {
 		return true, nil
 	}
 	return f.record(r, t, notifyRecord, 0), nil
-}
-
-// copyPiece carries a direct copy on by one piece, and the transfer to its
-// next stage when all is copied or the copy is refused.
-func (f *Fabric) copyPiece(t *rdmaeng.Transfer) {
-	ok := true
-	for end := min(t.Done+copyPiece, len(t.Src)); ok && t.Done < end; {
-		var n int
-		n, ok = f.store(t, end)
-		t.Done += n
-	}
-	switch {
-	case t.Done == len(t.Src):
-		t.Stage = stageNotify
-	case !ok:
-		t.Stage = stageRing
-	}
-}
-
-// store copies the bytes of a transfer up to end, or some of them, and returns
-// how many and whether it makes sense to go on in this way.
-func (f *Fabric) store(t *rdmaeng.Transfer, end int) (int, bool) {
-	addr, src := t.Dst.Addr+uint64(t.Done), t.Src[t.Done:end]
-	if f.within(t.To) {
-		return mem.Copy(mem.At(addr, len(src)), src), true
-	}
-	n, err := sys.VMWrite(int(f.job.control(t.To).pid.Load()), addr, src)
-	return n, err == nil && n > 0
 }
 
 // within reports whether a rank's memory is that of this process.

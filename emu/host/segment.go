@@ -25,7 +25,7 @@ const (
 	pageSize     = 4096
 	sharedCells  = 128
 	localCells   = 32
-	localBulk    = 64 << 10
+	localBulk    = 128 << 10
 	MaxRanks     = 4096
 )
 

@@ -31,7 +31,6 @@ import (
 // its peer learns of the death as always; nothing is complete before all units
 // are done.
 const (
-	shareLeast = 32 << 10 // shorter copies are not worth a second system call
 	shareUnit  = 16 << 10 // the least unit
 	shareMost  = 1 << 20  // to be taken at a time
 	shareSlots = 128      // copies of a pair at a time
@@ -71,7 +70,7 @@ func want(unit, units int) int { return min((units+1)/2, max(1, shareMost/unit))
 
 // shareable reports whether it makes sense that the other end reads a source.
 func (f *Fabric) shareable(t *rdmaeng.Transfer) bool {
-	return t.View.Type == nil && len(t.Src) >= shareLeast && t.To != f.me
+	return t.View.Type == nil && len(t.Src) > DefaultLimit && t.To != f.me
 }
 
 // Lend implements rdmaeng.Lender.
@@ -105,19 +104,15 @@ func (f *Fabric) claimFor(t *rdmaeng.Transfer) bool {
 func (f *Fabric) begin(t *rdmaeng.Transfer) {
 	t.Stage = stageShare
 	t.Shared, t.Unhurried = true, f.unhurried()
-	f.offers = append(f.offers, t)
 }
 
 // offer starts a shared copy, if the other end can be told of it.
 func (f *Fabric) offer(t *rdmaeng.Transfer) bool {
 	r := f.job.ringOf(f.me, t.To)
 	g := &f.job.geo
-	c, _ := r.room(g, true, 0)
+	c, _ := f.space(r, t.To, true, 0)
 	if c == nil || !f.claimFor(t) {
 		return false
-	}
-	if !r.head.opened {
-		f.open(r, t.To)
 	}
 	f.begin(t)
 	*(*offerBody)(unsafe.Pointer(&c.payload)) = offerBody{mem.Addr(t.Src), uint64(len(t.Src)), t.Notify}
@@ -149,20 +144,32 @@ func freeSlot(taken *[shareSlots / 64]uint64) int {
 // retract ends the writer's part in a shared copy.
 func (f *Fabric) retract(t *rdmaeng.Transfer) {
 	f.Reclaim(t)
-	i := slices.Index(f.offers, t)
-	f.offers = slices.Delete(f.offers, i, i+1)
 	t.Shared, t.Unhurried = false, false
+}
+
+// portion claims what one end copies next of n bytes: [lo,hi), in so many units; none are left if that is 0.
+func (c *claim) portion(gen uint32, n int, fromBack bool) (lo, hi, taken int) {
+	unit, units := unitOf(n)
+	first, taken := c.take(gen, units, want(unit, units), fromBack)
+	return first * unit, min((first+taken)*unit, n), taken
 }
 
 // writeShare carries the writer's part on by one portion, and the transfer to its
 // next stage.
 func (f *Fabric) writeShare(t *rdmaeng.Transfer) {
-	f.writeBatch(t)
-	if t.Stage != stageShare {
-		return
-	}
+	c := f.job.ringOf(f.me, t.To).head.claim(int(t.Slot))
 	_, units := unitOf(len(t.Src))
-	switch s := f.job.ringOf(f.me, t.To).head.claim(int(t.Slot)).look(t.Share, units); {
+	if lo, hi, n := c.portion(t.Share, len(t.Src), false); n > 0 {
+		f.wrote = true
+		if !f.write(t.To, t.Dst.Addr+uint64(lo), t.Src[lo:hi]) {
+			c.giveUp(t.Share)
+		} else if t.Done += hi - lo; c.finish(t.Share, units, n) {
+			f.retract(t)
+			t.Stage = stageNotify
+			return
+		}
+	}
+	switch s := c.look(t.Share, units); {
 	case s.broken:
 		f.retract(t)
 		t.Stage, t.Done = stageRing, 0
@@ -225,7 +232,7 @@ func (f *Fabric) join(s *slot, from int, src rdmaeng.Window, target uint64, size
 }
 
 // readShares carries one of the copies that this rank has been offered on by one
-// portion, and others of the same writer with it. It prefers those that their writers have not come to.
+// portion. It prefers those that their writers have not come to.
 func (f *Fabric) readShares() {
 	best := -1
 	for i := 0; i < len(f.shares); i++ {
@@ -246,7 +253,27 @@ func (f *Fabric) readShares() {
 		}
 	}
 	if best >= 0 {
-		f.readBatch(best)
+		f.readShare(&f.shares[best])
+	}
+}
+
+// readShare carries the reader's part in a copy on by one portion.
+func (f *Fabric) readShare(s *share) {
+	slot, e := f.exposed(s.target) // readShares has seen that it is
+	lo, hi, n := s.claim.portion(s.gen, s.size, true)
+	if n == 0 {
+		return
+	}
+	_, units := unitOf(s.size)
+	if f.job.Dead(s.from) || !f.Read(s.from, s.addr+uint64(lo), e.buf[lo:hi]) {
+		s.claim.giveUp(s.gen)
+		f.job.wake(s.from, bellBackground)
+		f.job.wake(s.from, bellForeground)
+	} else if s.claim.finish(s.gen, units, n) {
+		e.data = s.notify
+		f.notified = append(f.notified, slot)
+		f.job.control(s.from).foreground.Add(1)
+		f.Ring(s.from)
 	}
 }
 

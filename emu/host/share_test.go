@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -48,7 +49,7 @@ func TestSharedCopies(t *testing.T) {
 		n := rapid.OneOf(rapid.IntRange(1, 5), rapid.IntRange(6, 20)).Draw(t, "transfers")
 		all := make([]*transfer, n)
 		for i := range all {
-			size := rapid.IntRange(shareLeast, 300_000).Draw(t, "size")
+			size := rapid.IntRange(DefaultLimit+1, 300_000).Draw(t, "size")
 			from := rapid.IntRange(0, 1).Draw(t, "from")
 			x := &transfer{from: from, dst: make([]byte, size)}
 			slot, w := fabs[1-from].Expose(x.dst)
@@ -124,12 +125,42 @@ func TestSharedCopies(t *testing.T) {
 			require.Zero(t, bytes.Count(x.dst, []byte{1})+bytes.Count(x.dst, []byte{7}))
 		}
 		for _, f := range fabs {
-			require.Empty(t, f.offers)
+			require.Zero(t, f.job.ringOf(f.me, 1-f.me).head.claimed)
 			_, _, _ = f.Next() // which leaves copies to others if this end has just written
 			_, _, _ = f.Next()
 			require.Empty(t, f.shares)
 		}
 	})
+}
+
+// A copy for which there is no claim waits until one is free.
+func TestMoreCopiesThanClaims(t *testing.T) {
+	fabs := attachAll(t, 2)
+	const n, size = shareSlots + 3, DefaultLimit + 1
+	var all []*rdmaeng.Transfer
+	for i := range n {
+		_, w := fabs[1].Expose(make([]byte, size))
+		x := &rdmaeng.Transfer{To: 1, Src: filled(size, i), Dst: w}
+		fabs[0].Start(x)
+		all = append(all, x)
+	}
+	require.Equal(t, stageOffer, all[n-1].Stage)
+	over, notified := 0, 0
+	for round := 0; over < n || notified < n; round++ {
+		require.Less(t, round, 100*n, "%d copies are over", over)
+		all = slices.DeleteFunc(all, func(x *rdmaeng.Transfer) bool {
+			done, err := fabs[0].Test(x)
+			require.NoError(t, err)
+			return done
+		})
+		over = n - len(all)
+		_, _, _ = fabs[1].Next()
+		for ok := true; ok; {
+			if _, _, ok = fabs[1].Notified(); ok {
+				notified++
+			}
+		}
+	}
 }
 
 // An end is stopped or killed with units taken. The test binary starts itself as rank
@@ -158,10 +189,19 @@ func sharedTransfer(to int, w rdmaeng.Window) *rdmaeng.Transfer {
 		Notify: rdmaeng.Notification{sharedSize, 0, 0, 0}}
 }
 
-func (f *Fabric) copyAlone(rank int, local []byte, remote uint64, read bool) {
-	f.batch.portions = append(f.batch.portions, portion{local: local, remote: remote})
-	f.copyBatch(rank, read)
-	f.batch.clear()
+// giveUp is what an attach that is refused leads to.
+func (f *Fabric) giveUp(t *rdmaeng.Transfer) {
+	f.job.ringOf(f.me, t.To).head.claim(int(t.Slot)).giveUp(t.Share)
+}
+
+// hear is Next, but leaves what is offered to its writer.
+func (f *Fabric) hear() {
+	for i := range f.in {
+		if c, _, ok := f.in[i].peek(&f.job.geo); ok {
+			f.carryOut(f.in[i], c)
+			f.advance(f.in[i])
+		}
+	}
 }
 
 // stopWithUnits is rank 1: it takes units, stops there, and goes on after SIGCONT.
@@ -183,7 +223,7 @@ func stopWithUnits(role string) {
 		c := f.job.ringOf(1, 0).head.claim(int(t.Slot))
 		first, n := c.take(t.Share, units, 3, false)
 		stopHere(sig)
-		f.copyAlone(0, t.Src[first*unit:(first+n)*unit], t.Dst.Addr+uint64(first*unit), false)
+		f.write(0, t.Dst.Addr+uint64(first*unit), t.Src[first*unit:(first+n)*unit])
 		if c.finish(t.Share, units, n) {
 			f.retract(t)
 			t.Stage = stageNotify
@@ -199,7 +239,7 @@ func stopWithUnits(role string) {
 	s := f.shares[0]
 	first, n := s.claim.take(s.gen, units, 3, true)
 	stopHere(sig)
-	f.copyAlone(0, dst[first*unit:min((first+n)*unit, sharedSize)], s.addr+uint64(first*unit), true)
+	f.Read(0, s.addr+uint64(first*unit), dst[first*unit:min((first+n)*unit, sharedSize)])
 	s.claim.finish(s.gen, units, n)
 	for !bytes.Equal(dst, filled(sharedSize, 1)) {
 		_, _, _ = f.Next()
@@ -278,7 +318,7 @@ func TestAnEndStoppedWithUnitsTaken(t *testing.T) {
 				if end == "reader" {
 					require.True(t, over)
 					require.ErrorIs(t, err, rdmaeng.ErrPeer)
-					require.Empty(t, f.offers)
+					require.Zero(t, f.job.ringOf(0, 1).head.claimed)
 					return
 				}
 				require.False(t, over)

@@ -32,10 +32,6 @@ func TestMain(m *testing.M) {
 		stopWithUnits(s)
 		os.Exit(0)
 	}
-	if s := os.Getenv(batcherRole); s != "" {
-		exchangeBatches(s)
-		os.Exit(0)
-	}
 	if s := os.Getenv(livingRole); s != "" {
 		live(s)
 	}

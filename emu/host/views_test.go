@@ -115,11 +115,10 @@ func anyLayouts(t *testing.T, c couple, paths map[string]int) {
 		} else {
 			c.a.Start(tr)
 			path := fmt.Sprint(c.name, " stage ", tr.Stage)
-			if tr.Stage == stageCopy && r.IntN(2) == 0 {
+			if tr.Stage == stageShare && r.IntN(2) == 0 {
 				path = "refused midway"
-				n, ok := c.a.store(tr, 1+r.IntN(size))
-				require.True(t, ok)
-				tr.Done, tr.Stage = n, stageRing
+				require.True(t, c.a.write(tr.To, tr.Dst.Addr, tr.Src[:1+r.IntN(size)]))
+				c.a.giveUp(tr)
 			}
 			paths[path]++
 		}

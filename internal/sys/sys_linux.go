@@ -174,12 +174,6 @@ func Unmap(b []byte) error { return unix.Munmap(b) }
 // does not know this (before Linux 5.14), or has no memory left, they come when they are touched.
 func Populate(b []byte) { _ = unix.Madvise(b, unix.MADV_POPULATE_READ) }
 
-// Iovec is a piece of memory of some process.
-type Iovec struct {
-	Addr uint64
-	Len  uint64
-}
-
 // VMWrite copies src to addr in process pid by cross-memory attach and returns
 // how many bytes arrived; fewer than len(src) without an error is possible.
 func VMWrite(pid int, addr uint64, src []byte) (int, error) {
@@ -198,31 +192,12 @@ func vmCopy(call uintptr, pid int, addr uint64, local []byte) (int, error) {
 	}
 	n := uint64(len(local))
 	liov := unix.Iovec{Base: unsafe.SliceData(local), Len: n} // local may be on a stack
-	riov := Iovec{addr, n}
-	return vmCopyv(call, pid, unsafe.Pointer(&liov), 1, unsafe.Pointer(&riov), 1)
-}
-
-// VMWritev copies the local pieces to the remote ones, both of which it takes as
-// one stream, and returns how many bytes arrived; fewer than both have is possible
-// without an error. Neither list is empty. The caller keeps the local memory
-// alive, and in its place.
-func VMWritev(pid int, local, remote []Iovec) (int, error) {
-	return vmCopyv(unix.SYS_PROCESS_VM_WRITEV, pid, unsafe.Pointer(&local[0]), len(local), unsafe.Pointer(&remote[0]),
-		len(remote))
-}
-
-// VMReadv is VMWritev the other way round.
-func VMReadv(pid int, local, remote []Iovec) (int, error) {
-	return vmCopyv(unix.SYS_PROCESS_VM_READV, pid, unsafe.Pointer(&local[0]), len(local), unsafe.Pointer(&remote[0]),
-		len(remote))
-}
-
-func vmCopyv(call uintptr, pid int, local unsafe.Pointer, locals int, remote unsafe.Pointer, remotes int) (int, error) {
+	riov := struct{ addr, n uint64 }{addr, n}
 	for {
 		// RawSyscall: a copy is not a wait. Callers bound its size, so it
 		// holds up a collection for some hundred microseconds at most.
-		n, _, e := syscall.RawSyscall6(call, uintptr(pid), uintptr(local), uintptr(locals), uintptr(remote),
-			uintptr(remotes), 0)
+		n, _, e := syscall.RawSyscall6(call, uintptr(pid), uintptr(unsafe.Pointer(&liov)), 1,
+			uintptr(unsafe.Pointer(&riov)), 1, 0)
 		if e == 0 {
 			return int(n), nil
 		}
