@@ -88,7 +88,7 @@ func TestATableIsObeyed(t *testing.T) {
 	out, errs, code := exanet(t, "", "info", "--collectives")
 	require.Equal(t, 0, code, errs)
 	require.Contains(t, out, "Rows with a line number come from "+name)
-	require.Regexp(t, `(?m)^bcast +8 +2  binomial +# line 2; others: scatter_ring\nbcast +65536 +any  shared\n`, out)
+	require.Regexp(t, `(?m)^bcast +8 +2  binomial +# line 2; others: scatter_ring\nbcast +32768 +any  shared\n`, out)
 	require.NoError(t, os.WriteFile(name, []byte(out), 0o600))
 	again, errs, code := exanet(t, "", "info", "--collectives")
 	require.Equal(t, 0, code, errs)
