@@ -6,6 +6,7 @@ package main
 import "C"
 
 import (
+	"sync"
 	"unsafe"
 
 	"github.com/exanet-mpi/exanet/datatype"
@@ -53,7 +54,15 @@ func list(n int, next func() int) []int {
 	return l
 }
 
-// read makes the type that a handle of the host means.
+// shapes are what datatypes of a few numbers mean: some programs make the same ones for each message.
+var shapes = struct {
+	sync.Mutex
+	known map[C.struct_exanet_shape]*datatype.Type
+}{known: map[C.struct_exanet_shape]*datatype.Type{}}
+
+const mostShapes = 1024
+
+// read returns the type that a handle of the host means.
 func read(h handle) (*datatype.Type, error) {
 	if t := basicTypes[h]; t != nil {
 		return t, nil
@@ -61,6 +70,27 @@ func read(h handle) (*datatype.Type, error) {
 	if h == noType {
 		return nil, badType("MPI_DATATYPE_NULL")
 	}
+	var s C.struct_exanet_shape
+	if C.exanet_get_shape(as[C.MPI_Datatype](h), &s) == 0 {
+		return readContents(h)
+	}
+	shapes.Lock()
+	defer shapes.Unlock()
+	if t := shapes.known[s]; t != nil {
+		return t, nil
+	}
+	t, err := readContents(h)
+	if err == nil {
+		if len(shapes.known) == mostShapes {
+			clear(shapes.known)
+		}
+		shapes.known[s] = t
+	}
+	return t, err
+}
+
+// readContents is read for a type that is not predefined, from what the host says of how it was made.
+func readContents(h handle) (*datatype.Type, error) {
 	var e C.struct_exanet_envelope
 	t := as[C.MPI_Datatype](h)
 	if C.exanet_get_envelope(t, &e) != C.MPI_SUCCESS {

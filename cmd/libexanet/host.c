@@ -3,6 +3,7 @@
 #include "host.h"
 
 #include <pthread.h>
+#include <string.h>
 
 const MPI_Comm exanet_world = MPI_COMM_WORLD, exanet_self = MPI_COMM_SELF, exanet_no_comm = MPI_COMM_NULL;
 const MPI_Request exanet_no_request = MPI_REQUEST_NULL;
@@ -208,6 +209,27 @@ int exanet_get_contents(MPI_Datatype t, const struct exanet_envelope *e, int *in
 	return PMPI_Type_get_contents(t, (int)e->ints, (int)e->addresses, (int)e->types, ints, addresses, types);
 }
 #endif
+
+int exanet_get_shape(MPI_Datatype t, struct exanet_shape *s)
+{
+	struct exanet_envelope e, part;
+	memset(s, 0, sizeof *s);
+	if (exanet_get_envelope(t, &e) || (e.combiner != MPI_COMBINER_CONTIGUOUS && e.combiner != MPI_COMBINER_VECTOR) ||
+	    e.larges || exanet_get_contents(t, &e, s->numbers, 0, 0, &s->part))
+		return 0;
+	s->combiner = e.combiner;
+	PMPI_Type_get_extent_x(t, &s->lb, &s->extent);
+	exanet_get_envelope(s->part, &part);
+	switch (part.combiner) {
+	case MPI_COMBINER_NAMED:
+	case MPI_COMBINER_F90_INTEGER:
+	case MPI_COMBINER_F90_REAL:
+	case MPI_COMBINER_F90_COMPLEX:
+		return 1;
+	}
+	PMPI_Type_free(&s->part);
+	return 0;
+}
 
 static int begun(int code, MPI_Comm parent, struct exanet_duplicate *d)
 {

@@ -64,6 +64,14 @@ int exanet_get_envelope(MPI_Datatype t, struct exanet_envelope *e);
 int exanet_get_contents(MPI_Datatype t, const struct exanet_envelope *e, int *ints, MPI_Aint *addresses,
 	MPI_Count *larges, MPI_Datatype *types);
 
+/* A datatype of a few numbers and a predefined type. exanet_get_shape reports whether this is one. */
+struct exanet_shape {
+	int combiner, numbers[3];
+	MPI_Datatype part;
+	MPI_Count lb, extent;
+};
+int exanet_get_shape(MPI_Datatype t, struct exanet_shape *s);
+
 /* Constructors of MPI-1, whose displacements are ints. */
 #if defined(OPEN_MPI) && !OMPI_ENABLE_MPI1_COMPAT
 enum {
