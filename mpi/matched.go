@@ -60,13 +60,11 @@ func (m *Message) receive(op string, d parcel) (st Status, err error) {
 	if err != nil {
 		return st, err
 	}
-	if q.done() { // it is a short one
-		st, err = q.finish()
-		q.c.rank.mu.Unlock()
-		return st, err
-	}
-	q.c.rank.mu.Unlock()
-	return q.Wait()
+	k := q.c.rank
+	k.Until(func() bool { return q.done() })
+	st, err = q.finish()
+	k.mu.Unlock()
+	return st, err
 }
 
 // Imrecv begins to receive a message that was found (MPI_Imrecv).
@@ -77,6 +75,7 @@ const receivedBefore = "the message was received before, or is none that Mprobe 
 func (m *Message) post(op string, d parcel) (*Request, error) {
 	q, err := m.begin(op, d)
 	if err == nil {
+		q.c.rank.Leave()
 		q.c.rank.mu.Unlock()
 	}
 	return q, err
@@ -108,7 +107,6 @@ func (m *Message) begin(op string, d parcel) (*Request, error) {
 		q.m.Recv, q.m.Ctx = true, c.p2p
 		k.load(q.m, d.memory)
 		k.proto.PostMatched(&q.m.Request, m.m)
-		k.Leave()
 		m.m = nil
 	}
 	if k.recycling {
