@@ -35,28 +35,15 @@ func Simulated() bool { return os.Getenv(env.Sim) != "" }
 
 // Main runs main and is the last call of a program's main function. In a program that
 // exanet sim run has started it runs main as every rank of the simulated job, in this
-// process and in virtual time; in any other it runs between mpi.Init and mpi.Finalize.
+// process and in virtual time; in any other it is mpi.Main.
 // If main fails, Main prints the error and ends the process with exit code 1.
 func Main(main func(world *mpi.Comm) error, opts ...mpi.Option) {
-	err := run(main, opts)
-	if err != nil {
+	if !Simulated() {
+		mpi.Main(main, opts...)
+	} else if err := simulate(main, opts); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-}
-
-func run(main func(world *mpi.Comm) error, opts []mpi.Option) error {
-	if Simulated() {
-		return simulate(main, opts)
-	}
-	world, err := mpi.Init(opts...)
-	if err != nil {
-		return err
-	}
-	if err := main(world); err != nil {
-		return err
-	}
-	return mpi.Finalize()
 }
 
 func simulate(main func(world *mpi.Comm) error, opts []mpi.Option) error {

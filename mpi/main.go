@@ -1,0 +1,47 @@
+package mpi
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"time"
+)
+
+// launcherEnds is how long Main leaves it to the launcher to end this rank after
+// another has died, which takes the launcher a second at most.
+const launcherEnds = 3 * time.Second
+
+// Main is all that the main function of most programs has to call: it joins the job
+// (Init), runs main with the world communicator, and leaves (Finalize). If one of
+// them fails, Main prints the error, with the rank, on the standard error and ends the
+// process with exit code 1; then the launcher ends the other ranks. Those have
+// nothing to say but that a rank has died, which the launcher has said: they
+// wait for a moment to be ended before they print it.
+//
+// Main returns if all went well. MPI is over then. In tests, Run runs the same
+// function.
+func Main(main func(world *Comm) error, opts ...Option) {
+	err := asProcess(main, opts)
+	if err == nil {
+		return
+	}
+	if errors.Is(err, ErrProcFailed) {
+		time.Sleep(launcherEnds)
+	}
+	fmt.Fprintln(os.Stderr, err)
+	os.Exit(1)
+}
+
+func asProcess(main func(*Comm) error, opts []Option) error {
+	if main == nil {
+		return initError(errors.New("there is no function for the rank to run"), "")
+	}
+	world, err := Init(opts...)
+	if err != nil {
+		return err
+	}
+	if err := ofRank(world.Rank(), main(world)); err != nil {
+		return err
+	}
+	return Finalize()
+}
