@@ -2,7 +2,7 @@
 // then a large block that all ranks pass on at the same time.
 //
 //	exanet run -n 4 bin/ring
-//	exanet run -n 4 --timeout 2s bin/ring -wrong
+//	exanet run -n 4 --timeout 5s bin/ring -wrong
 //
 // The second makes a mistake that the tutorial explains: all ranks wait for each other.
 package main
