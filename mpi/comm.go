@@ -18,18 +18,18 @@ import (
 const (
 	// ProcNull as a destination or source makes a call do nothing (MPI_PROC_NULL).
 	ProcNull = topo.None
-	// AnySource receives from any rank. It suspends receiver initiation in
-	// the communicator while the receive is posted (thesis 3.1).
+	// AnySource receives from any rank; Status says from which. While such a receive waits,
+	// long messages of the communicator take one control message more, since
+	// receivers do not advertise their buffers (thesis 3.1).
 	AnySource = int(variants.AnySource)
-	// AnyTag receives any tag. It suspends receiver initiation from the source
-	// while the receive is posted (thesis 3.6.3).
+	// AnyTag receives any tag; Status says which. It costs as AnySource does, for
+	// messages from the source (thesis 3.6.3).
 	AnyTag = int(variants.AnyTag)
 	// MaxTag is the largest tag (MPI_TAG_UB).
 	MaxTag = 1<<31 - 1
 )
 
-// Comm is a communicator: a set of ranks that exchange messages which no other
-// communicator sees. What makes communicators is in files of their own:
+// What makes communicators is in files of their own:
 //
 //	context.go  the numbers by which messages tell communicators apart
 //	agree.go    how the members of a communicator to be agree
@@ -40,6 +40,11 @@ const (
 //	inter.go    intercommunicators
 //	cart.go, graph.go  topologies
 //	attr.go, errhandler.go  what else a communicator carries
+
+// Comm is a communicator: a set of ranks, numbered from 0, that exchange messages which no
+// other communicator sees. Init returns the one of all ranks. Split, Dup, Create and Cart
+// make others; a library makes itself a Dup, so that its messages are not taken for
+// the program's. A nil Comm is that of a rank that was left out.
 type Comm struct {
 	rank *rank
 	p2p  *variants.Context // of point-to-point messages
@@ -159,8 +164,9 @@ func (c *Comm) Counters() map[string]uint64 {
 	return counterMap(c.rank.proto.Counters())
 }
 
-// Element is the constraint of buffers: any type of fixed size that contains
-// no pointers. Types that do are refused with ErrType when they are used.
+// Element is the constraint of buffers: any type of fixed size without pointers,
+// that is, numbers, booleans, and arrays and structs of these. Go cannot express that: others,
+// as strings, slices and maps, are refused with ErrType by the call. For those see SendValue.
 type Element any
 
 // plainTypes says which composite types are plain.

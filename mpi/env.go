@@ -94,7 +94,7 @@ func LibraryVersion() string {
 
 const modulePath = "github.com/exanet-mpi/exanet"
 
-// AbortError is the error of Run if a rank has called Abort.
+// AbortError is the error of Run if a rank has called Comm.Abort.
 type AbortError struct {
 	Rank int // in the communicator
 	Code int

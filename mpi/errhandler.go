@@ -17,14 +17,18 @@ type Errhandler struct {
 var (
 	// ErrorsReturn returns the error; communicators have it first
 	// (MPI_ERRORS_RETURN).
-	ErrorsReturn = &Errhandler{call: func(_ *Comm, err error) error { return err }}
+	ErrorsReturn = &Errhandler{returned}
 	// ErrorsAreFatal prints the error and ends the job (MPI_ERRORS_ARE_FATAL).
-	ErrorsAreFatal = &Errhandler{call: func(c *Comm, err error) error {
-		fmt.Fprintln(os.Stderr, "exanet:", err)
-		c.Abort(1)
-		return err
-	}}
+	ErrorsAreFatal = &Errhandler{fatal}
 )
+
+func returned(_ *Comm, err error) error { return err }
+
+func fatal(c *Comm, err error) error {
+	fmt.Fprintln(os.Stderr, "exanet:", err)
+	c.Abort(1)
+	return err
+}
 
 // NewErrhandler makes a handler of a function, which may deal with the error and
 // return nil, or return an error, that one or another

@@ -26,7 +26,8 @@ var (
 	ErrTag = errors.New("invalid tag")
 	// ErrComm: no communicator, or one that is no longer valid (MPI_ERR_COMM).
 	ErrComm = errors.New("invalid communicator")
-	// ErrType: the element type contains pointers (MPI_ERR_TYPE).
+	// ErrType: the element type contains pointers, or a value cannot be encoded or decoded
+	// (MPI_ERR_TYPE).
 	ErrType = errors.New("element type is not of fixed size without pointers")
 	// ErrCount: a count that is negative or overflows, or buffers of different length
 	// where they must agree (MPI_ERR_COUNT).
@@ -55,8 +56,8 @@ var (
 	// ErrAssumption: the call breaks an assumption of the protocol optimistic
 	// (thesis 3.14).
 	ErrAssumption = optimistic.ErrAssumption
-	// ErrInit: Init was called twice, or its environment is damaged; or Finalize
-	// was called without Init, or twice.
+	// ErrInit: Init was called twice, with an option that does not exist, or under a launcher
+	// that it cannot join; or Finalize was called without Init, or twice.
 	ErrInit = errors.New("cannot begin or end MPI")
 	// ErrStats: the statistics that EXANET_STATS asks for cannot be written. What goes
 	// wrong with them after Init is told on the standard error, and no call fails.
@@ -66,7 +67,7 @@ var (
 // noValue marks a field of an Error that does not apply.
 const noValue = -1 << 31
 
-// Error says which call failed, where, and why.
+// Error says which call failed, where, and why. Fields that do not apply are left out of its text.
 type Error struct {
 	Op   string // the MPI call
 	Rank int    // of the caller

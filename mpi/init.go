@@ -19,16 +19,16 @@ import (
 	"github.com/exanet-mpi/exanet/variants"
 )
 
-// ThreadLevel says which goroutines make calls (thesis 2.1).
+// ThreadLevel says which goroutines make calls (MPI's thread level; thesis 2.1).
 type ThreadLevel int
 
 // Thread levels, as in MPI. All are correct for every program; the lower ones
 // are promises of the program.
 const (
-	ThreadSingle ThreadLevel = iota
-	ThreadFunneled
-	ThreadSerialized
-	ThreadMultiple
+	ThreadSingle     ThreadLevel = iota // there is one goroutine
+	ThreadFunneled                      // one goroutine makes all calls
+	ThreadSerialized                    // any may, one at a time
+	ThreadMultiple                      // any may, at any time
 )
 
 type settings struct {
@@ -50,7 +50,7 @@ type settings struct {
 	context context.Context // with which Run ends, or nil
 }
 
-// Option is an option of Init and Run.
+// Option is an option of Init, Main and Run.
 type Option func(*settings) error
 
 // WithThreadLevel tells which goroutines will make calls. The default is
@@ -65,8 +65,8 @@ func WithThreadLevel(l ThreadLevel) Option {
 	}
 }
 
-// WithVariant chooses the protocol. The default is the environment variable
-// EXANET_VARIANT, else "ticket".
+// WithVariant chooses the protocol, one of Variants. All ranks must give the same. The
+// default is the environment variable EXANET_VARIANT, else "ticket".
 func WithVariant(name string) Option {
 	return func(s *settings) error {
 		s.variant = name
@@ -160,8 +160,8 @@ var process struct {
 }
 
 // Init joins the job that the launcher has started and returns the world
-// communicator (MPI_Init, MPI_Init_thread). It returns when all ranks have
-// called it. In a program that was started without a launcher the world has one
+// communicator, that of all ranks (MPI_Init, MPI_Init_thread). Most programs call Main
+// instead. It returns when all ranks have called it. In a program that was started without a launcher the world has one
 // rank; one that another launcher has started as a rank of several is refused with
 // ErrInit. It may be called once a process.
 func Init(opts ...Option) (*Comm, error) {

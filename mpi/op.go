@@ -8,7 +8,8 @@ import (
 	"github.com/exanet-mpi/exanet/internal/mem"
 )
 
-// Op combines the elements of reductions (MPI_Op).
+// Op combines the elements of reductions (MPI_Op): a predefined one, as Sum, or what NewOp
+// makes of a function.
 type Op struct {
 	name    string
 	kind    opKind

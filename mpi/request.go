@@ -7,19 +7,10 @@ import (
 	"github.com/exanet-mpi/exanet/variants"
 )
 
-// Request is an operation under way (MPI_Request). It is one of
-//
-//   - a message that the protocol has: m, taken from the rank's spare ones and
-//     given back by the call that ends the request;
-//   - a schedule that the progress engine carries on: s;
-//   - nothing, if it was complete when it was posted: most eager sends, and
-//     what goes to ProcNull.
-//
-// Which one it is, is a matter of comparing pointers, so that what most
-// programs wait for costs no indirect call. A Request is active from when it is
-// posted or started until Wait, or a Test that succeeds, has returned. Then it
-// is inert, waiting for it again returns an empty Status at once; or inactive,
-// if it is persistent.
+// Request is an operation under way (MPI_Request), which Wait, WaitAll and their like
+// end. It is active from when it is begun or started until Wait, or a Test that
+// succeeds, has returned; until then its buffers belong to it. Then it is inert, waiting
+// for it again returns an empty Status at once; or inactive, if it is persistent.
 //
 // Several goroutines may use one request: while one is in Wait, WaitContext, Test
 // or Status, others may Cancel it, Wait for it or Test it too. One of those that
@@ -30,8 +21,12 @@ import (
 // and Free itself, passes a request to one call at a time that waits for any of
 // several, and recycles it when no other goroutine has it.
 type Request struct {
-	m     *pooled
-	s     schedule
+	// What it is, is a matter of comparing pointers, so that what most programs wait for
+	// costs no indirect call. Both are nil if it was complete when it was
+	// posted: most eager sends, and what goes to ProcNull.
+	m *pooled  // a message that the protocol has, one of the rank's spare ones; the call that ends it gives it back
+	s schedule // that the progress engine carries on
+
 	fixed *persistent // nil: it is not persistent
 	c     *Comm
 	op    string
@@ -53,7 +48,7 @@ const (
 	pending          // active, and has a message or a schedule
 )
 
-// Isend begins a send (MPI_Isend).
+// Isend begins a Send (MPI_Isend). buf must not be changed until the Request has completed.
 func Isend[T Element](c *Comm, buf []T, dest, tag int) (*Request, error) {
 	d := of(buf)
 	return c.postSend("Isend", variants.Standard, &d, dest, tag)
@@ -71,7 +66,8 @@ func Irsend[T Element](c *Comm, buf []T, dest, tag int) (*Request, error) {
 	return c.postSend("Irsend", variants.Standard, &d, dest, tag)
 }
 
-// Irecv begins a receive (MPI_Irecv).
+// Irecv begins a Recv (MPI_Irecv). buf belongs to the Request until that has completed.
+// Wait returns the Status.
 func Irecv[T Element](c *Comm, buf []T, source, tag int) (*Request, error) {
 	d := of(buf)
 	return c.postRecv("Irecv", &d, source, tag)

@@ -15,8 +15,8 @@ import (
 	"github.com/exanet-mpi/exanet/packetizer"
 )
 
-// Run runs n ranks as goroutines of this process and returns when all have
-// returned. A rank that returns an error or panics counts as dead: calls of
+// Run runs main as n ranks, which are goroutines of this process, and returns when all have
+// returned. It is for tests: see Main for programs. A rank that returns an error or panics counts as dead: calls of
 // the others that depend on it fail with ErrProcFailed, so Run never hangs for
 // it. The result joins the errors of the ranks that failed first.
 func Run(n int, main func(world *Comm) error, opts ...Option) error {

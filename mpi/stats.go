@@ -31,7 +31,8 @@ type callStats struct {
 	spare spares[timing]
 }
 
-// CallStats sums up the calls of one MPI function.
+// CallStats sums up the calls of one MPI function: how many, the time in them, and the bytes
+// of their buffers.
 type CallStats struct {
 	N       uint64  `json:"n"`
 	Seconds float64 `json:"seconds"`

@@ -7,7 +7,8 @@ import (
 	"github.com/exanet-mpi/exanet/variants"
 )
 
-// Status describes a received or probed message (MPI_Status).
+// Status describes a received or probed message (MPI_Status): who sent it, with which tag,
+// and, by Count or Bytes, how long it is.
 type Status struct {
 	Source, Tag int
 

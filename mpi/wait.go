@@ -6,7 +6,8 @@ import (
 
 // Waiting for one request.
 
-// Wait waits until the request has completed (MPI_Wait).
+// Wait waits until the request has completed, and ends it (MPI_Wait). The Status and the
+// error are what the blocking call would have returned.
 func (q *Request) Wait() (Status, error) {
 	if q.idle() {
 		return emptyStatus, nil
