@@ -1,7 +1,7 @@
 // Pingpong sends a message back and forth between the ranks 0 and 1 and prints
 // the time one way.
 //
-//	exanet run -n 2 go run ./examples/pingpong -size 1024
+//	exanet run -n 2 bin/pingpong -size 1024
 package main
 
 import (
@@ -21,17 +21,10 @@ func main() {
 		fmt.Fprintln(os.Stderr, "pingpong: needs a size of 0 or more, one round or more, and no other arguments")
 		os.Exit(2)
 	}
-	if err := run(*size, *rounds); err != nil {
-		fmt.Fprintln(os.Stderr, "pingpong:", err)
-		os.Exit(1)
-	}
+	mpi.Main(func(world *mpi.Comm) error { return pingpong(world, *size, *rounds) })
 }
 
-func run(size, rounds int) error {
-	world, err := mpi.Init()
-	if err != nil {
-		return err
-	}
+func pingpong(world *mpi.Comm, size, rounds int) error {
 	if world.Size() < 2 {
 		return fmt.Errorf("needs two ranks, as in: exanet run -n 2 ./pingpong")
 	}
@@ -49,7 +42,7 @@ func run(size, rounds int) error {
 		us := time.Since(start).Seconds() * 1e6 / float64(2*rounds)
 		fmt.Printf("%d bytes: %.2f us one way\n", size, us)
 	}
-	return mpi.Finalize()
+	return nil
 }
 
 // bounce makes one round trip between the ranks 0 and 1; the others return.
