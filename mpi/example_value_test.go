@@ -24,25 +24,6 @@ func ExampleMain() {
 	})
 }
 
-// Values of any type: those with pointers are encoded.
-func ExampleSendValue() {
-	type order struct {
-		Customer string
-		Amounts  map[string]int
-	}
-	run(func(c *mpi.Comm) error {
-		if c.Rank() == 0 {
-			return mpi.SendValue(c, order{"Ada", map[string]int{"pears": 3}}, 1, 0)
-		}
-		o, st, err := mpi.RecvValue[order](c, mpi.AnySource, mpi.AnyTag)
-		if err == nil {
-			fmt.Println(o.Customer, "wants", o.Amounts, "says rank", st.Source)
-		}
-		return err
-	})
-	// Output: Ada wants map[pears:3] says rank 0
-}
-
 // One rank knows something, and all need it.
 func ExampleBcastValue() {
 	fourRanks(func(c *mpi.Comm) error {

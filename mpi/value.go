@@ -12,7 +12,7 @@ import (
 // Calls on single values: a value goes in, and values come out, without slices.
 //
 // A value of a type without pointers, as a number or a struct of numbers, travels as
-// it lies in memory, and the call costs little more than the one on slices. Any
+// it lies in memory, and the call costs a small allocation more than the one on slices. Any
 // other, as a string, a slice, a map or a struct of these, is encoded by package
 // encoding/gob (gob.go). All ranks give the same type T, which says which of
 // the two it is.
@@ -32,10 +32,12 @@ func SendValue[T any](c *Comm, v T, dest, tag int) error {
 	return c.send("SendValue", variants.Standard, &p, dest, tag)
 }
 
-// RecvValue receives a value that SendValue has sent, from rank source or AnySource,
-// with the given tag or AnyTag. If the message cannot be a T the error wraps ErrType
-// or, where T has no pointers and the size is wrong, ErrTruncate or ErrCount; the message is
-// gone then, or from ProcNull there is none, and the value is zero.
+// RecvValue receives a value that SendValue has sent, from rank source or AnySource, with the
+// given tag or AnyTag. From ProcNull the value is zero.
+//
+// A message that is no T is lost, and the value is zero: the error wraps ErrType, or, if T has no
+// pointers and the size is another, ErrTruncate or ErrCount. RecvValue probes for the size
+// of an encoded value, which the protocol optimistic refuses with ErrAssumption.
 func RecvValue[T any](c *Comm, source, tag int) (v T, st Status, err error) {
 	const op = "RecvValue"
 	if plain[T]() {
