@@ -84,70 +84,34 @@ func decodeOf[T any](c *Comm, op string, peer int, b []byte) (T, error) {
 	return v, err
 }
 
-func gatherGob[T any](c *Comm, op string, v T, root int) ([]T, error) {
+// gatherGob returns the values of all ranks at the root, or everywhere.
+func gatherGob[T any](c *Comm, op string, v T, root int, everywhere bool) ([]T, error) {
 	b, failed := encode(v)
-	var sizes []int
-	if c.Rank() == root {
-		sizes = make([]int, c.Size())
-	}
-	if err := block(gather(c, op, []int{sizeOf(b, failed)}, sizes, root)); err != nil {
+	counts, total := make([]int, c.Size()), 0
+	if err := block(allgather(c, op, []int{sizeOf(b, failed)}, counts)); err != nil {
 		return nil, err
 	}
-	counts, all, broken := room(sizes)
-	if b == nil {
-		b = []byte{} // nil were in place
-	}
-	// Those who could encode their values do not know that another could not.
-	if err := block(gatherv(c, op, b, all, counts, nil, root)); err != nil {
-		return nil, err
-	}
-	if failed != nil || broken >= 0 {
-		return nil, c.refused(op, broken, failed)
-	}
-	return decodeAll[T](c, op, counts, all)
-}
-
-func allgatherGob[T any](c *Comm, op string, v T) ([]T, error) {
-	b, failed := encode(v)
-	sizes := make([]int, c.Size())
-	if err := block(allgather(c, op, []int{sizeOf(b, failed)}, sizes)); err != nil {
-		return nil, err
-	}
-	counts, all, broken := room(sizes)
-	if broken >= 0 {
-		return nil, c.refused(op, broken, failed)
-	}
-	if err := block(allgatherv(c, op, b, all, counts, nil)); err != nil {
-		return nil, err
-	}
-	return decodeAll[T](c, op, counts, all)
-}
-
-// room is the buffer for values of these sizes, and a rank that could not encode its own,
-// or -1.
-func room(sizes []int) (counts []int, all []byte, broken int) {
-	broken = -1
-	counts = make([]int, len(sizes))
-	total := 0
-	for i, n := range sizes {
+	for i, n := range counts {
 		if n == unencoded {
-			broken = i
-			continue
+			return nil, c.refused(op, i, failed)
 		}
-		counts[i] = n
 		total += n
 	}
-	return counts, make([]byte, total), broken
-}
-
-// decodeAll decodes the values of all ranks, which follow each other.
-func decodeAll[T any](c *Comm, op string, counts []int, all []byte) ([]T, error) {
-	if len(counts) == 0 {
-		return nil, nil
+	var all []byte
+	var err error
+	if everywhere || c.Rank() == root {
+		all = make([]byte, total)
+	}
+	if everywhere {
+		err = block(allgatherv(c, op, b, all, counts, nil))
+	} else {
+		err = block(gatherv(c, op, b, all, counts, nil, root))
+	}
+	if err != nil || all == nil {
+		return nil, err
 	}
 	values := make([]T, len(counts))
 	for i, n := range counts {
-		var err error
 		if values[i], err = decodeOf[T](c, op, i, all[:n]); err != nil {
 			return nil, err
 		}

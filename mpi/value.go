@@ -96,7 +96,7 @@ func BcastValue[T any](c *Comm, v T, root int) (T, error) {
 // nil at the others. The values may be of any type, as with SendValue.
 func GatherValue[T any](c *Comm, v T, root int) ([]T, error) {
 	if !plain[T]() {
-		return gatherGob(c, "GatherValue", v, root)
+		return gatherGob(c, "GatherValue", v, root, false)
 	}
 	var all []T
 	if c.Rank() == root {
@@ -109,7 +109,7 @@ func GatherValue[T any](c *Comm, v T, root int) ([]T, error) {
 // rank. The values may be of any type, as with SendValue.
 func AllgatherValue[T any](c *Comm, v T) ([]T, error) {
 	if !plain[T]() {
-		return allgatherGob(c, "AllgatherValue", v)
+		return gatherGob(c, "AllgatherValue", v, 0, true)
 	}
 	all := make([]T, c.Size())
 	return allOf(all, block(allgather(c, "AllgatherValue", []T{v}, all)))
