@@ -103,10 +103,6 @@ func (p *Protocol) PeerFailed(world int) {
 				p.Fail(&m.synced)
 			}
 		}
-		for r := range c.Posted.All() {
-			if c.World(r.Peer) == w {
-				p.FailOne(&c.Posted, r)
-			}
-		}
+		p.FailHopeless(&c.Posted)
 	}
 }

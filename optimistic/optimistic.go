@@ -102,9 +102,7 @@ func NewCounting(me int, dev variants.Device, tags int) *Protocol {
 func (p *Protocol) Open(ctx *variants.Context) {
 	c := &comm{Context: ctx, peers: make(map[int32]*remote)}
 	c.eager = c.envelope(variants.EnvD, 0, position{known: true}).Head()
-	for _, m := range p.comms.Open(ctx, c) {
-		p.Deliver(m.Header, m.Payload)
-	}
+	p.comms.Open(ctx, c, p.Deliver)
 }
 
 // Close implements variants.Protocol.
@@ -153,7 +151,7 @@ func (p *Protocol) next() uint32 {
 
 // envelope makes the envelope of a message about the operation at a position.
 func (c *comm) envelope(k variants.Kind, tag int32, at position) variants.Envelope {
-	e := variants.Envelope{Kind: k, Ctx: c.ID, Gen: c.Gen, Tag: tag, Ticket: at.n}
+	e := c.Envelope(k, tag, at.n)
 	if at.known {
 		e.Flags = flagKnown
 	}

@@ -24,7 +24,7 @@ import (
 type Comms[C any] struct {
 	open  map[uint64]*opened[C] // by id and generation
 	ended map[uint32]uint32     // by id: the generation after the highest closed one
-	early map[uint64][]Early    // by id and generation
+	early map[uint64][]early    // by id and generation
 	last  *opened[C]            // what was looked up last
 }
 
@@ -34,15 +34,15 @@ type opened[C any] struct {
 	ranks map[int32]int32 // of those that have sent something, by their rank in the job, if the group is not regular
 }
 
-// Early is a message that has arrived before its communicator was opened.
-type Early struct {
-	Header  packetizer.Header
-	Payload []byte
+// early is a message that has arrived before its communicator was opened.
+type early struct {
+	header  packetizer.Header
+	payload []byte
 }
 
 // NewComms makes an empty one.
 func NewComms[C any]() Comms[C] {
-	return Comms[C]{open: make(map[uint64]*opened[C]), ended: make(map[uint32]uint32), early: make(map[uint64][]Early)}
+	return Comms[C]{open: make(map[uint64]*opened[C]), ended: make(map[uint32]uint32), early: make(map[uint64][]early)}
 }
 
 func place(id, gen uint32) uint64 { return uint64(gen)<<32 | uint64(id) }
@@ -53,9 +53,8 @@ func (s *Comms[C]) isOver(id, gen uint32) bool {
 	return used && int32((gen-next)<<8) < 0 // serial numbers of 24 bits
 }
 
-// Open adds a communicator and returns the messages that have waited for it, to
-// be delivered now.
-func (s *Comms[C]) Open(ctx *Context, state *C) []Early {
+// Open adds a communicator and delivers the messages that have waited for it.
+func (s *Comms[C]) Open(ctx *Context, state *C, deliver func(h packetizer.Header, payload []byte)) {
 	at := place(ctx.ID, ctx.Gen)
 	if s.open[at] != nil || s.isOver(ctx.ID, ctx.Gen) {
 		panic(fmt.Sprintf("variants: communicator %d is opened in generation %d, which is open or over", ctx.ID,
@@ -64,7 +63,9 @@ func (s *Comms[C]) Open(ctx *Context, state *C) []Early {
 	s.open[at] = &opened[C]{ctx: ctx, state: state}
 	waiting := s.early[at]
 	delete(s.early, at)
-	return waiting
+	for _, m := range waiting {
+		deliver(m.header, m.payload)
+	}
 }
 
 // Close removes a communicator. The protocol has returned the credit of its
@@ -176,7 +177,7 @@ func (s *Comms[C]) Route(p *Core, h packetizer.Header, payload []byte) (*C, Enve
 		return nil, e
 	}
 	at := place(e.Ctx, e.Gen)
-	s.early[at] = append(s.early[at], Early{h, append([]byte(nil), payload...)})
+	s.early[at] = append(s.early[at], early{h, append([]byte(nil), payload...)})
 	return nil, e
 }
 

@@ -59,6 +59,11 @@ type Envelope struct {
 	Ticket uint32 // number of the send or receive in its (communicator, peer, tag), thesis 3.5
 }
 
+// Envelope starts a message of the communicator to the rank of the job that the Outbox is told.
+func (c *Context) Envelope(k Kind, tag int32, ticket uint32) Envelope {
+	return Envelope{Kind: k, Ctx: c.ID, Gen: c.Gen, Tag: tag, Ticket: ticket}
+}
+
 const (
 	kindBits = 5
 	genShift = 8 // of kind, flags and generation

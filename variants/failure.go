@@ -39,8 +39,17 @@ func (c *Core) FailOne(q *Queue, r *Request) {
 	c.Complete(r, ErrPeerDied)
 }
 
-// Hopeless returns an error if a receive from src can not be relied upon to
-// complete since a rank that it could match has died.
+// FailHopeless ends those requests of a queue that can not be relied upon to complete.
+func (c *Core) FailHopeless(q *Queue) {
+	for r := range q.All() {
+		if c.Hopeless(r.Ctx, r.Peer) != nil {
+			c.FailOne(q, r)
+		}
+	}
+}
+
+// Hopeless returns an error if a receive from src, or a send to it, can not be relied
+// upon to complete since a rank that it could match has died.
 func (c *Core) Hopeless(ctx *Context, src int32) error {
 	if len(c.failed) == 0 {
 		return nil

@@ -109,3 +109,36 @@ func (m *Matching) Match(w *workcount.Count, src, tag int32) *Request {
 	}
 	return nil
 }
+
+// Post finds the oldest message that a receive takes, and removes it. If there is none it
+// returns nil, and the receive is queued; or it has ended, since a rank has died.
+func (m *Matching) Post(p *Core, r *Request) *Message {
+	if x := m.Arrived.Find(&p.Done, r.Peer, r.Tag); x != nil {
+		m.Arrived.Drop(x)
+		return x
+	}
+	if err := p.Hopeless(r.Ctx, r.Peer); err != nil {
+		p.Complete(r, err)
+		return nil
+	}
+	m.Posted.Push(r)
+	return nil
+}
+
+// Probe is Protocol.Probe where all unexpected messages are here.
+func (m *Matching) Probe(p *Core, ctx *Context, src, tag int32) (st Status, found bool, err error) {
+	if x := m.Arrived.Find(&p.Done, src, tag); x != nil {
+		return x.Status(), true, nil
+	}
+	return st, false, p.Hopeless(ctx, src)
+}
+
+// Extract is Protocol.Extract where all unexpected messages are here.
+func (m *Matching) Extract(p *Core, ctx *Context, src, tag int32) (x *Message, found bool, err error) {
+	if x = m.Arrived.Find(&p.Done, src, tag); x == nil {
+		return nil, false, p.Hopeless(ctx, src)
+	}
+	m.Arrived.Drop(x)
+	ctx.Active++
+	return x, true, nil
+}

@@ -17,7 +17,7 @@ func (p *Protocol) Cancel(r *variants.Request) {
 		p.Cancelled(r)
 		return
 	}
-	p.AskCancel(p.peer(c, r.Peer), c.envelope(variants.CancelSend, r.Tag, r.Ticket), r)
+	p.AskCancel(p.peer(c, r.Peer), c.Envelope(variants.CancelSend, r.Tag, r.Ticket), r)
 }
 
 func (p *Protocol) onCancelSend(c *comm, e variants.Envelope, payload []byte) {
@@ -38,15 +38,7 @@ func (p *Protocol) PeerFailed(world int) {
 		return
 	}
 	for c := range p.comms.All() {
-		for r := range c.sends.All() {
-			if c.World(r.Peer) == int32(world) {
-				p.FailOne(&c.sends, r)
-			}
-		}
-		for r := range c.Posted.All() {
-			if p.Hopeless(c.Context, r.Peer) != nil {
-				p.FailOne(&c.Posted, r)
-			}
-		}
+		p.FailHopeless(&c.sends)
+		p.FailHopeless(&c.Posted)
 	}
 }

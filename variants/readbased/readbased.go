@@ -48,9 +48,7 @@ func New(me int, dev variants.ReadingDevice) *Protocol {
 
 // Open implements variants.Protocol.
 func (p *Protocol) Open(ctx *variants.Context) {
-	for _, m := range p.comms.Open(ctx, &comm{Context: ctx}) {
-		p.Deliver(m.Header, m.Payload)
-	}
+	p.comms.Open(ctx, &comm{Context: ctx}, p.Deliver)
 }
 
 // Close implements variants.Protocol.
@@ -60,10 +58,6 @@ func (p *Protocol) Close(ctx *variants.Context) {
 }
 
 func (p *Protocol) peer(c *comm, rank int32) *variants.Peer { return p.Out.Peer(c.World(rank)) }
-
-func (c *comm) envelope(k variants.Kind, tag int32, number uint32) variants.Envelope {
-	return variants.Envelope{Kind: k, Ctx: c.ID, Gen: c.Gen, Tag: tag, Ticket: number}
-}
 
 // TrySend implements variants.Protocol.
 func (p *Protocol) TrySend(ctx *variants.Context, dst, tag int32, buf []byte) bool {
@@ -75,7 +69,7 @@ func (p *Protocol) eager(ctx *variants.Context, dst, tag int32, buf []byte, copi
 		return false
 	}
 	c := p.comms.Of(ctx)
-	return p.Out.Eager(p.peer(c, dst), c.envelope(variants.EnvD, tag, 0), buf, copied)
+	return p.Out.Eager(p.peer(c, dst), c.Envelope(variants.EnvD, tag, 0), buf, copied)
 }
 
 // PostSend implements variants.Protocol.
@@ -95,7 +89,7 @@ func (p *Protocol) PostSend(r *variants.Request) {
 	r.Ticket = p.number
 	c.sends.Push(r)
 	if r.Len() <= p.Limit() {
-		if r.Mode == variants.Synchronous && p.Out.Eager(peer, c.envelope(variants.EnvDS, r.Tag, r.Ticket), r.Buf,
+		if r.Mode == variants.Synchronous && p.Out.Eager(peer, c.Envelope(variants.EnvDS, r.Tag, r.Ticket), r.Buf,
 			true) {
 			p.Await(peer)
 			return
@@ -105,7 +99,7 @@ func (p *Protocol) PostSend(r *variants.Request) {
 	}
 	slot, w := p.offer(r)
 	p.Hold(r, slot)
-	p.Out.Control(peer, c.envelope(variants.RTS, r.Tag, r.Ticket), uint64(r.Len()), w.Addr, w.Notify)
+	p.Out.Control(peer, c.Envelope(variants.RTS, r.Tag, r.Ticket), uint64(r.Len()), w.Addr, w.Notify)
 }
 
 // offer lets the agent read what r sends.
@@ -120,17 +114,10 @@ func (p *Protocol) offer(r *variants.Request) (slot int, w rdmaeng.Window) {
 func (p *Protocol) PostRecv(r *variants.Request) {
 	c := p.comms.Of(r.Ctx)
 	p.Begin(r)
-	if m := c.Arrived.Find(&p.Done, r.Peer, r.Tag); m != nil {
-		c.Arrived.Drop(m)
+	if m := c.Post(p.Core, r); m != nil {
 		p.receive(c, r, m.Envelope, m.Size, m.Data)
 		p.Recycle(m)
-		return
 	}
-	if err := p.Hopeless(c.Context, r.Peer); err != nil {
-		p.Complete(r, err)
-		return
-	}
-	c.Posted.Push(r)
 }
 
 // Deliver implements variants.Protocol.
@@ -173,7 +160,7 @@ func (p *Protocol) receive(c *comm, r *variants.Request, e variants.Envelope, si
 	if e.Kind != variants.RTS {
 		p.Out.Consumed(peer, size)
 		if e.Kind == variants.EnvDS {
-			p.Out.Control(peer, c.envelope(variants.Ack, e.Tag, e.Ticket))
+			p.Out.Control(peer, c.Envelope(variants.Ack, e.Tag, e.Ticket))
 		}
 		p.Fill(r, payload)
 		return
@@ -182,7 +169,7 @@ func (p *Protocol) receive(c *comm, r *variants.Request, e variants.Envelope, si
 	case peer.Failed:
 		p.Complete(r, variants.ErrPeerDied)
 	case size > r.Len():
-		p.Out.Control(peer, c.envelope(variants.Ack, e.Tag, e.Ticket)) // nothing to read
+		p.Out.Control(peer, c.Envelope(variants.Ack, e.Tag, e.Ticket)) // nothing to read
 		p.Complete(r, variants.ErrTruncate)
 	default:
 		p.Count.Control[variants.CTS]++
@@ -211,7 +198,7 @@ func (p *Protocol) Notified(slot int, n rdmaeng.Notification) {
 		return
 	}
 	c := p.comms.Of(r.Ctx)
-	p.Out.Control(p.peer(c, r.Status.Source), c.envelope(variants.Ack, r.Status.Tag, r.Ticket))
+	p.Out.Control(p.peer(c, r.Status.Source), c.Envelope(variants.Ack, r.Status.Tag, r.Ticket))
 	p.Written(r, n)
 }
 
@@ -247,22 +234,13 @@ func (p *Protocol) Progress() (moved bool) {
 }
 
 // Probe implements variants.Protocol.
-func (p *Protocol) Probe(ctx *variants.Context, src, tag int32) (st variants.Status, found bool, err error) {
-	if m := p.comms.Of(ctx).Arrived.Find(&p.Done, src, tag); m != nil {
-		return m.Status(), true, nil
-	}
-	return st, false, p.Hopeless(ctx, src)
+func (p *Protocol) Probe(ctx *variants.Context, src, tag int32) (variants.Status, bool, error) {
+	return p.comms.Of(ctx).Probe(p.Core, ctx, src, tag)
 }
 
 // Extract implements variants.Protocol.
-func (p *Protocol) Extract(ctx *variants.Context, src, tag int32) (m *variants.Message, found bool, err error) {
-	c := p.comms.Of(ctx)
-	if m = c.Arrived.Find(&p.Done, src, tag); m == nil {
-		return nil, false, p.Hopeless(ctx, src)
-	}
-	c.Arrived.Drop(m)
-	ctx.Active++
-	return m, true, nil
+func (p *Protocol) Extract(ctx *variants.Context, src, tag int32) (*variants.Message, bool, error) {
+	return p.comms.Of(ctx).Extract(p.Core, ctx, src, tag)
 }
 
 // PostMatched implements variants.Protocol.

@@ -28,7 +28,7 @@ func (p *Protocol) Cancel(r *variants.Request) {
 	if r.Recv {
 		kind = variants.CancelRecv
 	}
-	p.AskCancel(p.dest(c, r.Peer).peer, c.envelope(kind, r.Tag, r.Ticket), r)
+	p.AskCancel(p.dest(c, r.Peer).peer, c.Envelope(kind, r.Tag, r.Ticket), r)
 }
 
 func (p *Protocol) onCancelRecv(c *comm, e variants.Envelope, payload []byte) {

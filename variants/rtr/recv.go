@@ -11,18 +11,15 @@ import (
 func (p *Protocol) PostRecv(r *variants.Request) {
 	c := p.comms.Of(r.Ctx)
 	p.Begin(r)
-	if m := c.Arrived.Find(&p.Done, r.Peer, r.Tag); m != nil {
-		c.Arrived.Drop(m)
+	if m := c.Post(p.Core, r); m != nil {
 		p.receive(c, r, m.Envelope, m.Size, m.Data)
 		p.Recycle(m)
 		return
 	}
-	if err := p.Hopeless(c.Context, r.Peer); err != nil {
-		p.Complete(r, err)
+	if r.Done {
 		return
 	}
 	r.Ticket = p.next()
-	c.Posted.Push(r)
 	switch {
 	case r.Peer == variants.AnySource:
 		c.suspended++
@@ -32,7 +29,7 @@ func (p *Protocol) PostRecv(r *variants.Request) {
 }
 
 func (p *Protocol) advertise(c *comm, r *variants.Request) {
-	p.Advertise(p.dest(c, r.Peer).peer, c.envelope(variants.RTR, r.Tag, r.Ticket), r)
+	p.Advertise(p.dest(c, r.Peer).peer, c.Envelope(variants.RTR, r.Tag, r.Ticket), r)
 }
 
 // unsuspend notes that a receive is posted no more, perhaps one from any source.
@@ -74,7 +71,7 @@ func (p *Protocol) receive(c *comm, r *variants.Request, e variants.Envelope, si
 	if e.Kind == variants.EnvD {
 		p.Out.Consumed(peer, size)
 		if !r.Advertised {
-			p.Out.Control(peer, c.envelope(variants.Ack, e.Tag, e.Ticket))
+			p.Out.Control(peer, c.Envelope(variants.Ack, e.Tag, e.Ticket))
 		}
 		p.Fill(r, payload)
 		return
@@ -85,7 +82,7 @@ func (p *Protocol) receive(c *comm, r *variants.Request, e variants.Envelope, si
 		return
 	}
 	r.Announced = true
-	p.Clear(peer, c.envelope(variants.CTS, e.Tag, e.Ticket), r, size)
+	p.Clear(peer, c.Envelope(variants.CTS, e.Tag, e.Ticket), r, size)
 }
 
 // announced notes that the RTS or Env of an advertised receive is here. It
@@ -131,24 +128,18 @@ func (p *Protocol) Notified(slot int, n rdmaeng.Notification) {
 }
 
 // Probe implements variants.Protocol.
-func (p *Protocol) Probe(ctx *variants.Context, src, tag int32) (st variants.Status, found bool, err error) {
-	if m := p.comms.Of(ctx).Arrived.Find(&p.Done, src, tag); m != nil {
-		return m.Status(), true, nil
-	}
-	return st, false, p.Hopeless(ctx, src)
+func (p *Protocol) Probe(ctx *variants.Context, src, tag int32) (variants.Status, bool, error) {
+	return p.comms.Of(ctx).Probe(p.Core, ctx, src, tag)
 }
 
 // Extract implements variants.Protocol. Until the message is received its sender
 // counts it among those that the next RTR is for. So there are none meanwhile.
 func (p *Protocol) Extract(ctx *variants.Context, src, tag int32) (m *variants.Message, found bool, err error) {
 	c := p.comms.Of(ctx)
-	if m = c.Arrived.Find(&p.Done, src, tag); m == nil {
-		return nil, false, p.Hopeless(ctx, src)
+	if m, found, err = c.Matching.Extract(p.Core, ctx, src, tag); found {
+		c.suspended++
 	}
-	c.Arrived.Drop(m)
-	c.suspended++
-	ctx.Active++
-	return m, true, nil
+	return m, found, err
 }
 
 // PostMatched implements variants.Protocol.

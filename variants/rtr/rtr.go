@@ -72,9 +72,7 @@ type rtr struct {
 
 // Open implements variants.Protocol.
 func (p *Protocol) Open(ctx *variants.Context) {
-	for _, m := range p.comms.Open(ctx, &comm{Context: ctx, dests: make(map[int32]*dest)}) {
-		p.Deliver(m.Header, m.Payload)
-	}
+	p.comms.Open(ctx, &comm{Context: ctx, dests: make(map[int32]*dest)}, p.Deliver)
 }
 
 // Close implements variants.Protocol.
@@ -90,10 +88,6 @@ func (p *Protocol) dest(c *comm, rank int32) *dest {
 		c.dests[rank] = d
 	}
 	return d
-}
-
-func (c *comm) envelope(k variants.Kind, tag int32, number uint32) variants.Envelope {
-	return variants.Envelope{Kind: k, Ctx: c.ID, Gen: c.Gen, Tag: tag, Ticket: number}
 }
 
 func (p *Protocol) next() uint32 {

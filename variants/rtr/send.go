@@ -56,7 +56,7 @@ func (p *Protocol) eager(ctx *variants.Context, dst, tag int32, buf []byte, copi
 	d := p.dest(c, dst)
 	number := p.next()
 	p.Done.Objects++ // in the thesis it is there before the message leaves
-	if !p.Out.Eager(d.peer, c.envelope(variants.EnvD, tag, number), buf, copied) {
+	if !p.Out.Eager(d.peer, c.Envelope(variants.EnvD, tag, number), buf, copied) {
 		return false
 	}
 	if _, ok := d.take(&p.Done, tag); !ok {
@@ -87,7 +87,7 @@ func (p *Protocol) PostSend(r *variants.Request) {
 	s := &send{tag: r.Tag, number: r.Ticket, r: r}
 	d.push(s)
 	if r.Len() <= p.Limit() {
-		if r.Mode == variants.Synchronous && p.Out.Eager(d.peer, c.envelope(variants.EnvD, r.Tag, r.Ticket), r.Buf,
+		if r.Mode == variants.Synchronous && p.Out.Eager(d.peer, c.Envelope(variants.EnvD, r.Tag, r.Ticket), r.Buf,
 			true) {
 			p.Await(d.peer)
 			return
@@ -96,25 +96,25 @@ func (p *Protocol) PostSend(r *variants.Request) {
 		p.Await(d.peer)
 	}
 	s.long = true
-	p.Out.Control(d.peer, c.envelope(variants.RTS, r.Tag, r.Ticket), uint64(r.Len()))
+	p.Out.Control(d.peer, c.Envelope(variants.RTS, r.Tag, r.Ticket), uint64(r.Len()))
 }
 
 // fast sends to a receive that was advertised before the send was posted.
 func (p *Protocol) fast(c *comm, peer *variants.Peer, r *variants.Request, a rtr) {
 	switch {
 	case r.Len() <= p.Limit():
-		p.Out.Insist(peer, c.envelope(variants.EnvD, r.Tag, r.Ticket), r.Buf)
+		p.Out.Insist(peer, c.Envelope(variants.EnvD, r.Tag, r.Ticket), r.Buf)
 		p.Complete(r, nil)
 	case r.Len() > a.Capacity:
 		// The Env alone tells the receiver that the message is too long.
-		p.Out.Control(peer, c.envelope(variants.Env, r.Tag, a.number), uint64(r.Len()))
+		p.Out.Control(peer, c.Envelope(variants.Env, r.Tag, a.number), uint64(r.Len()))
 		p.Complete(r, nil)
 	case p.elide:
 		// The notification is the envelope. Until it is delivered no later
 		// message may leave, or it could match this receive (thesis fig. 3.20).
 		p.WriteAlone(peer, r, a.Room)
 	default:
-		p.Out.Control(peer, c.envelope(variants.Env, r.Tag, a.number), uint64(r.Len()))
+		p.Out.Control(peer, c.Envelope(variants.Env, r.Tag, a.number), uint64(r.Len()))
 		p.Write(peer, r, a.Room, false)
 	}
 }

@@ -28,9 +28,9 @@ func (p *Protocol) Cancel(r *variants.Request) {
 	c := p.comms.Of(r.Ctx)
 	switch {
 	case !r.Recv:
-		p.AskCancel(p.outChannel(c, r.Peer, r.Tag).peer, c.envelope(variants.CancelSend, r.Tag, r.Ticket), r)
+		p.AskCancel(p.outChannel(c, r.Peer, r.Tag).peer, c.Envelope(variants.CancelSend, r.Tag, r.Ticket), r)
 	case r.Ticketed:
-		p.AskCancel(p.inChannel(c, r.Peer, r.Tag).peer, c.envelope(variants.CancelRecv, r.Tag, r.Ticket), r)
+		p.AskCancel(p.inChannel(c, r.Peer, r.Tag).peer, c.Envelope(variants.CancelRecv, r.Tag, r.Ticket), r)
 	default:
 		p.takeBack(c, r)
 		p.Cancelled(r)
@@ -55,7 +55,7 @@ func (p *Protocol) onCancelRecv(c *comm, e variants.Envelope, payload []byte) {
 		l.skip.add(e.Ticket)
 		l.rtrs = slices.DeleteFunc(l.rtrs, func(a rtr) bool { return a.ticket == e.Ticket })
 	}
-	p.AnswerCancel(l.peer, c.envelope(variants.CancelRecv, e.Tag, e.Ticket), payload, unused)
+	p.AnswerCancel(l.peer, c.Envelope(variants.CancelRecv, e.Tag, e.Ticket), payload, unused)
 }
 
 func (p *Protocol) onCancelSend(c *comm, e variants.Envelope, payload []byte) {
@@ -73,7 +73,7 @@ func (p *Protocol) onCancelSend(c *comm, e variants.Envelope, payload []byte) {
 		}
 		p.Recycle(m)
 	}
-	p.AnswerCancel(l.peer, c.envelope(variants.CancelSend, e.Tag, e.Ticket), payload, m != nil)
+	p.AnswerCancel(l.peer, c.Envelope(variants.CancelSend, e.Tag, e.Ticket), payload, m != nil)
 }
 
 func (p *Protocol) onCancelReply(c *comm, e variants.Envelope) {

@@ -87,7 +87,7 @@ func (p *Protocol) forget(c *comm, used *inChannel) {
 		c.hand++
 	}
 	if n > 0 {
-		p.Out.Control(peer, c.envelope(variants.Forget, 0, 0), words[:n]...)
+		p.Out.Control(peer, c.Envelope(variants.Forget, 0, 0), words[:n]...)
 	}
 }
 
@@ -158,7 +158,7 @@ func (p *Protocol) onForget(c *comm, e variants.Envelope, payload []byte) {
 			words[i] |= 1 << 32
 		}
 	}
-	p.Out.Control(p.Out.Peer(c.World(e.Src)), c.envelope(variants.Forgotten, 0, 0), words[:n]...)
+	p.Out.Control(p.Out.Peer(c.World(e.Src)), c.Envelope(variants.Forgotten, 0, 0), words[:n]...)
 }
 
 // forgets drops the channel to dst if its receiver has counted as many sends as

@@ -20,7 +20,7 @@ func (p *Protocol) LeaseOut(ctx *variants.Context, dst, tag int32, name uint64) 
 	if l.Granted || !l.idle() || l.peer.Failed {
 		return
 	}
-	e := c.envelope(variants.EnvD, tag, l.Next)
+	e := c.Envelope(variants.EnvD, tag, l.Next)
 	e.Src = p.Me
 	p.lessee.Grant(&l.Lease, variants.Channel{Sends: true, Name: name, Peer: dst, World: l.peer.World, Envelope: e})
 }
@@ -35,7 +35,7 @@ func (p *Protocol) LeaseIn(ctx *variants.Context, src, tag int32, name uint64) {
 	if l.Granted || !l.idle() || l.peer.Failed {
 		return
 	}
-	e := c.envelope(variants.EnvD, tag, l.Next)
+	e := c.Envelope(variants.EnvD, tag, l.Next)
 	e.Src = l.world
 	p.lessee.Grant(&l.Lease, variants.Channel{Name: name, Peer: src, World: l.world, Envelope: e})
 }

@@ -50,7 +50,7 @@ func (p *Protocol) assign(c *comm, l *inChannel, r *variants.Request) {
 	p.Done.Tickets++
 	l.pass(l.Next)
 	if r.Len() > p.Limit() {
-		p.Advertise(l.peer, c.envelope(variants.RTR, l.tag, r.Ticket), r)
+		p.Advertise(l.peer, c.Envelope(variants.RTR, l.tag, r.Ticket), r)
 	}
 }
 
@@ -226,7 +226,7 @@ func (p *Protocol) receive(c *comm, peer *variants.Peer, r *variants.Request, e 
 	if e.Kind != variants.RTS {
 		p.Out.Consumed(peer, size)
 		if e.Kind == variants.EnvDS && !r.Advertised {
-			p.Out.Control(peer, c.envelope(variants.Ack, e.Tag, e.Ticket))
+			p.Out.Control(peer, c.Envelope(variants.Ack, e.Tag, e.Ticket))
 		}
 		p.Fill(r, payload)
 		return
@@ -237,7 +237,7 @@ func (p *Protocol) receive(c *comm, peer *variants.Peer, r *variants.Request, e 
 		p.Borrow(peer, r, payload)
 		return // the notification completes it
 	}
-	p.Clear(peer, c.envelope(variants.CTS, e.Tag, e.Ticket), r, size)
+	p.Clear(peer, c.Envelope(variants.CTS, e.Tag, e.Ticket), r, size)
 	p.Borrow(peer, r, payload)
 }
 

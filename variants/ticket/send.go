@@ -62,7 +62,7 @@ func (p *Protocol) PostSend(r *variants.Request) {
 		return
 	}
 	if r.Len() <= p.Limit() {
-		if r.Mode == variants.Synchronous && p.Out.Eager(l.peer, c.envelope(variants.EnvDS, r.Tag, r.Ticket), r.Buf,
+		if r.Mode == variants.Synchronous && p.Out.Eager(l.peer, c.Envelope(variants.EnvDS, r.Tag, r.Ticket), r.Buf,
 			true) {
 			r.Delivered = true
 			l.posted.Push(r)
@@ -72,13 +72,13 @@ func (p *Protocol) PostSend(r *variants.Request) {
 		p.Count.NoCredit++
 		p.Await(l.peer)
 	}
-	p.Announce(l.peer, c.envelope(variants.RTS, r.Tag, r.Ticket), r)
+	p.Announce(l.peer, c.Envelope(variants.RTS, r.Tag, r.Ticket), r)
 	l.posted.Push(r)
 }
 
 // fast sends to a receive that was advertised before the send was posted.
 func (p *Protocol) fast(c *comm, l *outChannel, r *variants.Request, a rtr) {
-	if r.Len() <= p.Limit() && p.Out.Eager(l.peer, c.envelope(variants.EnvD, r.Tag, r.Ticket), r.Buf, true) {
+	if r.Len() <= p.Limit() && p.Out.Eager(l.peer, c.Envelope(variants.EnvD, r.Tag, r.Ticket), r.Buf, true) {
 		p.Complete(r, nil) // a synchronous send: the receive is known to be posted
 		return
 	}

@@ -127,10 +127,8 @@ func before(a, b uint32) bool { return int32(a-b) < 0 }
 func (p *Protocol) Open(ctx *variants.Context) {
 	c := &comm{Context: ctx, anyTag: make(map[int32]int)}
 	c.in, c.out = make(map[uint64]*inChannel), make(map[uint64]*outChannel)
-	c.eager = c.envelope(variants.EnvD, 0, 0).Head()
-	for _, m := range p.comms.Open(ctx, c) {
-		p.Deliver(m.Header, m.Payload)
-	}
+	c.eager = c.Envelope(variants.EnvD, 0, 0).Head()
+	p.comms.Open(ctx, c, p.Deliver)
 }
 
 // Close implements variants.Protocol.
@@ -194,16 +192,11 @@ func (p *Protocol) findOut(c *comm, dst, tag int32) *outChannel {
 	if l == nil {
 		l = c.newOut()
 		*l = outChannel{dst: dst, tag: tag, peer: p.Out.Peer(c.World(dst)), Lease: variants.Lease{Next: p.first},
-			rtrs: l.rtrs[:0], header: p.Out.Pack(c.envelope(variants.EnvD, tag, p.first))}
+			rtrs: l.rtrs[:0], header: p.Out.Pack(c.Envelope(variants.EnvD, tag, p.first))}
 		c.out[key(dst, tag)] = l
 	}
 	c.lastOut = l
 	return l
-}
-
-// envelope starts a message to the other end of a channel.
-func (c *comm) envelope(k variants.Kind, tag int32, ticket uint32) variants.Envelope {
-	return variants.Envelope{Kind: k, Ctx: c.ID, Gen: c.Gen, Tag: tag, Ticket: ticket}
 }
 
 // Deliver takes a message from the mailbox. It does not keep payload.
