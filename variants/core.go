@@ -43,6 +43,9 @@ func (c *Core) Limit() int { return c.limit }
 // CreditWindow, the same at both, for those who want to see how it runs out.
 func (c *Core) LimitCredit(bytes int64) { c.Out.window = bytes }
 
+// Account is the credit between this rank and another of the job.
+func (c *Core) Account(world int32) *Account { return c.Out.Peer(world).Account }
+
 // Work is where the rank's work is counted.
 func (c *Core) Work() *workcount.Count { return &c.Done }
 

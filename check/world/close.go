@@ -152,3 +152,22 @@ func (w *World) then(rank int, o Op) {
 	w.Post(rank, o)
 	w.Run()
 }
+
+// counted checks that no credit is lost or made up, when all messages have been received.
+func (w *World) counted() {
+	account := func(of, with *rank) *variants.Account {
+		if p, ok := of.proto.(interface {
+			Account(world int32) *variants.Account
+		}); ok {
+			return p.Account(int32(with.id))
+		}
+		return new(variants.Account)
+	}
+	for _, r := range w.living() {
+		for _, p := range w.living() {
+			if is, was := account(r, p).Unmatched, account(p, r).Consumed; is != was {
+				w.fail(r.id, "%d bytes count as unmatched by rank %d, which has consumed all but %d", is, p.id, was)
+			}
+		}
+	}
+}

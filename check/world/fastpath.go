@@ -408,20 +408,6 @@ func (r *rank) peek(o Op) bool {
 	return true
 }
 
-// counted checks that no credit is lost or made up, when all messages have been received.
-func (w *World) counted() {
-	for _, r := range w.living() {
-		for _, p := range w.living() {
-			if r.fast == nil || r.fast.accounts[p.id] == nil || p.fast.accounts[r.id] == nil {
-				continue
-			}
-			if is, was := r.fast.accounts[p.id].Unmatched, p.fast.accounts[r.id].Consumed; is != was {
-				w.fail(r.id, "%d bytes count as unmatched by rank %d, which has consumed all but %d", is, p.id, was)
-			}
-		}
-	}
-}
-
 // digest is what a fast path holds.
 func (f *fastPath) digest() (h uint64) {
 	for i, q := range f.pending {
