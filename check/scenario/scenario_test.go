@@ -10,7 +10,7 @@ import (
 // The files of testdata show what they say. Use -rewrite to write their output
 // anew, and read it.
 func TestScenarios(t *testing.T) {
-	datadriven.Walk(t, "../../variants/testdata", func(t *testing.T, path string) {
+	play := func(t *testing.T, path string) {
 		var s Player
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			var args []string
@@ -26,5 +26,7 @@ func TestScenarios(t *testing.T) {
 			}
 			return out
 		})
-	})
+	}
+	datadriven.Walk(t, "../../variants/testdata", play)
+	datadriven.Walk(t, "../toy/testdata", play)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/exanet-mpi/exanet/check/toy"
 	"github.com/exanet-mpi/exanet/optimistic"
 	"github.com/exanet-mpi/exanet/variants"
 	"github.com/exanet-mpi/exanet/variants/envless"
@@ -31,9 +32,12 @@ type Protocol struct {
 	// Leased says that it has a fast path, see Config, and is explored together with the
 	// same protocol without.
 	Leased bool
+
+	// Lesson says that it is there to be read, and is explored by the short plan alone.
+	Lesson bool
 }
 
-// Protocols are the protocols there are, the default first.
+// Protocols are the protocols there are, the default first, and one to learn from.
 var Protocols = []Protocol{
 	{Name: "ticket", Tickets: true,
 		Make: func(me int, dev Device) variants.Protocol { return ticket.New(me, dev) }},
@@ -52,6 +56,8 @@ var Protocols = []Protocol{
 		Make: func(me int, dev Device) variants.Protocol { return optimistic.NewCounting(me, dev, 1) }},
 	{Name: "readbased",
 		Make: func(me int, dev Device) variants.Protocol { return readbased.New(me, dev) }},
+	{Name: "toy", Lesson: true, // see docs/adding-a-protocol.md
+		Make: func(me int, dev Device) variants.Protocol { return toy.New(me, dev) }},
 }
 
 // Config returns a world of the protocol with so many ranks.

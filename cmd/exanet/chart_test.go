@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -55,4 +56,30 @@ func TestExplore(t *testing.T) {
 		{"--alphabet", "latin"}, {"--sample", "-1"}, {"--capacity", "99"}, {"extra"}} {
 		require.Equal(t, exitUsage, run(append([]string{"explore"}, args...), &out, &errs), "%v", args)
 	}
+}
+
+// The commands of docs/adding-a-protocol.md do what it says, as they stand but for where the picture goes.
+func TestAddingAProtocol(t *testing.T) {
+	page, err := os.ReadFile("../../docs/adding-a-protocol.md")
+	require.NoError(t, err)
+	t.Chdir("../..")
+	commands := 0
+	for line := range strings.Lines(string(page)) {
+		words, ok := strings.CutPrefix(line, "    exanet ")
+		if !ok {
+			continue
+		}
+		commands++
+		var out, errs bytes.Buffer
+		args := strings.Fields(strings.ReplaceAll(words, "/tmp", t.TempDir()))
+		require.Zero(t, run(args, &out, &errs), "%s%s", line, errs.String())
+		switch {
+		case args[0] == "explore":
+			require.Contains(t, out.String(), "toy, ")
+			require.Contains(t, out.String(), "nothing wrong")
+		case len(args) == 2:
+			require.Contains(t, out.String(), "ok: everything has completed as MPI says")
+		}
+	}
+	require.Greater(t, commands, 4)
 }
