@@ -13,10 +13,15 @@ const (
 	margin     = 24
 	timeWidth  = 40
 	textWidth  = 270 // beside the outer ranks
-	rankGap    = 330
+	rankGap    = 330 // between two ranks, and where the texts of others are between them:
+	wideGap    = 400
 	rowHeight  = 30
+	nextHeight = 18 // between two arrows that leave at one moment
 	lineHeight = 20 // of the title
 	titleChars = 120
+	textSize   = 13 // of rows, see style
+	labelSize  = 12
+	besides    = 12 // from a rank's line to a text
 )
 
 // style is the whole look. Colours have enough contrast for print.
@@ -46,12 +51,16 @@ type drawing struct {
 	*Chart
 	b     strings.Builder
 	y     []float64 // of rows
-	width float64
+	first float64   // x of the first rank's line
+	gap   float64   // to the next
 }
 
 // SVG draws the chart as an SVG document.
 func (c *Chart) SVG() string {
-	d := &drawing{Chart: c}
+	d := &drawing{Chart: c, first: margin + timeWidth + c.beside(0), gap: rankGap}
+	if len(c.Names) > 2 {
+		d.gap = wideGap
+	}
 	title := wrap(c.Title, titleChars)
 	top := float64(margin + lineHeight*len(title) + 40)
 	d.place(top)
@@ -59,10 +68,10 @@ func (c *Chart) SVG() string {
 	if n := len(d.y); n > 0 {
 		height = d.y[n-1] + rowHeight
 	}
-	d.width = d.line(len(c.Names)-1) + textWidth + margin
+	width := d.line(len(c.Names)-1) + c.beside(len(c.Names)-1) + margin
 	fmt.Fprintf(&d.b,
 		`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %.0f %.0f" width="%.0f" height="%.0f" role="img">`+"\n",
-		d.width, height+margin, d.width, height+margin)
+		width, height+margin, width, height+margin)
 	fmt.Fprintf(&d.b, "<style>%s</style>\n<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n", style)
 	for i, l := range title {
 		fmt.Fprintf(&d.b, `<text class="title" x="%d" y="%d">%s</text>`+"\n", margin, margin+lineHeight*i+8,
@@ -74,14 +83,24 @@ func (c *Chart) SVG() string {
 		fmt.Fprintf(&d.b, `<line class="life" x1="%.0f" y1="%.0f" x2="%.0f" y2="%.0f"/>`+"\n", d.line(i), top-14,
 			d.line(i), height)
 	}
+	var lines, shafts, texts []shape
+	for i := range c.Names {
+		lines = append(lines, shape{{d.line(i), top}, {d.line(i), height}})
+	}
 	for i := range c.Arrows {
 		d.shaft(&c.Arrows[i])
+		x1, y1, x2, y2 := d.ends(&c.Arrows[i])
+		shafts = append(shafts, shape{{x1, y1}, {x2, y2}})
 	}
 	for i := range c.Rows {
-		d.row(i)
+		if box := d.row(i, shafts); box != nil {
+			texts = append(texts, box)
+		}
 	}
 	for i := range c.Arrows {
-		d.label(&c.Arrows[i])
+		l := d.label(&c.Arrows[i], slices.Concat(lines, texts, shafts[:i], shafts[i+1:]))
+		d.write(&c.Arrows[i], l)
+		texts = append(texts, l.box)
 	}
 	d.b.WriteString("</svg>\n")
 	return d.b.String()
@@ -89,7 +108,18 @@ func (c *Chart) SVG() string {
 
 // line is the x of a rank's line.
 func (d *drawing) line(rank int) float64 {
-	return float64(margin + timeWidth + textWidth + rank*rankGap)
+	return d.first + float64(rank)*d.gap
+}
+
+// beside is the room that the texts of an outer rank take.
+func (c *Chart) beside(rank int) float64 {
+	widest := float64(textWidth)
+	for i := range c.Rows {
+		if r := &c.Rows[i]; r.Rank == rank && r.Kind != Leave && r.Kind != Arrive {
+			widest = max(widest, besides+textLength(r.Text, textSize, r.Kind != Call))
+		}
+	}
+	return widest
 }
 
 // place gives rows their y. What a rank sends leaves at the moment of what made
@@ -108,7 +138,7 @@ func (d *drawing) place(top float64) {
 		}
 		share := r.Kind == Leave && i > 0 && d.Rows[i-1].Rank == r.Rank && r.Time == ""
 		if share && d.Rows[i-1].Kind == Leave {
-			y += 7 // one after the other
+			y += nextHeight // one after the other
 		} else if !share {
 			y += rowHeight
 			if r.Kind == Outcome && i > 0 && d.Rows[i-1].Rank == r.Rank && r.Time == "" {
@@ -119,7 +149,8 @@ func (d *drawing) place(top float64) {
 	}
 }
 
-func (d *drawing) row(i int) {
+// row draws a row, if it has a text, and returns the text's box.
+func (d *drawing) row(i int, shafts []shape) shape {
 	r := &d.Rows[i]
 	y := d.y[i]
 	if r.Time != "" && (i == 0 || !slices.Contains(d.y[:i], y)) {
@@ -127,16 +158,20 @@ func (d *drawing) row(i int) {
 	}
 	class := map[RowKind]string{Call: "call", Outcome: "outcome", Wrong: "wrong"}[r.Kind]
 	if class == "" {
-		return
+		return nil
 	}
 	x := d.line(r.Rank)
 	fmt.Fprintf(&d.b, `<circle class="%s" cx="%.1f" cy="%.1f" r="3.5"/>`+"\n", class, x, y)
-	at, anchor := x+12, "start"
-	if r.Rank == 0 {
-		at, anchor = x-12, "end"
+	at, anchor := x+besides, "start"
+	box := rowBox(r, at, y, false)
+	crossed := func(box shape) bool { return slices.ContainsFunc(shafts, func(s shape) bool { return meet(box, s) }) }
+	if left := rowBox(r, x-besides, y, true); r.Rank == 0 ||
+		r.Rank < len(d.Names)-1 && crossed(box) && !crossed(left) {
+		at, anchor, box = x-besides, "end", left
 	}
 	fmt.Fprintf(&d.b, `<text class="%s halo" x="%.1f" y="%.1f" text-anchor="%s">%s</text>`+"\n",
 		class, at, y+4, anchor, html.EscapeString(r.Text))
+	return box
 }
 
 // ends are the two ends of an arrow. One that has not arrived ends on its way.
@@ -171,27 +206,10 @@ func (d *drawing) shaft(a *Arrow) {
 		x2, y2, x2-ux*size+px, y2-uy*size+py, x2-ux*size-px, y2-uy*size-py)
 }
 
-// shares is how far along an arrow its label is, by kind: near the beginning
-// the labels of two messages that cross are apart.
-var shares = [...]float64{Message: 0.3, Write: 0.42, Notice: 0.74}
-
-// label writes beside an arrow, in its direction.
-func (d *drawing) label(a *Arrow) {
-	x1, y1, x2, y2 := d.ends(a)
-	share := shares[a.Kind]
-	x, y := x1+(x2-x1)*share, y1+(y2-y1)*share
-	angle := math.Atan2(y2-y1, x2-x1) * 180 / math.Pi
-	if angle > 90 {
-		angle -= 180
-	} else if angle < -90 {
-		angle += 180
-	}
-	up := 5.0
-	if a.Kind == Write {
-		up = 7
-	}
+// write writes the label of an arrow where it has its place.
+func (d *drawing) write(a *Arrow, l label) {
 	fmt.Fprintf(&d.b, `<text class="label %s" transform="translate(%.1f %.1f) rotate(%.1f)" y="%.1f">%s</text>`+"\n",
-		classes[a.Kind], x, y, angle, -up, html.EscapeString(a.Label))
+		classes[a.Kind], l.x, l.y, l.angle*180/math.Pi, l.down, html.EscapeString(a.Label))
 }
 
 // wrap breaks a text into lines of at most n characters.
