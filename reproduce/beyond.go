@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
 
 	"github.com/exanet-mpi/exanet/emu/sim"
 	"github.com/exanet-mpi/exanet/internal/plots"
@@ -183,7 +184,7 @@ func (l *lab) drawLateness() (plotted, error) {
 		if err != nil {
 			return plotted{}, err
 		}
-		line.Color, line.Dashes = c.Colour, c.Dashes
+		line.Color, line.Dashes, line.Width = c.Colour, c.Dashes, vg.Points(1.5)
 		p.Add(line)
 		p.Legend.Add(c.Name, line)
 	}

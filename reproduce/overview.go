@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -37,6 +36,7 @@ func drawOverview(outcomes []Outcome) ([]byte, error) {
 		}
 		p.Add(clipped{line})
 	}
+	var numbers plots.Labels
 	for _, kind := range []struct {
 		name       string
 		allocation bool
@@ -47,7 +47,6 @@ func drawOverview(outcomes []Outcome) ([]byte, error) {
 		{"of the memory pool", true, style(readbased).Colour, draw.SquareGlyph{}},
 	} {
 		var at plotter.XYs
-		var names []string
 		for _, o := range outcomes {
 			if o.Kind != Prediction || o.Allocation() != kind.allocation {
 				continue
@@ -59,7 +58,7 @@ func drawOverview(outcomes []Outcome) ([]byte, error) {
 				}
 				at = append(at, plotter.XY{X: min(max(math.Abs(x.text), overviewLeast), overviewMost),
 					Y: min(max(y, overviewLeast), overviewMost)})
-				names = append(names, strings.TrimPrefix(o.ID, "E"))
+				numbers.Names = append(numbers.Names, strings.TrimPrefix(o.ID, "E"))
 			}
 		}
 		if at == nil {
@@ -70,18 +69,11 @@ func drawOverview(outcomes []Outcome) ([]byte, error) {
 			return nil, err
 		}
 		dots.GlyphStyle = draw.GlyphStyle{Color: kind.colour, Radius: vg.Points(2.5), Shape: kind.shape}
-		labels, err := plotter.NewLabels(plotter.XYLabels{XYs: at, Labels: names})
-		if err != nil {
-			return nil, err
-		}
-		labels.Offset = vg.Point{X: vg.Points(3), Y: vg.Points(2)}
-		for i := range labels.TextStyle {
-			labels.TextStyle[i].Font = font.From(plot.DefaultFont, vg.Points(7))
-			labels.TextStyle[i].Color = color.Gray{Y: 0x40}
-		}
-		p.Add(dots, labels)
+		numbers.At = append(numbers.At, at...)
+		p.Add(dots)
 		p.Legend.Add(kind.name, dots)
 	}
+	p.Add(numbers)
 	return plots.SVG(p)
 }
 

@@ -78,7 +78,7 @@ func (r *results) crowdPlot(job string) *plot.Plot {
 	if groups == nil {
 		return nil
 	}
-	return plots.Bars("Collectives of "+job+", 8 B", "us", styles, groups, true)
+	return plots.Marks("Collectives of "+job+", 8 B", "us", styles, groups)
 }
 
 // collectivesPlot shows the means over the sizes of the ratios of 2 ranks.
@@ -102,10 +102,11 @@ func (r *results) collectivesPlot() *plot.Plot {
 		return nil
 	}
 	p := plots.Bars("Collectives of 2 ranks, 8 B to 1 MiB: mean ratio to the MPI alone", "",
-		[]plots.Style{styles[1], styles[3]}, groups, false)
+		[]plots.Style{styles[1], styles[3]}, groups)
 	as := plotter.NewFunction(func(float64) float64 { return 1 }) // as long as that
 	as.Dashes = dashed
 	p.Add(as)
+	p.Y.Max = max(p.Y.Max, 1.35) // the legend is above it
 	p.Y.Tick.Marker = plot.TickerFunc(halves)
 	p.X.Tick.Label.Rotation = -math.Pi / 4
 	p.X.Tick.Label.XAlign, p.X.Tick.Label.YAlign = draw.XLeft, draw.YCenter

@@ -8,11 +8,13 @@ import (
 	"image/color"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgsvg"
@@ -67,7 +69,6 @@ func Curves(title, xLabel, unit string, ticks plot.Ticker, curves []Curve) *plot
 	p := New(title, unit)
 	p.X.Label.Text = xLabel
 	p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, ticks
-	p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, plot.TickerFunc(Decades)
 	for _, c := range curves {
 		line, err := plotter.NewLine(c.Points)
 		if err != nil {
@@ -77,6 +78,7 @@ func Curves(title, xLabel, unit string, ticks plot.Ticker, curves []Curve) *plot
 		p.Add(line)
 		p.Legend.Add(c.Name, line)
 	}
+	logarithmic(&p.Y)
 	return p
 }
 
@@ -110,14 +112,15 @@ func Inline(svg []byte) string {
 	return s
 }
 
-// sizeTicks labels powers of 16.
+// sizeTicks labels powers of 16, or of 4 where there are few of them.
 func sizeTicks(least, most float64) (ticks []plot.Tick) {
+	few := most < 16*16*least
 	for n := 1.0; n <= most; n *= 4 {
 		if n < least {
 			continue
 		}
 		t := plot.Tick{Value: n}
-		if math.Mod(math.Log2(n), 4) == 0 {
+		if few || math.Mod(math.Log2(n), 4) == 0 {
 			t.Label = SizeName(int(n))
 		}
 		ticks = append(ticks, t)
@@ -136,54 +139,82 @@ func SizeName(n int) string {
 	return fmt.Sprintf("%d B", n)
 }
 
-// Decades labels powers of 10, and 2 and 5 times these where there are few of them.
+// mantissas are the digits that a logarithmic axis labels in each decade, the fewer the more decades there are.
+var mantissas = [][]float64{{1}, {1, 2, 5}, {1, 1.5, 2, 3, 4, 5, 6, 8}}
+
+// enoughLabels is how many labels let a reader judge the values between them.
+const enoughLabels = 4
+
+// Decades labels a logarithmic axis: powers of 10, and as much between them as it takes. There are two labels at
+// least, however short the axis is.
 func Decades(least, most float64) (ticks []plot.Tick) {
-	few := math.Log10(most/least) < 2.5
+	const slack = 1e-9
+	var labels []float64
+	for _, digits := range mantissas {
+		labels = labels[:0]
+		for d := math.Pow(10, math.Floor(math.Log10(least))); d <= most; d *= 10 {
+			for _, m := range digits {
+				if v := d * m; v >= least*(1-slack) && v <= most*(1+slack) {
+					labels = append(labels, v)
+				}
+			}
+		}
+		if len(labels) >= enoughLabels {
+			break
+		}
+	}
+	if len(labels) < enoughLabels {
+		return plot.DefaultTicks{}.Ticks(least, most)
+	}
+	for _, v := range labels {
+		ticks = append(ticks, plot.Tick{Value: v, Label: strconv.FormatFloat(v, 'g', 2, 64)})
+		if v >= 10 {
+			ticks[len(ticks)-1].Label = fmt.Sprintf("%.0f", v)
+		}
+	}
 	for d := math.Pow(10, math.Floor(math.Log10(least))); d <= most; d *= 10 {
 		for m := 1.0; m < 10; m++ {
 			v := d * m
-			if v < least*0.999 || v > most*1.001 {
-				continue
+			known := slices.ContainsFunc(labels, func(l float64) bool { return math.Abs(l-v) < v*slack })
+			if v >= least && v <= most && !known {
+				ticks = append(ticks, plot.Tick{Value: v})
 			}
-			t := plot.Tick{Value: v}
-			if m == 1 || few && (m == 2 || m == 5) {
-				t.Label = fmt.Sprintf("%.0f", v)
-				if v < 0.9 {
-					t.Label = fmt.Sprintf("%.2g", v)
-				}
-			}
-			ticks = append(ticks, t)
 		}
 	}
 	return ticks
 }
 
-// Bars draws groups of bars, of each style one; nil if all are empty. A value below 0 is drawn as 0.
-func Bars(title, unit string, styles []Style, groups []Group, log bool) *plot.Plot {
-	p := New(title, unit)
-	width := vg.Points(340 / float64(len(groups)) / float64(len(styles)+1))
-	var names []string
-	least, most := math.Inf(1), 0.0
-	for _, g := range groups {
-		names = append(names, g.Name)
-		for _, v := range g.Values {
-			if v > 0 {
-				least, most = min(least, v), max(most, v)
-			}
+// logarithmic makes an axis logarithmic, with ends that can be labelled around the values that it has.
+func logarithmic(a *plot.Axis) {
+	a.Scale, a.Tick.Marker = plot.LogScale{}, plot.TickerFunc(Decades)
+	if a.Min <= 0 || a.Min > a.Max { // nothing is drawn
+		return
+	}
+	digits := mantissas[len(mantissas)-1]
+	decade := func(v float64) float64 { return math.Pow(10, math.Floor(math.Log10(v))) }
+	low, high := decade(a.Min), 10*decade(a.Max)
+	for _, m := range digits {
+		if v := m * decade(a.Min); v <= a.Min {
+			low = max(low, v)
+		}
+		if v := m * decade(a.Max); v >= a.Max {
+			high = min(high, v)
 		}
 	}
+	a.Min, a.Max = low, high
+}
+
+// Bars draws groups of bars, of each style one; nil if all are empty. A value below 0 is drawn as 0.
+func Bars(title, unit string, styles []Style, groups []Group) *plot.Plot {
+	p, most := grouped(title, unit, groups)
 	if most == 0 {
 		return nil
 	}
-	// A bar on a logarithmic axis begins at its lower end.
-	foot := math.Pow(10, math.Floor(math.Log10(least)-0.2))
+	width := vg.Points(340 / float64(len(groups)) / float64(len(styles)+1))
 	for i, style := range styles {
 		heights := make(plotter.Values, len(groups))
 		for j, g := range groups {
 			heights[j] = max(g.Values[i], 0)
-			if log {
-				heights[j] = max(heights[j]-foot, 0)
-			}
 		}
 		chart, err := plotter.NewBarChart(heights, width)
 		if err != nil || slices.Max(heights) == 0 {
@@ -191,39 +222,76 @@ func Bars(title, unit string, styles []Style, groups []Group, log bool) *plot.Pl
 		}
 		chart.Color, chart.LineStyle.Width = style.Colour, 0
 		chart.Offset = width * vg.Length(float64(i)-float64(len(styles)-1)/2)
-		if log {
-			chart.XMin = 0
-			p.Add(footed{chart, foot})
-		} else {
-			p.Add(chart)
-		}
+		p.Add(chart)
 		p.Legend.Add(style.Name, chart)
 	}
-	p.NominalX(names...)
-	p.X.Min, p.X.Max = -0.6, float64(len(groups))-0.4
 	p.Y.Min, p.Y.Max = 0, most*1.35 // room for the legend
-	if log {
-		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, plot.TickerFunc(Decades)
-		p.Y.Min, p.Y.Max = foot, most*math.Pow(most/foot, 0.45)
-	}
 	return p
 }
 
-// footed draws a bar chart whose bars begin above 0.
-type footed struct {
-	*plotter.BarChart
-	foot float64
+// marks are the shapes of Marks, by style.
+var marks = []draw.GlyphDrawer{draw.CircleGlyph{}, draw.BoxGlyph{}, draw.PyramidGlyph{}, diamond{}}
+
+// diamond is a filled square on its corner.
+type diamond struct{}
+
+func (diamond) DrawGlyph(c *draw.Canvas, s draw.GlyphStyle, at vg.Point) {
+	c.FillPolygon(s.Color, []vg.Point{{X: at.X - s.Radius, Y: at.Y}, {X: at.X, Y: at.Y + s.Radius},
+		{X: at.X + s.Radius, Y: at.Y}, {X: at.X, Y: at.Y - s.Radius}})
 }
 
-func (f footed) Plot(c draw.Canvas, p *plot.Plot) {
-	x, y := p.Transforms(&c)
-	for i, h := range f.Values {
-		if h <= 0 {
-			continue
-		}
-		at := x(float64(i)) + f.Offset
-		left, right, low, high := at-f.Width/2, at+f.Width/2, y(f.foot), y(f.foot+h)
-		c.FillPolygon(f.Color, []vg.Point{{X: left, Y: low}, {X: left, Y: high}, {X: right, Y: high},
-			{X: right, Y: low}})
+// Marks draws groups of values on a logarithmic axis, of each style one; nil if all are empty. Such an axis has no
+// zero that a bar could begin at.
+func Marks(title, unit string, styles []Style, groups []Group) *plot.Plot {
+	p, most := grouped(title, unit, groups)
+	if most == 0 {
+		return nil
 	}
+	for i, style := range styles {
+		var at plotter.XYs
+		for j, g := range groups {
+			if g.Values[i] > 0 {
+				at = append(at, plotter.XY{X: float64(j) + 0.14*(float64(i)-float64(len(styles)-1)/2), Y: g.Values[i]})
+			}
+		}
+		dots, err := plotter.NewScatter(at)
+		if err != nil {
+			continue // it has none
+		}
+		dots.GlyphStyle = draw.GlyphStyle{Color: style.Colour, Radius: vg.Points(3.5), Shape: marks[i%len(marks)]}
+		p.Add(dots)
+		p.Legend.Add(style.Name, dots)
+	}
+	p.Y.Max = most * math.Pow(most/p.Y.Min, 0.3) // room for the legend
+	logarithmic(&p.Y)
+	p.X.Min, p.X.Max = -0.6, float64(len(groups))-0.4
+	return p
+}
+
+// groupsWidth is about how much of a page's width groups have.
+const groupsWidth = 390 // points
+
+func widest(names []string, style text.Style) (width vg.Length) {
+	for _, n := range names {
+		width = max(width, style.Width(n))
+	}
+	return width
+}
+
+// grouped returns a plot with a place for each group, and the largest of the values.
+func grouped(title, unit string, groups []Group) (p *plot.Plot, most float64) {
+	p = New(title, unit)
+	var names []string
+	for _, g := range groups {
+		names = append(names, g.Name)
+		most = max(most, slices.Max(g.Values))
+	}
+	if widest(names, p.X.Tick.Label) > groupsWidth/vg.Length(len(groups)) {
+		for i, n := range names {
+			names[i] = strings.ReplaceAll(n, ", ", "\n")
+		}
+	}
+	p.NominalX(names...)
+	p.X.Min, p.X.Max = -0.6, float64(len(groups))-0.4
+	return p, most
 }
