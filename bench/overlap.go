@@ -3,8 +3,7 @@ package bench
 import (
 	"time"
 
-	"golang.org/x/sys/unix"
-
+	"github.com/exanet-mpi/exanet/internal/sys"
 	"github.com/exanet-mpi/exanet/mpi"
 )
 
@@ -27,7 +26,7 @@ func Overlap(c *mpi.Comm, s Sweep) ([]Column, error) {
 	s.Repeat = 1
 	for range repeats {
 		alone := make(map[int]time.Duration)
-		for i, between := range []func(time.Duration){func(time.Duration) {}, compute, away} {
+		for i, between := range []func(time.Duration){func(time.Duration) {}, compute, sys.Sleep} {
 			rows, err := s.collective(c, func(size int, n counts) (float64, error) {
 				o := newOperands("allreduce", size, c.Size(), c.Rank() == 0)
 				us, err := timed(c, n, func() error {
@@ -61,14 +60,6 @@ func Overlap(c *mpi.Comm, s Sweep) ([]Column, error) {
 		return nil, nil
 	}
 	return columns, nil
-}
-
-// away leaves the core to others. time.Sleep would take a millisecond at least
-// where nothing else runs in the process.
-func away(d time.Duration) {
-	t := unix.NsecToTimespec(d.Nanoseconds())
-	for unix.Nanosleep(&t, &t) == unix.EINTR {
-	}
 }
 
 // compute keeps a core busy.

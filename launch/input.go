@@ -6,6 +6,9 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+	"golang.org/x/term"
+
+	"github.com/exanet-mpi/exanet/internal/sys"
 )
 
 // openInput returns what becomes the standard input of rank 0. Files and pipes
@@ -28,8 +31,8 @@ func openInput(src io.Reader) (*os.File, *feed, error) {
 		}
 		return os.NewFile(uintptr(fd), "stdin"), nil, nil
 	}
-	var p [2]int
-	if err := unix.Pipe2(p[:], unix.O_CLOEXEC); err != nil {
+	p, err := sys.Pipe()
+	if err != nil {
 		return nil, nil, err
 	}
 	_ = unix.SetNonblock(p[1], true)
@@ -40,10 +43,7 @@ func openInput(src io.Reader) (*os.File, *feed, error) {
 	return os.NewFile(uintptr(p[0]), "stdin"), d, nil
 }
 
-func isTerminal(f *os.File) bool {
-	_, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS)
-	return err == nil
-}
+func isTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 
 // feed copies a reader to rank 0. Nothing waits for it: it may be stuck in a
 // read that ends after the job.

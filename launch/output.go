@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/exanet-mpi/exanet/internal/sys"
 )
 
 const (
@@ -71,8 +73,8 @@ type relay struct {
 // newPipe makes the pipe for a rank's output. The rank's end blocks, ours
 // does not, so that a thousand ranks need no thousand threads.
 func newPipe() (ours *os.File, theirs int, err error) {
-	var p [2]int
-	if err := unix.Pipe2(p[:], unix.O_CLOEXEC); err != nil {
+	p, err := sys.Pipe()
+	if err != nil {
 		return nil, -1, err
 	}
 	_ = unix.SetNonblock(p[0], true)

@@ -52,7 +52,7 @@ func (j *Job) startRank(number int, path string, stdin *os.File) (*rank, error) 
 		return nil, err
 	}
 
-	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	pair, err := sys.Socketpair()
 	if err != nil {
 		return fail(err)
 	}
@@ -76,7 +76,7 @@ func (j *Job) startRank(number int, path string, stdin *os.File) (*rank, error) 
 		Env:   append(slices.Clip(j.env), env.Rank+"="+strconv.Itoa(number)),
 		Files: files,
 		// A group of its own, so that signals reach what a wrapper starts.
-		Sys: &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL},
+		Sys: sys.WithParent(syscall.SysProcAttr{Setpgid: true}),
 	})
 	if err != nil {
 		return fail(err)
@@ -205,7 +205,7 @@ const (
 func checkLimits(ranks int) error {
 	var lim unix.Rlimit
 	need := uint64(ranks)*descriptorsPerRank + descriptorsBesides
-	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &lim); err == nil && need > lim.Cur {
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &lim); err == nil && need > uint64(lim.Cur) {
 		return &StartError{What: fmt.Sprintf("%d ranks", ranks), code: codeLimit,
 			Err: fmt.Errorf("%w: they need %d file descriptors, %d are allowed (ulimit -n)", ErrLimit, need, lim.Cur)}
 	}

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/exanet-mpi/exanet/internal/env"
+	"github.com/exanet-mpi/exanet/internal/sys"
 )
 
 // askWaiting is the byte by which the launcher asks a rank what it waits for.
@@ -61,12 +62,8 @@ func reachable(number int) {
 	if name == "" {
 		return
 	}
-	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	fd, err := sys.Connect(name)
 	if err != nil {
-		return
-	}
-	if err := unix.Connect(fd, &unix.SockaddrUnix{Name: name}); err != nil {
-		_ = unix.Close(fd)
 		return
 	}
 	_ = unix.SetNonblock(fd, true) // so that the runtime polls it

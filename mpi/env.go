@@ -7,7 +7,7 @@ import (
 	"runtime/debug"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"github.com/exanet-mpi/exanet/internal/sys"
 )
 
 // The environment of a process (MPI chapters "Environmental Management" and
@@ -47,11 +47,12 @@ func (l ThreadLevel) String() string {
 
 // IsThreadMain reports whether the caller runs on the thread of the kernel that
 // has called Init (MPI_Is_thread_main). A goroutine keeps its thread only
-// between runtime.LockOSThread and runtime.UnlockOSThread.
+// between runtime.LockOSThread and runtime.UnlockOSThread. Only Linux numbers threads:
+// elsewhere any that calls after Init counts.
 func IsThreadMain() bool {
 	process.Lock()
 	defer process.Unlock()
-	return process.inited && process.thread == unix.Gettid()
+	return process.inited && process.thread == sys.Thread()
 }
 
 // started is where Wtime counts from.
@@ -63,13 +64,7 @@ var started = time.Now()
 func Wtime() float64 { return time.Since(started).Seconds() }
 
 // Wtick returns the resolution of Wtime in seconds (MPI_Wtick).
-func Wtick() float64 {
-	var t unix.Timespec
-	if unix.ClockGetres(unix.CLOCK_MONOTONIC, &t) != nil {
-		return 1e-9
-	}
-	return float64(t.Nano()) * 1e-9
-}
+func Wtick() float64 { return sys.ClockTick().Seconds() }
 
 // ProcessorName names the machine that the caller runs on
 // (MPI_Get_processor_name).

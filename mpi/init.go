@@ -14,6 +14,7 @@ import (
 	"github.com/exanet-mpi/exanet/coll"
 	"github.com/exanet-mpi/exanet/emu/host"
 	"github.com/exanet-mpi/exanet/internal/env"
+	"github.com/exanet-mpi/exanet/internal/sys"
 	"github.com/exanet-mpi/exanet/mpi/internal/progress"
 	"github.com/exanet-mpi/exanet/rdmaeng"
 	"github.com/exanet-mpi/exanet/variants"
@@ -190,7 +191,7 @@ func Init(opts ...Option) (*Comm, error) {
 	}
 	world := newWorld(k)
 	told.Store(k)
-	process.world, process.inited, process.thread = world, true, unix.Gettid()
+	process.world, process.inited, process.thread = world, true, sys.Thread()
 	return world, nil
 }
 

@@ -69,9 +69,9 @@ func (s *oversubscribed) stage(memory []byte, rank, step int) []byte {
 // Oversubscribed returns the time in microseconds of a step of n processes that pass each other blocks of so many
 // bytes, through shared memory, or by attach.
 func Oversubscribed(ctx context.Context, start Start, n, block int, attach bool) (us float64, err error) {
-	cores, _, err := usable()
+	cores, err := sys.Affinity()
 	if err != nil {
-		return 0, err
+		return 0, fmt.Errorf("which cores may be used: %w", err)
 	}
 	file, err := sys.SharedMemory("exanet-floor", oversubscribedHeader+2*n*n*block)
 	if err != nil {
@@ -100,7 +100,7 @@ func Oversubscribed(ctx context.Context, start Start, n, block int, attach bool)
 	for range n {
 		c := start(ctx)
 		c.ExtraFiles, c.Stderr = []*os.File{file}, os.Stderr
-		c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setsid: true}
+		c.SysProcAttr = sys.WithParent(syscall.SysProcAttr{Setsid: true})
 		if gone = c.Start(); gone != nil {
 			cancel()
 			gone = fmt.Errorf("start a process of the measurement: %w", gone)

@@ -10,8 +10,6 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/exanet-mpi/exanet/internal/mem"
 	"github.com/exanet-mpi/exanet/internal/sys"
 )
@@ -105,7 +103,6 @@ type Pair struct {
 	in     *os.File // what the child writes
 	out    *os.File // what the child reads
 	cores  []int    // that we may use
-	mask   unix.CPUSet
 	next   uint32
 	until  time.Time // when the child must have carried out the order
 
@@ -117,8 +114,8 @@ type Pair struct {
 // Close, since the kernel pins threads and the child dies with this one.
 func Open(ctx context.Context, start Start) (_ *Pair, err error) {
 	p := &Pair{waited: make(chan struct{})}
-	if p.cores, p.mask, err = usable(); err != nil {
-		return nil, err
+	if p.cores, err = sys.Affinity(); err != nil {
+		return nil, fmt.Errorf("which cores may be used: %w", err)
 	}
 	file, err := sys.SharedMemory("exanet-floor", sharedSize)
 	if err != nil {
@@ -148,7 +145,7 @@ func Open(ctx context.Context, start Start) (_ *Pair, err error) {
 	p.cmd = start(ctx)
 	p.cmd.ExtraFiles = []*os.File{file, theirRead, theirWrite}
 	p.cmd.Stderr = os.Stderr
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	p.cmd.SysProcAttr = sys.WithParent(syscall.SysProcAttr{})
 	if err := p.cmd.Start(); err != nil {
 		close(p.waited)
 		p.Close()
@@ -170,23 +167,10 @@ func Open(ctx context.Context, start Start) (_ *Pair, err error) {
 	return p, nil
 }
 
-// usable are the cores that this process may use.
-func usable() (cores []int, mask unix.CPUSet, err error) {
-	if err := unix.SchedGetaffinity(0, &mask); err != nil {
-		return nil, mask, fmt.Errorf("which cores may be used: %w", err)
-	}
-	for core := 0; len(cores) < mask.Count(); core++ {
-		if mask.IsSet(core) {
-			cores = append(cores, core)
-		}
-	}
-	return cores, mask, nil
-}
-
 // pipe returns the ends of a pipe whose reads and writes block in the kernel.
 func pipe() (r, w *os.File, err error) {
-	var fd [2]int
-	if err := unix.Pipe2(fd[:], unix.O_CLOEXEC); err != nil {
+	fd, err := sys.Pipe()
+	if err != nil {
 		return nil, nil, fmt.Errorf("pipe: %w", err)
 	}
 	return os.NewFile(uintptr(fd[0]), "pipe"), os.NewFile(uintptr(fd[1]), "pipe"), nil
@@ -204,7 +188,7 @@ func (p *Pair) Close() {
 	<-p.waited
 	p.in.Close()
 	p.out.Close()
-	_ = unix.SchedSetaffinity(0, &p.mask)
+	_ = sys.SetAffinity(p.cores)
 	_ = sys.Unmap(p.memory)
 	runtime.UnlockOSThread()
 }
@@ -261,9 +245,7 @@ func (p *Pair) spin(w *uint64, v uint64) error {
 
 // pin binds this thread to a core.
 func pin(core int) error {
-	var set unix.CPUSet
-	set.Set(core)
-	if err := unix.SchedSetaffinity(0, &set); err != nil {
+	if err := sys.SetAffinity([]int{core}); err != nil {
 		return fmt.Errorf("pin to core %d: %w", core, err)
 	}
 	return nil

@@ -7,14 +7,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
-	"github.com/exanet-mpi/exanet/internal/mem"
 	"github.com/exanet-mpi/exanet/internal/sys"
 	"github.com/exanet-mpi/exanet/mpi"
 )
@@ -60,7 +58,7 @@ func printInfo(w io.Writer, root fs.FS) error {
 	row("memory", memory(root))
 	row("page size", fmt.Sprintf("%d B", os.Getpagesize()))
 	row("memfd", yesOr(tryMemfd()))
-	row("futex", yesOr(tryFutex()))
+	row("futex", yesOr(sys.TryFutex()))
 	row("membarrier", yesOr(tryMembarrier()))
 	row("cross-memory attach", yesOr(tryAttach(root)))
 	row("backends", "host: shared memory of this host (default)")
@@ -102,17 +100,6 @@ func tryMemfd() error {
 		return fmt.Errorf("%w: no job of several processes can run", err)
 	}
 	return f.Close()
-}
-
-func tryFutex() error {
-	const wake = 1 // FUTEX_WAKE; nobody sleeps here
-	word := make([]uint32, 1)
-	_, _, errno := unix.Syscall(unix.SYS_FUTEX, uintptr(mem.Addr(mem.Bytes(word))), wake, 1)
-	runtime.KeepAlive(word)
-	if errno != 0 {
-		return fmt.Errorf("futex: %w", errno)
-	}
-	return nil
 }
 
 func tryMembarrier() error {

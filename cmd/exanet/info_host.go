@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"golang.org/x/sys/unix"
+	"github.com/exanet-mpi/exanet/internal/sys"
 )
 
 // cores says how many cores a job can use, and what keeps it from the others.
@@ -16,9 +16,8 @@ func cores(root fs.FS) string {
 	online := countList(firstLine(root, "sys/devices/system/cpu/online"))
 	usable := online
 	var notes []string
-	var mask unix.CPUSet
-	if err := unix.SchedGetaffinity(0, &mask); err == nil {
-		if n := mask.Count(); n < online || online == 0 {
+	if allowed, err := sys.Affinity(); err == nil {
+		if n := len(allowed); n < online || online == 0 {
 			usable = n
 			notes = append(notes, fmt.Sprintf("the affinity mask allows %d of %d", n, online))
 		}
@@ -71,14 +70,14 @@ func memory(root fs.FS) string {
 	if limit := memoryLimit(root); limit < total {
 		notes = append(notes, fmt.Sprintf("the control group allows %s", size(limit)))
 	}
-	var host unix.Sysinfo_t
-	switch {
-	case total > 0:
+	if total > 0 {
 		return withNotes(fmt.Sprintf("%s, %s available", size(total), size(available)), notes)
-	case unix.Sysinfo(&host) != nil:
+	}
+	all, err := sys.Memory()
+	if err != nil {
 		return "unknown: /proc/meminfo cannot be read"
 	}
-	return size(host.Totalram*uint64(host.Unit)) + " (how much is available cannot be told without /proc/meminfo)"
+	return size(all) + " (how much is available cannot be told without /proc/meminfo)"
 }
 
 func size(b uint64) string { return fmt.Sprintf("%.1f GiB", float64(b)/(1<<30)) }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/exanet-mpi/exanet/internal/sys"
 	"github.com/exanet-mpi/exanet/launch/preload"
 )
 
@@ -46,6 +47,9 @@ func (f *preloadFlags) check(c *cobra.Command, args []string) error {
 
 // plan returns the command with the library preloaded.
 func (f *preloadFlags) plan(c *cobra.Command, words []string) (*preload.Command, error) {
+	if err := sys.Processes(); err != nil {
+		return nil, err
+	}
 	dirs := []string{f.lib}
 	if f.lib == "" {
 		here, err := os.Getwd()

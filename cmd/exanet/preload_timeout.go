@@ -18,9 +18,9 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/sys/unix"
 
 	"github.com/exanet-mpi/exanet/internal/env"
+	"github.com/exanet-mpi/exanet/internal/sys"
 	"github.com/exanet-mpi/exanet/launch"
 )
 
@@ -86,8 +86,8 @@ func ownUser(c *net.UnixConn) bool {
 	}
 	own := false
 	err = raw.Control(func(fd uintptr) {
-		cred, err := unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
-		own = err == nil && int(cred.Uid) == os.Getuid()
+		uid, err := sys.PeerUser(int(fd))
+		own = err == nil && uid == os.Getuid()
 	})
 	return err == nil && own
 }

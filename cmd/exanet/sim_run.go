@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/exanet-mpi/exanet/internal/env"
+	"github.com/exanet-mpi/exanet/internal/sys"
 	"github.com/exanet-mpi/exanet/launch"
 	"github.com/exanet-mpi/exanet/mpi"
 	"github.com/exanet-mpi/exanet/reproduce/virtual"
@@ -106,7 +107,7 @@ func runSimulated(cmd *cobra.Command, job virtual.Job, args []string) (*virtual.
 	c.ExtraFiles = []*os.File{place}
 	runtime.LockOSThread() // with which the program ends, however that is
 	defer runtime.UnlockOSThread()
-	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	c.SysProcAttr = sys.WithParent(syscall.SysProcAttr{})
 	c.Env = append(os.Environ(), env.Sim+"=3")
 	ended := c.Run()
 	var exit *exec.ExitError

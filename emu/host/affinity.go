@@ -5,8 +5,6 @@ import (
 	"runtime"
 	"slices"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/exanet-mpi/exanet/internal/sys"
 )
 
@@ -66,12 +64,10 @@ func (s *cpuSet) add(o *cpuSet) {
 
 // ownCPUs are the processors that this process may run on.
 func ownCPUs() (s cpuSet) {
-	var k unix.CPUSet
-	if unix.SchedGetaffinity(0, &k) == nil {
-		for i := range cpuWords * 64 {
-			if k.IsSet(i) {
-				s[i/64] |= 1 << (i % 64)
-			}
+	cores, _ := sys.Affinity()
+	for _, i := range cores {
+		if i < cpuWords*64 {
+			s[i/64] |= 1 << (i % 64)
 		}
 	}
 	if s.count() == 0 { // more than fit: only their number counts

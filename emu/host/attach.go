@@ -102,7 +102,7 @@ func (f *Fabric) write(to int, addr uint64, from []byte) bool {
 func (f *Fabric) probe(to int) bool {
 	c := f.job.control(to)
 	pid, addr, cookie := int(c.pid.Load()), c.cookieAddr.Load(), c.cookie.Load()
-	fd, err := unix.PidfdOpen(pid, 0)
+	fd, err := sys.OpenProcess(pid)
 	if err != nil {
 		return false
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/exanet-mpi/exanet/internal/mmio"
+	"github.com/exanet-mpi/exanet/internal/sys"
 	"golang.org/x/sys/unix"
 )
 
@@ -40,7 +41,7 @@ func (d *Device) runOwners() {
 			if _, known := fds[pid]; known {
 				continue
 			}
-			fd, err := unix.PidfdOpen(int(pid), 0)
+			fd, err := sys.OpenProcess(int(pid))
 			switch {
 			case err == nil:
 				fds[pid] = fd

@@ -26,7 +26,7 @@ import (
 	"sync/atomic"
 
 	"github.com/exanet-mpi/exanet/internal/mmio"
-	"golang.org/x/sys/unix"
+	"github.com/exanet-mpi/exanet/internal/sys"
 )
 
 // Config describes a device.
@@ -81,12 +81,13 @@ func New(cfg Config) (*Device, error) {
 	}
 	d := &Device{cfg: cfg, lay: layoutOf(len(cfg.PDIDs), cfg.Depth)}
 	d.cfg.PDIDs = append([]uint32(nil), cfg.PDIDs...)
-	fd, err := unix.MemfdCreate("exanet-device", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
+	// Sealed, so that no process can pull pages away from under the others.
+	fd, err := sys.SealedMemory("exanet-device", d.lay.size)
 	if err != nil {
-		return nil, fmt.Errorf("software device: memfd_create: %w", err)
+		return nil, fmt.Errorf("software device: %w", err)
 	}
 	d.file = os.NewFile(uintptr(fd), fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), fd))
-	if err := d.mapFile(); err != nil {
+	if d.mem, err = mmio.Map(d.file, 0, int(d.lay.size)); err != nil {
 		_ = d.file.Close()
 		return nil, fmt.Errorf("software device of %d bytes: %w", d.lay.size, err)
 	}
@@ -95,21 +96,6 @@ func New(cfg Config) (*Device, error) {
 		d.wait.Go(run)
 	}
 	return d, nil
-}
-
-// mapFile sizes the file for good, so that no process can pull pages away from
-// under the others, and maps it.
-func (d *Device) mapFile() error {
-	if err := d.file.Truncate(d.lay.size); err != nil {
-		return err
-	}
-	if _, err := unix.FcntlInt(d.file.Fd(), unix.F_ADD_SEALS,
-		unix.F_SEAL_SHRINK|unix.F_SEAL_GROW|unix.F_SEAL_SEAL); err != nil {
-		return fmt.Errorf("seal: %w", err)
-	}
-	var err error
-	d.mem, err = mmio.Map(d.file, 0, int(d.lay.size))
-	return err
 }
 
 // fill writes the registers that do not change.

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 
 	"github.com/google/renameio/v2"
+
+	_ "github.com/exanet-mpi/exanet/internal/platform"
 )
 
 // Create begins a file in the folder where it will be. Its owner ends it by

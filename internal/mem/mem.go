@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"sync/atomic"
 	"unsafe"
+
+	_ "github.com/exanet-mpi/exanet/internal/platform"
 )
 
 // CacheLine is the size in bytes that keeps two writers apart on both

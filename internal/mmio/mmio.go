@@ -19,7 +19,6 @@ import (
 	"sync/atomic"
 
 	"github.com/exanet-mpi/exanet/internal/mem"
-	"github.com/u-root/u-root/pkg/memio"
 	"golang.org/x/sys/unix"
 )
 
@@ -95,20 +94,7 @@ func ReadPhysical(path string, addr int64) (uint64, error) {
 		return 0, &Error{Op: "read physical", Path: path, Page: -1, Err: ErrMisaligned,
 			Cause: fmt.Errorf("address %#x", addr), Do: "give a multiple of 8"}
 	}
-	m, err := memio.NewMMap(path)
-	if err != nil {
-		return 0, openError("read physical", path, err)
-	}
-	defer m.Close()
-	if st, err := m.Stat(); err == nil && st.Mode().IsRegular() && addr+8 > st.Size() {
-		return 0, &Error{Op: "read physical", Path: path, Page: -1, Err: ErrNoDevice,
-			Cause: fmt.Errorf("address %#x, but the file ends at %#x", addr, st.Size()), Do: "check the address"}
-	}
-	var v memio.Uint64
-	if err := m.ReadAt(addr, &v); err != nil {
-		return 0, openError("read physical", path, err)
-	}
-	return uint64(v), nil
+	return readPhysical(path, addr)
 }
 
 // openError says what a failed open or mmap means.

@@ -1,3 +1,5 @@
+//go:build !portable
+
 package sys
 
 import (
@@ -6,14 +8,6 @@ import (
 
 	"golang.org/x/sys/unix"
 )
-
-// End is how a child process ended: by a signal, or by itself with an exit
-// code.
-type End struct {
-	Signal syscall.Signal // 0: it exited by itself
-	Code   int
-	Core   bool // the signal left a core dump
-}
 
 // siginfo is siginfo_t as waitid fills it on 64-bit machines.
 type siginfo struct {

@@ -1,6 +1,5 @@
-// Package sys holds the system calls that the fabrics use and that
-// golang.org/x/sys/unix does not offer in the form needed: without
-// allocation, on words in shared memory.
+//go:build !portable
+
 package sys
 
 import (
@@ -12,10 +11,14 @@ import (
 	"strings"
 	"sync/atomic"
 	"syscall"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
+
+// Processes returns nil if ranks can be processes, else ErrNeedsLinux.
+func Processes() error { return nil }
 
 const (
 	futexWait = 0 // FUTEX_WAIT, shared between processes
@@ -59,6 +62,29 @@ func MoveTo(core uint32) error {
 	return unix.SchedSetaffinity(0, &all)
 }
 
+// Affinity returns the cores that the calling thread may run on, from 0.
+func Affinity() (cores []int, err error) {
+	var mask unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &mask); err != nil {
+		return nil, err
+	}
+	for core := range len(mask) * 64 {
+		if mask.IsSet(core) {
+			cores = append(cores, core)
+		}
+	}
+	return cores, nil
+}
+
+// SetAffinity has the calling thread run on some cores, from 0.
+func SetAffinity(cores []int) error {
+	var mask unix.CPUSet
+	for _, core := range cores {
+		mask.Set(core)
+	}
+	return unix.SchedSetaffinity(0, &mask)
+}
+
 // RunsOn tells on which core a thread runs, or would if it could, as Core numbers them,
 // and whether it is ready to. 0: there is no such thread, or this process may not know.
 func RunsOn(thread int) (core uint32, ready bool) {
@@ -88,6 +114,15 @@ func FutexWake(w *atomic.Uint32, n int) {
 	_, _, _ = syscall.RawSyscall(unix.SYS_FUTEX, uintptr(unsafe.Pointer(w)), futexWake, uintptr(n))
 }
 
+// TryFutex returns nil if the kernel has futexes.
+func TryFutex() error {
+	nobody := new(atomic.Uint32)
+	if _, _, e := syscall.RawSyscall(unix.SYS_FUTEX, uintptr(unsafe.Pointer(nobody)), futexWake, 1); e != 0 {
+		return fmt.Errorf("futex: %w", e)
+	}
+	return nil
+}
+
 // Yield lets another runnable thread have this core.
 func Yield() {
 	_, _, _ = syscall.RawSyscall(unix.SYS_SCHED_YIELD, 0, 0, 0)
@@ -98,6 +133,29 @@ func Yield() {
 func Nap() {
 	t := syscall.Timespec{Nsec: 1}
 	_, _, _ = syscall.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&t)), 0, 0)
+}
+
+// Sleep sleeps for d. time.Sleep would take a millisecond at least where nothing else runs in the process.
+func Sleep(d time.Duration) {
+	t := unix.NsecToTimespec(d.Nanoseconds())
+	for unix.Nanosleep(&t, &t) == unix.EINTR {
+	}
+}
+
+// ClockTick is the resolution of the monotonic clock.
+func ClockTick() time.Duration {
+	var t unix.Timespec
+	if unix.ClockGetres(unix.CLOCK_MONOTONIC, &t) != nil {
+		return time.Nanosecond
+	}
+	return time.Duration(t.Nano())
+}
+
+// Memory is how much this machine has.
+func Memory() (bytes uint64, err error) {
+	var host unix.Sysinfo_t
+	err = unix.Sysinfo(&host)
+	return host.Totalram * uint64(host.Unit), err
 }
 
 const (
@@ -150,6 +208,21 @@ func SharedMemory(label string, size int) (*os.File, error) {
 		return nil, fmt.Errorf("size %d bytes of shared memory: %w", size, err)
 	}
 	return f, nil
+}
+
+// SealedMemory returns a new memory file whose size no process can change.
+func SealedMemory(label string, size int64) (fd int, err error) {
+	if fd, err = unix.MemfdCreate(label, unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING); err != nil {
+		return -1, fmt.Errorf("memfd_create: %w", err)
+	}
+	if err = unix.Ftruncate(fd, size); err == nil {
+		_, err = unix.FcntlInt(uintptr(fd), unix.F_ADD_SEALS, unix.F_SEAL_SHRINK|unix.F_SEAL_GROW|unix.F_SEAL_SEAL)
+	}
+	if err != nil {
+		_ = unix.Close(fd)
+		return -1, fmt.Errorf("%d bytes of sealed memory: %w", size, err)
+	}
+	return fd, nil
 }
 
 // Map maps the whole of a memory file for reading and writing.
@@ -213,7 +286,48 @@ func AllowAttach() {
 	_ = unix.Prctl(unix.PR_SET_PTRACER, ^uintptr(0), 0, 0, 0) // PR_SET_PTRACER_ANY
 }
 
+// OpenProcess returns a pidfd, a file descriptor that stands for a process.
+func OpenProcess(pid int) (pidfd int, err error) { return unix.PidfdOpen(pid, 0) }
+
 // Alive reports whether the process behind a pidfd has not been reaped.
 func Alive(pidfd int) bool {
 	return unix.PidfdSendSignal(pidfd, 0, nil, 0) == nil
+}
+
+// WithParent is for a child that ends with the thread that has started it.
+func WithParent(a syscall.SysProcAttr) *syscall.SysProcAttr {
+	a.Pdeathsig = syscall.SIGKILL
+	return &a
+}
+
+// Pipe makes a pipe that children do not inherit; the end that is read comes first.
+func Pipe() (ends [2]int, err error) {
+	err = unix.Pipe2(ends[:], unix.O_CLOEXEC)
+	return ends, err
+}
+
+// Socketpair makes two connected sockets that children do not inherit.
+func Socketpair() (ends [2]int, err error) {
+	return unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+}
+
+// Connect connects to a Unix socket, which may be one without a file. Package net would start more threads.
+func Connect(name string) (fd int, err error) {
+	if fd, err = unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0); err != nil {
+		return -1, err
+	}
+	if err = unix.Connect(fd, &unix.SockaddrUnix{Name: name}); err != nil {
+		_ = unix.Close(fd)
+		return -1, err
+	}
+	return fd, nil
+}
+
+// PeerUser is the user whose process is at the other end of a Unix socket.
+func PeerUser(fd int) (uid int, err error) {
+	cred, err := unix.GetsockoptUcred(fd, unix.SOL_SOCKET, unix.SO_PEERCRED)
+	if err != nil {
+		return -1, err
+	}
+	return int(cred.Uid), nil
 }

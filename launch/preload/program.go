@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"github.com/exanet-mpi/exanet/internal/ldso"
+	_ "github.com/exanet-mpi/exanet/internal/platform"
 )
 
 // program is one that a command line starts.

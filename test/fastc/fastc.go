@@ -1,3 +1,5 @@
+//go:build linux
+
 // Package fastc lets tests in Go call the steps of the fast path in C, which they hold against the protocol and the
 // fabric whose work those do. The C files are links to those of cmd/libexanet/c: the go command builds again, and tests
 // again, when files of the package change, but not when files elsewhere do that they include.

@@ -1,3 +1,5 @@
+//go:build linux
+
 // Package bootstrap is how the ranks of a job that another MPI has started find each
 // other: each shows its business card to all, by a collective of that MPI, and rank 0
 // hands out the memory of the job at a socket in the abstract name space, which leaves
