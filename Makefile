@@ -10,15 +10,15 @@ REAL_FLAGS ?=
 SERIAL = coll|check/(chart|scenario|world|explore)|datatype|group|topo|optimistic|launch/preload|variants(/.*)?
 SERIAL := $(SERIAL)|internal/ldso|test/(elftest|interleave(/.*)?|randtype)
 
-.PHONY: all build preload vet deps bench bench-programs clean
-.PHONY: test test-fast test-most test-random test-interleave test-race test-tags test-real test-arm64
+.PHONY: all build preload dist vet deps bench bench-programs clean
+.PHONY: test test-fast test-most test-random test-interleave test-race test-tags test-portable test-real test-arm64
 
 all: build
 
 build:
 	$(GO) build -o bin/exanet ./cmd/exanet
 
-test: deps vet test-fast test-interleave test-race test-tags
+test: deps vet test-fast test-interleave test-race test-tags test-portable
 
 # Many tests wait more than they compute: packages beside each other fill the gaps.
 test-fast:
@@ -48,11 +48,19 @@ test-tags:
 	done
 	$(GO) build -tags rtr,ticket ./variants 2>&1 | grep -q give_only_one_of
 
+# What needs no memory that processes share, as other systems have it (internal/sys), and what is said elsewhere.
+test-portable:
+	$(GO) test -short -timeout 5m -tags portable -run Portable ./internal/sys ./cmd/exanet
+	$(GO) test -short -timeout 5m -tags portable -run 'Example|Run' ./mpi
+	GOARCH=riscv64 $(GO) build ./mpi
+	GOARCH=386 $(GO) build ./internal/platform 2>&1 | grep -q needs_linux
+
 vet:
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go' 2>/dev/null || find . -name '*.go')); \
 	if [ -n "$$unformatted" ]; then echo "not gofmt'ed: $$unformatted"; exit 1; fi
 	$(GO) vet ./...
 	GOARCH=arm64 $(GO) vet ./...
+	GOOS=darwin GOARCH=arm64 $(GO) build ./mpi ./launch ./bench/floor
 	scripts/columns.sh
 
 # The preload library (docs/preload.md), for each MPI whose headers are installed: the
@@ -125,7 +133,7 @@ test-real:
 	scripts/packages.sh
 	$(MAKE) preload preload-vet-mpich preload-vet-openmpi
 	if scripts/arm64.sh $(ARM64_ROOT); then $(MAKE) preload ARCH=arm64; else rm -f bin/arm64/*.so; fi
-	ARM64_ROOT=$(abspath $(ARM64_ROOT)) $(GO) test -count 1 -timeout 20m $(REAL_FLAGS) -tags real ./$(PRELOAD)
+	ARM64_ROOT=$(abspath $(ARM64_ROOT)) $(GO) test -count 1 -timeout 20m $(REAL_FLAGS) -tags real ./$(PRELOAD) ./test/ci
 
 # What is quick of the tests in Go, built for ARM64, and a job of real processes, which
 # the launcher of this machine starts (docs/testing.md).
@@ -142,6 +150,22 @@ test-arm64: build
 	set -e; for variant in $(VARIANTS); do \
 		bin/exanet run -n 3 --variant $$variant $(QEMU) bin/arm64/cg -grid 24 -iterations 20; \
 	done
+
+# What people need who build nothing (docs/ci.md): exanet with the preload libraries, for this architecture, and for
+# arm64 where its packages can be had.
+DIST = bin/dist
+NATIVE := $(shell $(GO) env GOARCH)
+
+dist: preload
+	rm -rf $(DIST)
+	scripts/dist.sh $(DIST) $(NATIVE) bin
+ifeq ($(NATIVE),amd64)
+	if scripts/arm64.sh $(ARM64_ROOT) && $(MAKE) preload ARCH=arm64; then scripts/dist.sh $(DIST) arm64 bin/arm64; \
+		else echo "left out: arm64, which needs what is said above"; fi
+else
+	@echo "left out: amd64, which is packed on such a machine"
+endif
+	cd $(DIST) && sha256sum *.tar.gz >SHA256SUMS
 
 # What the tests need beyond Go: a C compiler, for the race detector; and the MPIs,
 # without which there is no preload library, but everything else.

@@ -26,7 +26,7 @@ var (
 
 const (
 	group        = 21
-	limit        = 30 * time.Second
+	limit        = time.Minute
 	roleVariable = "EXANET_TEST_ENDPOINT" // "rank size rounds"
 )
 

@@ -47,7 +47,7 @@ func exchange(path string, me, ranks int, late bool, leave *sync.WaitGroup) (err
 			leave.Done()
 		}
 	}()
-	e, err := endpoint.Open(path, me, ranks, 4, 20*time.Second)
+	e, err := endpoint.Open(path, me, ranks, 4, time.Minute)
 	if err != nil {
 		return err
 	}
@@ -110,7 +110,7 @@ func value(from, to, k, i int) byte { return byte(from*31 + to*57 + k*101 + i*7 
 
 // drive polls until all requests are done and nothing waits to be sent.
 func drive(e *endpoint.Endpoint, p *ticket.Protocol, reqs []*variants.Request) error {
-	end := time.Now().Add(20 * time.Second)
+	end := time.Now().Add(time.Minute)
 	for fruitless := 0; ; fruitless++ {
 		done := p.Needs()&variants.NeedsProgress == 0 && e.Drained()
 		for _, r := range reqs {

@@ -3,11 +3,11 @@ package launch
 import "time"
 
 // BePatient makes jobs wait long for ranks to end by themselves after a
-// failure, until restore.
+// failure or a signal, until restore.
 func BePatient(d time.Duration) (restore func()) {
-	term, kill := termAfterFailure, killAfterFailure
-	termAfterFailure, killAfterFailure = d, d
-	return func() { termAfterFailure, killAfterFailure = term, kill }
+	term, kill, signal := termAfterFailure, killAfterFailure, killAfterSignal
+	termAfterFailure, killAfterFailure, killAfterSignal = d, d, d
+	return func() { termAfterFailure, killAfterFailure, killAfterSignal = term, kill, signal }
 }
 
 // KillLate makes jobs wait long between SIGTERM and SIGKILL after a failure,

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
@@ -158,9 +157,7 @@ func TestTerminalKeys(t *testing.T) {
 
 	_, err = keyboard.WriteString("\x03")
 	require.NoError(t, err)
-	start := time.Now()
 	require.Equal(t, 130, l.wait(t), screen.String())
-	require.Less(t, time.Since(start), deadline)
 	for _, pid := range ranks {
 		require.False(t, alive(t, pid))
 	}

@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/exanet-mpi/exanet/launch"
+	"github.com/exanet-mpi/exanet/test/unignored"
 )
 
 // roles are what this test binary does when a test runs it again, as the
@@ -29,6 +30,7 @@ var roles = map[string]func(args []string) int{
 
 const (
 	roleVar         = "EXANET_TEST_ROLE"
+	patientVar      = "EXANET_TEST_PATIENT"   // if set, the launcher waits for long until it kills
 	processLimitVar = "EXANET_TEST_PROCESSES" // RLIMIT_NPROC for the launcher
 	ballastVar      = "EXANET_TEST_BALLAST"   // bytes of memory that the launcher has
 )
@@ -37,6 +39,7 @@ func TestMain(m *testing.M) {
 	if role := os.Getenv(roleVar); role != "" {
 		os.Exit(roles[role](os.Args[1:]))
 	}
+	unignored.Signals()
 	os.Exit(m.Run())
 }
 
@@ -50,6 +53,9 @@ func launchRole(args []string) int {
 	}
 	if size, err := strconv.Atoi(os.Getenv(ballastVar)); err == nil {
 		defer runtime.KeepAlive(touched(size))
+	}
+	if os.Getenv(patientVar) != "" {
+		launch.BePatient(time.Hour)
 	}
 	n, err := strconv.Atoi(args[0])
 	if err != nil {
@@ -154,7 +160,7 @@ func (l *launcher) wait(t *testing.T) int {
 	t.Helper()
 	select {
 	case <-l.ended:
-	case <-time.After(20 * time.Second):
+	case <-time.After(patience):
 		t.Fatalf("the launcher does not end: output %q, errors %q", l.out.String(), l.err.String())
 	}
 	ws := l.ProcessState.Sys().(syscall.WaitStatus)
@@ -168,7 +174,6 @@ func (l *launcher) wait(t *testing.T) int {
 type outcome struct {
 	out, errs string
 	err       error
-	took      time.Duration
 }
 
 // runJob runs a job in this process.
@@ -179,13 +184,12 @@ func runJob(t *testing.T, cfg launch.Config) outcome {
 		cfg.Stdout = &out
 	}
 	cfg.Stderr = &errs
-	start := time.Now()
 	j, err := launch.Start(t.Context(), cfg)
 	if err == nil {
 		err = waitJob(t, j, &errs)
 	}
 	requireNoChildren(t)
-	return outcome{out.String(), errs.String(), err, time.Since(start)}
+	return outcome{out.String(), errs.String(), err}
 }
 
 func waitJob(t *testing.T, j *launch.Job, errs *buffer) error {
@@ -195,7 +199,7 @@ func waitJob(t *testing.T, j *launch.Job, errs *buffer) error {
 	select {
 	case err := <-done:
 		return err
-	case <-time.After(20 * time.Second):
+	case <-time.After(patience):
 		j.Report()
 		time.Sleep(500 * time.Millisecond)
 		t.Fatalf("the job does not end; errors: %s", errs.String())
@@ -207,10 +211,13 @@ func shell(script string) launch.Config {
 	return launch.Config{Ranks: 1, Prog: "sh", Args: []string{"-c", script}}
 }
 
-// eventually polls until ok, and fails with what says after ten seconds.
+// patience is how long tests wait for what should be there at once, but for a machine that is busy with other things.
+const patience = time.Minute
+
+// eventually polls until ok, and fails with what says if that does not come.
 func eventually(t *testing.T, ok func() bool, says func() string) {
 	t.Helper()
-	for end := time.Now().Add(10 * time.Second); !ok(); time.Sleep(2 * time.Millisecond) {
+	for end := time.Now().Add(patience); !ok(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("gave up waiting: " + says())
 		}

@@ -21,12 +21,11 @@ import (
 var (
 	termAfterFailure = 500 * time.Millisecond
 	killAfterFailure = 1000 * time.Millisecond
+	killAfterSignal  = 2 * time.Second // the user's SIGINT or SIGTERM
 )
 
-const (
-	killAfterSignal = 2 * time.Second // the user's SIGINT or SIGTERM
-	giveUpAfterKill = 500 * time.Millisecond
-)
+// A rank that is killed takes no longer to end on a busy machine.
+const giveUpAfterKill = 5 * time.Second
 
 // deadlines are what the supervision does next by itself; zero means never.
 type deadlines struct {

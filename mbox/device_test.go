@@ -14,7 +14,7 @@ import (
 )
 
 func eventually(t *testing.T, what string, cond func() bool) {
-	for end := time.Now().Add(20 * time.Second); !cond(); runtime.Gosched() {
+	for end := time.Now().Add(time.Minute); !cond(); runtime.Gosched() {
 		require.True(t, time.Now().Before(end), "gave up waiting: %s", what)
 	}
 }

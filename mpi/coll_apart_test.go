@@ -82,7 +82,7 @@ func TestMismatchesOfSharedMemoryAndMessages(t *testing.T) {
 							}
 						}
 						require.Positive(t, wrong, what)
-					case <-time.After(20 * time.Second):
+					case <-time.After(time.Minute):
 						t.Fatal(what, "does not end")
 					}
 				}
@@ -168,7 +168,7 @@ func TestFinalizeBesideACollective(t *testing.T) {
 				select {
 				case err := <-over:
 					require.NoError(t, err)
-				case <-time.After(20 * time.Second):
+				case <-time.After(time.Minute):
 					t.Fatal("does not end")
 				}
 			}

@@ -20,7 +20,7 @@ func TestRunEndsWithItsContext(t *testing.T) {
 		for range 4 {
 			<-reached
 		}
-		time.Sleep(100 * time.Millisecond) // until they wait, most of the time
+		time.Sleep(500 * time.Millisecond) // until they wait, also on a busy machine
 		cancel(why)
 	}()
 	err := mpi.Run(4, func(w *mpi.Comm) error {
@@ -61,7 +61,7 @@ func TestRunIsOverBeforeItsContext(t *testing.T) {
 }
 
 func TestARankAloneEndsWithItsContext(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 	defer cancel()
 	err := mpi.Run(1, func(w *mpi.Comm) error {
 		_, err := mpi.Recv(w, make([]int, 1), 0, 5)

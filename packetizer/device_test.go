@@ -16,7 +16,7 @@ import (
 )
 
 // limit ends a wait for the software device that would otherwise be for ever.
-const limit = 20 * time.Second
+const limit = time.Minute
 
 func eventually(t require.TestingT, what string, cond func() bool) {
 	for end := time.Now().Add(limit); !cond(); runtime.Gosched() {

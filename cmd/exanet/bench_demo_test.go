@@ -99,7 +99,7 @@ func TestBenchAndDemoAsCommands(t *testing.T) {
 			require.Eventually(t, func() bool {
 				left, err := os.ReadDir(p.tmp)
 				return err == nil && len(left) > 0
-			}, 20*time.Second, time.Millisecond)
+			}, time.Minute, time.Millisecond)
 			time.Sleep(100 * time.Millisecond) // the ranks are on their way
 			require.NoError(t, cmd.Process.Signal(end))
 			require.Error(t, cmd.Wait())

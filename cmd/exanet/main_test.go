@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
+
+	"github.com/exanet-mpi/exanet/test/unignored"
 )
 
 // The test binary is exanet itself when this variable is set: for what runs
@@ -19,6 +21,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(selfVar) != "" {
 		main()
 	}
+	unignored.Signals()
 	os.Setenv(selfVar, "1") // for what the tests start
 	os.Exit(m.Run())
 }

@@ -110,13 +110,13 @@ exanet: the job has not ended within 200ms, and is ended\n$`, errs)
 }
 
 func TestDeathOfARankEndsTheJob(t *testing.T) {
-	cmd := exec.Command(self(), "run", "-n", "4", "sleep", "100")
+	cmd := exec.Command(self(), "run", "-n", "4", "sleep", "1000")
 	var errs bytes.Buffer
 	cmd.Stderr = &errs
 	require.NoError(t, cmd.Start())
 	defer func() { _ = cmd.Process.Kill() }()
 	var children []string
-	for end := time.Now().Add(10 * time.Second); len(children) < 4; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); len(children) < 4; time.Sleep(5 * time.Millisecond) {
 		require.True(t, time.Now().Before(end), "only %v have started", children)
 		children = nil
 		// A child belongs to the thread that has made it.
@@ -130,10 +130,8 @@ func TestDeathOfARankEndsTheJob(t *testing.T) {
 	var victim int
 	_, err := fmt.Sscan(children[2], &victim)
 	require.NoError(t, err)
-	start := time.Now()
 	require.NoError(t, syscall.Kill(victim, syscall.SIGKILL))
-	require.Error(t, cmd.Wait())
-	require.Less(t, time.Since(start), 2*time.Second)
+	require.Error(t, cmd.Wait()) // long before the others have slept enough
 	require.Equal(t, 137, cmd.ProcessState.ExitCode())
 	require.Regexp(t, fmt.Sprintf(`^exanet: rank \d \(pid %d\) was killed by SIGKILL .*\n$`, victim), errs.String())
 	for _, pid := range children {

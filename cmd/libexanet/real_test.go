@@ -14,10 +14,17 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/exanet-mpi/exanet/test/unignored"
 )
 
 // Programs under the host MPI alone and with the library preloaded, which "make
 // preload" has built.
+
+func TestMain(m *testing.M) {
+	unignored.Signals()
+	os.Exit(m.Run())
+}
 
 // Every program has the same output under both.
 func TestProgramsSeeTheSame(t *testing.T) {

@@ -15,8 +15,8 @@ import (
 )
 
 // ErrNeedsLinux is the error of what the portable form has not.
-var ErrNeedsLinux = errors.New("jobs of several processes, and preloaded programs, need Linux: mpi.Run and exanet sim, " +
-	"chart, explore and reproduce work here as well")
+var ErrNeedsLinux = errors.New("jobs of several processes, and preloaded programs, need Linux: mpi.Run and " +
+	"exanet sim, chart, explore and reproduce work here as well")
 
 // Iovec is a piece of memory of some process.
 type Iovec struct {
