@@ -66,7 +66,7 @@ func containerfile(t *testing.T, dir string) (built *image) {
 		case "RUN":
 			m.run(t, rest)
 		case "CMD":
-			require.Contains(t, m.run(t, rest), "by 4 ranks")
+			overExanet(t, m.run(t, rest))
 		default:
 			require.Fail(t, "an instruction that this test does not know", line)
 		}
@@ -110,7 +110,13 @@ func workflow(t *testing.T, m *image) {
 			out = m.run(t, step.Run)
 		}
 	}
+	overExanet(t, out)
+}
+
+// overExanet checks what the program and, with EXANET_VERBOSE, the library say.
+func overExanet(t *testing.T, out string) {
 	require.Contains(t, out, "by 4 ranks")
+	require.Contains(t, out, "exanet: 4 ranks, protocol ")
 }
 
 // image stands for the file system of a container. Commands may write to few folders of it: the rest are
@@ -184,7 +190,7 @@ func (m *image) command(command string) *exec.Cmd {
 		exec chroot "$root" /bin/sh -ec 'cd "$0"; eval "$1"' "$dir" "$command"`
 	c := unshare(enter, append([]string{m.root, m.dir, command, strings.Join(m.writable, " ")}, m.golang...)...)
 	c.Env = []string{"HOME=/tmp", "PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "GOTOOLCHAIN=local",
-		"GOPROXY=off"}
+		"GOPROXY=off", "EXANET_VERBOSE=1"}
 	if m.golang != nil {
 		c.Env = append(c.Env, "GOMODCACHE="+m.golang[1], "GOCACHE="+m.golang[2])
 		c.Env[1] += ":" + m.golang[0] + "/bin"
