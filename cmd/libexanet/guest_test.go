@@ -110,8 +110,9 @@ func TestLimits(t *testing.T) {
 	lib, program := library(t), compile(t, "p2p")
 	_, path, _ := strings.Cut(lib, "=")
 	alone := job(t, 2, nil, program)
+	descriptors := "ulimit -n $(($(ls /proc/$$/fd | wc -l) + 17))" // beside those that it has inherited
 	for limit, says := range map[string]string{"ulimit -v 900000": "ulimit -v", "ulimit -v 1450000": "ulimit -v",
-		"ulimit -f 20000": "ulimit -f", "ulimit -d 100000": "-d or -l leaves less", "ulimit -n 30": "ulimit -n"} {
+		"ulimit -f 20000": "ulimit -f", "ulimit -d 100000": "-d or -l leaves less", descriptors: "ulimit -n"} {
 		got := ranks(t, "-np", "2", "-genv", "LD_PRELOAD", path, "sh", "-c", limit+"; exec "+program)
 		said, rest, _ := strings.Cut(got.out, "\n")
 		assert.Contains(t, said, says)
