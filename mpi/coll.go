@@ -119,7 +119,7 @@ func beginAs(x *collective, err error, blocks bool) (*Request, error) {
 	if s := k.stats; s != nil {
 		defer s.record(x.name, x.bytes(), time.Now())
 	}
-	if blocks && x.c.area != nil {
+	if blocks && (x.c.area != nil || x.c.late) {
 		return x.aside()
 	}
 	k.mu.Lock()

@@ -37,6 +37,7 @@ const (
 //	dup.go, idup.go  Dup and Free
 //	tuned.go    a Dup with other algorithms of collectives
 //	split.go    Split, Create
+//	reserve.go  those that another MPI makes
 //	inter.go    intercommunicators
 //	cart.go, graph.go  topologies
 //	attr.go, errhandler.go  what else a communicator carries
@@ -64,7 +65,11 @@ type Comm struct {
 
 	algorithms *coll.Selection // of collectives
 
-	area *shm.Area // of blocking collectives, see shared.go; nil: they are messages
+	area   *shm.Area // of blocking collectives, see shared.go; nil: they are messages
+	late   bool      // the first of them finds an area
+	areaID commid.ID // of an area that was found so
+
+	reserves reserves // of communicators that another MPI makes of c
 
 	mu      sync.Mutex // of what follows
 	name    string

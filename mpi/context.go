@@ -12,7 +12,7 @@ import (
 func (c *Comm) propose(op string) (commid.ID, error) {
 	c.rank.mu.Lock()
 	defer c.rank.mu.Unlock()
-	d, err := c.rank.idents.Take()
+	d, err := c.rank.idents.Take(commid.WithArea, commid.WithoutArea)
 	if err != nil {
 		err = c.tooMany(op)
 	}

@@ -77,7 +77,7 @@ func exhaust(c *Comm, left int) (before int) {
 	defer c.rank.mu.Unlock()
 	var taken []commid.ID
 	for {
-		d, err := c.rank.idents.Take()
+		d, err := c.rank.idents.Take(commid.WithArea, commid.WithoutArea)
 		if err != nil {
 			break
 		}

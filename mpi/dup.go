@@ -23,10 +23,16 @@ func (t *team) found(d commid.ID, members *group.Group, me int) (*Comm, error) {
 
 // derive makes and opens a communicator that inherits from c.
 func (c *Comm) derive(d commid.ID, members *group.Group, me int) *Comm {
+	n := c.heir(d, members, me)
+	n.area = c.rank.openArea(d, members, me)
+	return n
+}
+
+// heir is derive without an area.
+func (c *Comm) heir(d commid.ID, members *group.Group, me int) *Comm {
 	n := &Comm{rank: c.rank, id: d, members: members, size: members.Size(), handler: c.Errhandler(),
 		algorithms: c.algorithms}
 	n.p2p, n.coll = c.rank.open(d, members, me)
-	n.area = c.rank.openArea(d, members, me)
 	return n
 }
 
@@ -38,7 +44,7 @@ func (c *Comm) abandon() {
 	}
 	c.spoiled = true
 	c.freed.Store(true)
-	c.closeArea()
+	c.rank.closeArea(c)
 	c.rank.shut(c)
 }
 
@@ -120,7 +126,8 @@ func (c *Comm) Free() error {
 	if c.freed.Swap(true) {
 		return c.usable("Free")
 	}
-	c.closeArea()
+	c.endReserves()
+	c.rank.closeArea(c)
 	c.rank.shut(c)
 	if c.local != nil {
 		return c.local.Free()

@@ -110,7 +110,7 @@ func (s *idup) outcome() (Status, error) {
 	case n.p2p != nil:
 		n.spoiled = err != nil
 		n.freed.Store(true)
-		n.closeArea()
+		k.closeArea(n)
 		k.retire(n)
 	}
 	if s.refused != nil {

@@ -10,6 +10,7 @@ func init() {
 		Wake:         (*Comm).wake,
 		OpenFastPath: (*Comm).openFastPath,
 		SharedArea:   (*Comm).sharedArea,
+		Reserve:      (*Comm).reserve,
 		WithPassed:   withPassed,
 		Profile:      profile,
 		Over:         over,

@@ -57,7 +57,6 @@ func newRank(f fabric, o *settings) (*rank, error) {
 	}
 	k := &rank{fab: f, proto: proto, limit: f.Limit(), level: o.level, recycling: o.recycling}
 	k.stats, k.algorithms = newCallStats(o.variant, o.passed), o.algorithms
-	k.idents = commid.NewSupply(f.Rank(), k.vacant)
 	k.leavings.rule = o.buffers
 	k.near.open(f, proto)
 	offers := progress.OffersOf(f)
@@ -65,6 +64,11 @@ func newRank(f fabric, o *settings) (*rank, error) {
 		offers.Shared = nil
 	}
 	k.Engine = progress.New(&k.mu, f, offers, proto, k, o.outside)
+	areas := 0
+	if k.Shared != nil {
+		areas = k.Shared.Areas()
+	}
+	k.idents = commid.NewSupply(f.Rank(), areas, k.vacant)
 	return k, nil
 }
 

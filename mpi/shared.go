@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync/atomic"
 
 	"github.com/exanet-mpi/exanet/coll"
 	"github.com/exanet-mpi/exanet/coll/shm"
@@ -28,9 +29,13 @@ import (
 // A call by messages tells the area what it is as well. So ranks whose calls do not match find
 // out, whichever way each makes its own.
 
-// openArea joins the area of a communicator that has one, in which this process is rank me.
+// openArea joins the area of a communicator that has one, in which this process is rank me. The leader counts
+// the ranks that have not closed it yet, perhaps after some of them have.
 func (k *rank) openArea(d commid.ID, members *group.Group, me int) *shm.Area {
 	n := k.fab.Size()
+	if k.Shared != nil && d.Leader() == k.fab.Rank() {
+		k.users(d).Add(uint32(members.Size()))
+	}
 	if k.Shared == nil || members.Size() == 1 || members.Size() > shm.MostRanks || d.Slot() >= k.Shared.Areas() {
 		return nil
 	}
@@ -63,18 +68,52 @@ func splitFrom(ranks int, oversubscribed bool) int {
 	return least
 }
 
+// users are the ranks that have not closed a communicator which its leader has opened.
+func (k *rank) users(d commid.ID) *atomic.Uint32 { return k.Shared.Counter(d.Leader(), d.Slot()) }
+
 // closeArea leaves the area of a communicator that is freed.
-func (c *Comm) closeArea() {
-	if c.area != nil {
-		c.area.Close()
-		c.area = nil
+func (k *rank) closeArea(c *Comm) {
+	c.area = nil
+	if c.areaID != commid.World {
+		k.leave(c.areaID)
+	}
+	if k.Shared != nil && c.local == nil {
+		k.users(c.id).Add(^uint32(0))
 	}
 }
 
-// vacant reports whether a slot of this rank may be used: if it has an area, that
-// nobody has it open still.
-func (k *rank) vacant(slot int) bool {
-	return k.Shared == nil || slot >= k.Shared.Areas() || shm.Clear(k.Shared.Area(k.fab.Rank(), slot), k.fab.Size())
+// findArea gives a communicator an area, if its rank 0 has one left. It is its first blocking collective.
+func (c *Comm) findArea(op string) error {
+	c.late = false
+	k, word := c.rank, []int64{commid.World.Word()} // none
+	t := c.everybody(op, 0)
+	if t.Me == 0 {
+		k.mu.Lock()
+		if d, err := k.idents.Take(commid.WithArea); err == nil {
+			word[0] = d.Word()
+		}
+		k.mu.Unlock()
+	}
+	if err := t.Cast(word, nil); err != nil || word[0] == commid.World.Word() {
+		return err
+	}
+	c.areaID = commid.FromWord(word[0])
+	c.area = k.openArea(c.areaID, c.members, c.Rank())
+	return nil
+}
+
+// vacant reports whether a slot of this rank may be used: all have closed the communicator that had it.
+func (k *rank) vacant(d commid.ID) bool {
+	if k.Shared == nil {
+		return true
+	}
+	if k.users(d).Load() != 0 {
+		return false
+	}
+	if d.Slot() < k.Shared.Areas() {
+		shm.Clear(k.Shared.Area(d.Leader(), d.Slot()), k.fab.Size())
+	}
+	return true
 }
 
 // sharedArea is inside.Functions.SharedArea.
@@ -127,6 +166,11 @@ func (x *collective) form() shm.Form {
 
 // complete makes a blocking call.
 func (x *collective) complete() error {
+	if x.c.late {
+		if err := x.c.findArea(x.name); err != nil {
+			return err
+		}
+	}
 	if form := x.form(); form != shm.Messages {
 		return x.share(form)
 	}

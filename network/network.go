@@ -5,6 +5,7 @@
 package network
 
 import (
+	"sync/atomic"
 	"time"
 
 	"github.com/exanet-mpi/exanet/internal/mem"
@@ -62,9 +63,11 @@ type Poller interface{ Poll(mark uint32) bool }
 
 // SharedMemory is that of a host, for collectives.
 type SharedMemory interface {
-	// Area is memory that all ranks share, of which each rank has so many.
+	// Area is memory that all ranks share, of which each rank has so many. Each has a Counter
+	// for each number below 1<<15 as well.
 	Areas() int
 	Area(rank, i int) []byte
+	Counter(rank, i int) *atomic.Uint32
 
 	// Watch makes waits also end for words of an area, until Unwatch. Settle is the
 	// fence that precedes the last look before a sleep, and Notify wakes who sleeps. Fenced:

@@ -73,9 +73,23 @@ func (s *Comms[C]) Open(ctx *Context, state *C, deliver func(h packetizer.Header
 func (s *Comms[C]) Close(ctx *Context) {
 	delete(s.open, place(ctx.ID, ctx.Gen))
 	s.last = nil
-	if !s.isOver(ctx.ID, ctx.Gen) {
-		s.ended[ctx.ID] = (ctx.Gen + 1) & genMask
+	s.end(ctx.ID, ctx.Gen)
+}
+
+func (s *Comms[C]) end(id, gen uint32) {
+	if !s.isOver(id, gen) {
+		s.ended[id] = (gen + 1) & genMask
 	}
+}
+
+// Skip closes a communicator that is not opened.
+func (s *Comms[C]) Skip(p *Core, id, gen uint32) {
+	at := place(id, gen)
+	for _, m := range s.early[at] {
+		p.tooLate(Unpack(m.Header), m.Payload)
+	}
+	delete(s.early, at)
+	s.end(id, gen)
 }
 
 // Abandon begins the Close of a communicator: it drops the unexpected messages,

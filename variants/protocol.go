@@ -16,6 +16,8 @@ type Protocol interface {
 	// with a later generation.
 	Open(*Context)
 	Close(*Context)
+	// Skip is an Open and a Close of what has an id and a generation, but takes less time.
+	Skip(id, gen uint32)
 
 	// TrySend sends a standard message that fits one message of the device and
 	// needs no request. It reports false, having done nothing, if the message

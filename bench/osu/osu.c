@@ -26,6 +26,7 @@ static const struct benchmark pair_benchmarks[] = {
 static const struct benchmark other_benchmarks[] = {
 	{"calls", "other ways to pass a message, and to wait for it", 2, 2, 8, 1 << 20, run_calls, true},
 	{"overlap", "1 MiB under a computation, the peer in MPI", 2, 2, 1 << 20, 1 << 20, run_overlap, true},
+	{"communicators", "making a communicator of all ranks, and freeing it", 1, 0, 0, 0, run_communicators, true},
 	{"idle", "processor time of ranks that are blocked for 2 s", 2, 0, 0, 0, run_idle, true},
 	{"initfini", "MPI_Init and MPI_Finalize", 1, 0, 0, 0, run_initfini, false},
 	{0},

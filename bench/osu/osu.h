@@ -13,6 +13,7 @@
  *	coll.c        the collectives
  *	calls.c       other ways to pass a message, and to wait for it
  *	overlap.c     transfers under a computation
+ *	communicators.c  Comm_dup, Comm_split, ..., and Comm_free
  *	idle.c        the processor time of a rank that is blocked
  *	initfini.c    MPI_Init and MPI_Finalize
  */
@@ -51,6 +52,7 @@ void run_latency(const struct benchmark *b);
 void run_stream(const struct benchmark *b);
 void run_calls(const struct benchmark *b);
 void run_overlap(const struct benchmark *b);
+void run_communicators(const struct benchmark *b);
 void run_idle(const struct benchmark *b);
 void run_initfini(const struct benchmark *b);
 

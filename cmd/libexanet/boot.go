@@ -202,9 +202,5 @@ func variant() string {
 //export exanet_finalize
 func exanet_finalize() int64 {
 	defer C.exanet_end()
-	for duplicates.underWay() { // whose requests the program has freed
-		poll()
-		runtime.Gosched()
-	}
 	return result(worldHandle, mpi.Finalize())
 }

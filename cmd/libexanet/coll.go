@@ -35,6 +35,7 @@ func collective(comm handle, form int32, req unsafe.Pointer, describe func(c *mp
 		q, err = call.Init()
 	default:
 		err = call.Do()
+		shareArea(comm, c)
 	}
 	switch {
 	case err != nil && hostRefuses(err):
@@ -179,7 +180,9 @@ func exanet_Barrier(comm handle, form int32, req unsafe.Pointer) int64 {
 		q, err := c.Ibarrier()
 		return made(q, err, comm, false, req)
 	}
-	return result(comm, c.Barrier())
+	err := c.Barrier()
+	shareArea(comm, c)
+	return result(comm, err)
 }
 
 //export exanet_Bcast

@@ -6,15 +6,51 @@ package main
 import "C"
 
 import (
+	"sync"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/exanet-mpi/exanet/mpi"
+	"github.com/exanet-mpi/exanet/mpi/inside"
 )
 
-var communicators objects[mpi.Comm]
+// communicators are ours beside the host's. When the host makes one of all ranks of another, each rank knows that
+// there is one of ours, but it is made when it is first used, if it is.
+var communicators objects[communicator]
+
+type communicator struct {
+	made     atomic.Pointer[mpi.Comm]
+	mu       sync.Mutex // of who makes it
+	reserved inside.Reserved[mpi.Comm]
+}
 
 // known returns our communicator beside the host's, nil if there is none.
-func known(h handle) *mpi.Comm { return communicators.get(h) }
+func known(h handle) *mpi.Comm {
+	n := communicators.get(h)
+	if n == nil {
+		return nil
+	}
+	if c := n.made.Load(); c != nil {
+		return c
+	}
+	return n.make(h)
+}
+
+// make makes what has been reserved. If ranks have run out of numbers it is the host's, at all members.
+func (n *communicator) make(h handle) *mpi.Comm {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if c := n.made.Load(); c != nil {
+		return c
+	}
+	c, err := n.reserved.Make(membersOf(as[C.MPI_Comm](h)))
+	if err != nil {
+		return nil
+	}
+	lease(h, c)
+	n.made.Store(c)
+	return c
+}
 
 // commOf is known, but what is not ours is the host's, which must make progress for it.
 func commOf(h handle) *mpi.Comm {
@@ -25,28 +61,32 @@ func commOf(h handle) *mpi.Comm {
 	return nil
 }
 
-// register adds a communicator; nil takes one away.
+// register adds a communicator.
 func register(h handle, c *mpi.Comm) {
+	n := new(communicator)
+	n.made.Store(c)
 	lease(h, c)
-	shareArea(h, c)
-	communicators.set(h, c)
+	communicators.set(h, n)
 }
 
-// exanet_adopt makes a communicator of ours beside the one that the host has made
-// of the members of parent. All members of the new one call it; they have all been
-// told by the host who they are, so they agree on their number by themselves. tag
-// is that of MPI_Comm_create_group, which other members of parent know nothing
-// of, else -1.
+// exanet_adopt makes a communicator of ours beside the one that the host has made, or
+// begun to make, of the members of parent. All members of parent call it, unless there is
+// a tag, that of MPI_Comm_create_group: then all members of the new one do.
 //
 //export exanet_adopt
 func exanet_adopt(parent handle, made unsafe.Pointer, tag int32) int64 {
 	comm := *handleAt(made)
 	of := commOf(parent)
-	if of == nil || comm == noComm {
+	switch {
+	case of == nil:
 		hostBusy.add(hostComm, comm)
 		return pass
+	case tag == C.EXANET_PLAIN && of.Topology() == mpi.NoTopology:
+		return result(parent, reserve(of, parent, comm))
+	case comm == noComm:
+		return pass
 	}
-	g, err := groupOf(as[C.MPI_Comm](comm))
+	g, err := world().Group().Incl(numbers(membersOf(as[C.MPI_Comm](comm)))...)
 	if err != nil {
 		return result(parent, err)
 	}
@@ -62,41 +102,41 @@ func exanet_adopt(parent handle, made unsafe.Pointer, tag int32) int64 {
 	if err != nil {
 		return result(parent, err)
 	}
-	inherit(parent, comm)
+	C.exanet_inherit(as[C.MPI_Comm](parent), as[C.MPI_Comm](comm))
 	register(comm, c)
 	return 0
 }
 
-// inherit gives a new communicator the error handler of its parent, as the standard
-// says. MPICH gives some none, and means that of MPI_COMM_WORLD; but if it is told to
-// call the handler of one, having none is fatal.
-func inherit(parent, comm handle) {
-	var h C.MPI_Errhandler
-	if C.PMPI_Comm_get_errhandler(as[C.MPI_Comm](parent), &h) == C.MPI_SUCCESS {
-		C.PMPI_Comm_set_errhandler(as[C.MPI_Comm](comm), h)
-		C.PMPI_Errhandler_free(&h)
+// reserve notes that there is one of ours beside a communicator that has been made of the ranks of parent.
+func reserve(of *mpi.Comm, parent, comm handle) error {
+	r, err := within.Reserve(of)
+	if err != nil {
+		return err
 	}
+	if comm == noComm {
+		r.Drop()
+		return nil
+	}
+	C.exanet_inherit(as[C.MPI_Comm](parent), as[C.MPI_Comm](comm))
+	communicators.set(comm, &communicator{reserved: r})
+	return nil
 }
 
-// groupOf reads the members of a communicator off the host.
-func groupOf(comm C.MPI_Comm) (*mpi.Group, error) {
+// membersOf reads the members of a communicator off the host: their ranks in the job.
+func membersOf(comm C.MPI_Comm) []int32 {
 	var of, all C.MPI_Group
 	var n C.int
 	C.PMPI_Comm_group(comm, &of)
 	C.PMPI_Comm_group(C.exanet_world, &all)
 	C.PMPI_Group_size(of, &n)
-	from, to := make([]C.int, n), make([]C.int, n)
+	from, to := make([]C.int, n), make([]int32, n)
 	for i := range from {
 		from[i] = C.int(i)
 	}
-	C.PMPI_Group_translate_ranks(of, n, unsafe.SliceData(from), all, unsafe.SliceData(to))
+	C.PMPI_Group_translate_ranks(of, n, unsafe.SliceData(from), all, (*C.int)(unsafe.SliceData(to)))
 	C.PMPI_Group_free(&of)
 	C.PMPI_Group_free(&all)
-	ranks := make([]int, n)
-	for i, r := range to {
-		ranks[i] = int(r)
-	}
-	return world().Group().Incl(ranks...)
+	return to
 }
 
 func world() *mpi.Comm { return known(worldHandle) }
@@ -105,12 +145,18 @@ func world() *mpi.Comm { return known(worldHandle) }
 // again at once.
 func release(comm unsafe.Pointer) int64 {
 	h := *handleAt(comm)
-	c := known(h)
-	if c == nil || h == worldHandle || h == selfHandle {
+	n := communicators.get(h)
+	if n == nil || h == worldHandle || h == selfHandle {
 		hostBusy.drop(hostComm, h)
 		return pass // the host says what is wrong with it, if anything is
 	}
-	register(h, nil)
+	communicators.set(h, nil)
+	c := n.made.Load()
+	if c == nil {
+		n.reserved.Drop()
+		return 0
+	}
+	shareArea(h, nil)
 	return result(worldHandle, c.Free())
 }
 

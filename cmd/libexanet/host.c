@@ -231,28 +231,14 @@ int exanet_get_shape(MPI_Datatype t, struct exanet_shape *s)
 	return 0;
 }
 
-static int begun(int code, MPI_Comm parent, struct exanet_duplicate *d)
+void exanet_inherit(MPI_Comm parent, MPI_Comm made)
 {
-	return code == MPI_SUCCESS ? PMPI_Comm_get_errhandler(parent, &d->handler) : code;
+	MPI_Errhandler h;
+	if (PMPI_Comm_get_errhandler(parent, &h) == MPI_SUCCESS) {
+		PMPI_Comm_set_errhandler(made, h);
+		PMPI_Errhandler_free(&h);
+	}
 }
-
-int exanet_idup(MPI_Comm parent, struct exanet_duplicate *d)
-{
-	return begun(PMPI_Comm_idup(parent, &d->made, &d->request), parent, d);
-}
-
-#if MPI_VERSION >= 4
-int exanet_idup_with_info(MPI_Comm parent, MPI_Info info, struct exanet_duplicate *d)
-{
-	return begun(PMPI_Comm_idup_with_info(parent, info, &d->made, &d->request), parent, d);
-}
-#else /* there is no such function for a program to call */
-int exanet_idup_with_info(MPI_Comm parent, MPI_Info info, struct exanet_duplicate *d)
-{
-	(void)info;
-	return exanet_idup(parent, d);
-}
-#endif
 
 /* A generalized request that does not complete: asking for it is what makes every
    host look at its network. Probing MPI_COMM_SELF does not, in MPICH. */

@@ -45,14 +45,10 @@ int exanet_test(MPI_Request *r, int *flag, MPI_Status *s);
 int exanet_testany(int n, MPI_Request *rs, int *index, int *flag, MPI_Status *s);
 int exanet_testsome(int n, MPI_Request *rs, int *count, int *indices, MPI_Status *sts);
 
-/* A duplicate that the host is making, which writes its handles here. */
-struct exanet_duplicate {
-	MPI_Comm made;
-	MPI_Request request;
-	MPI_Errhandler handler; /* that of the parent */
-};
-int exanet_idup(MPI_Comm parent, struct exanet_duplicate *d);
-int exanet_idup_with_info(MPI_Comm parent, MPI_Info info, struct exanet_duplicate *d);
+/* Gives a new communicator the error handler of its parent, as the standard says. MPICH gives
+   some none, and means that of MPI_COMM_WORLD; but if it is told to call the handler of
+   one, having none is fatal. */
+void exanet_inherit(MPI_Comm parent, MPI_Comm made);
 
 /* How a datatype was made. What the forms of MPI-4 count in larges are ints and
    addresses where the host does not have those forms. */

@@ -66,7 +66,7 @@ func distributed(handle C.MPI_Comm, c *mpi.Comm) (*mpi.Comm, error) {
 	return c.DistGraphAdjacent(mpi.Edges{Sources: numbers(sources), Dests: numbers(dests)}, false)
 }
 
-func numbers(v []C.int) []int {
+func numbers[T ~int32](v []T) []int {
 	n := make([]int, len(v))
 	for i, x := range v {
 		n[i] = int(x)

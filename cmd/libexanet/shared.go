@@ -90,9 +90,12 @@ func shareArea(h handle, c *mpi.Comm) {
 	if sharing == nil {
 		return
 	}
+	v := &sharing.Areas[spread(h)%shm.Areas]
+	if c != nil && atomic.LoadUint64(&v.ID) != 0 {
+		return
+	}
 	areas.Lock()
 	defer areas.Unlock()
-	v := &sharing.Areas[spread(h)%shm.Areas]
 	switch id := atomic.LoadUint64(&v.ID); {
 	case c == nil && id == uint64(h):
 		atomic.StoreUint64(&v.ID, 0)

@@ -22,7 +22,6 @@ func pollHost() {
 
 func poll() {
 	C.exanet_poll()
-	duplicates.carryOn()
 }
 
 //export exanet_Wait
@@ -192,7 +191,6 @@ func (l *several) hostDone() bool {
 // other calls.
 func (l *several) push() {
 	C.exanet_push(C.int(len(l.host)), l.hostRequests())
-	duplicates.carryOn()
 }
 
 // oursDone looks, without ending anything, whether all of ours have completed.

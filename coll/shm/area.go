@@ -76,11 +76,10 @@ const (
 //
 //exanet:c collective_header
 type header struct {
-	users    word // ranks that have the area open
 	sleepers word // ranks that sleep
 	failed   word // 1 + the rank that has told of calls that do not match, see failure.go
 	ended    word // a rank has ended MPI
-	_        [96]byte
+	_        [104]byte
 }
 
 // line is what a rank keeps between calls. Its own code, in Go or C, uses the fields without a word
@@ -152,7 +151,8 @@ func Fixed(ranks int) int {
 }
 
 // Open joins the area in memory, which suits most ranks, as rank me of fewer or as many; world is its
-// number in the job. All ranks give the same memory and numbers, and Clear has been called before.
+// number in the job. All ranks give the same memory and numbers, and Clear has been called before
+// unless nobody has used it.
 func Open(memory []byte, most, me, ranks, world int) *Area {
 	a := &Area{Me: me, Ranks: ranks, head: mem.Struct[header](memory, 0), Settle: func() {}}
 	a.lines = unsafe.Add(unsafe.Pointer(a.head), unsafe.Sizeof(header{}))
@@ -161,22 +161,11 @@ func Open(memory []byte, most, me, ranks, world int) *Area {
 	a.segment = min((len(memory)-Fixed(most))/(depth*ranks)&^(mem.CacheLine-1), segmentMost)
 	a.own = a.line(me)
 	a.own.world = uint64(world)
-	a.head.users.Add(1)
 	return a
 }
 
-// Close leaves the area.
-func (a *Area) Close() { a.head.users.Add(^uint64(0)) }
-
-// Clear makes the memory of an area that nobody has open fit to be opened, and reports whether it has:
-// false if a rank has it open still.
-func Clear(memory []byte, most int) bool {
-	if mem.Struct[header](memory, 0).users.Load() > 0 {
-		return false
-	}
-	clear(memory[:Fixed(most)])
-	return true
-}
+// Clear makes the memory of an area that nobody has open any more fit to be opened.
+func Clear(memory []byte, most int) { clear(memory[:Fixed(most)]) }
 
 // Cut notes that this rank does not take part any more, and IsCut reports it.
 func (a *Area) Cut() { a.own.cut = 1 }

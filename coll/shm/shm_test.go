@@ -27,7 +27,6 @@ type team struct {
 
 func newTeam(t require.TestingT, ranks, segment int) *team {
 	x := &team{refused: map[[2]int]bool{}, memory: mem.Bytes(make([]uint64, (Fixed(testMost)+ranks*depth*segment)/8))}
-	require.True(t, Clear(x.memory, testMost))
 	for i := range ranks {
 		a := Open(x.memory, testMost, i, ranks, i)
 		a.Fenced, a.Split = true, 1<<30
@@ -456,13 +455,4 @@ func TestAnOperatorThatPanics(t *testing.T) {
 	})
 	require.ErrorContains(t, errs[0], "rank 1 could not go on")
 	require.ErrorContains(t, errs[2], "rank 1 could not go on")
-}
-
-// An area is cleared for the next communicator when all have left it.
-func TestClear(t *testing.T) {
-	x := newTeam(t, 2, 1024)
-	x.areas[0].Close()
-	require.False(t, Clear(x.memory, testMost))
-	x.areas[1].Close()
-	require.True(t, Clear(x.memory, testMost))
 }

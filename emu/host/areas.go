@@ -1,14 +1,17 @@
 package host
 
 import (
+	"sync/atomic"
+	"unsafe"
+
 	"github.com/exanet-mpi/exanet/internal/mem"
 	"github.com/exanet-mpi/exanet/internal/sys"
 )
 
 // Areas are memory of the segment that all ranks share and that the fabric itself
 // has no use for: communicators keep what their collectives need there. Each rank
-// has a few to give to the communicators that it leads. Like a ring, one that nobody
-// uses costs no memory.
+// has a few to give to the communicators that it leads, and counters for all of those. Like a
+// ring, what nobody uses costs no memory.
 const (
 	areaFixed    = 8 << 10   // for words that belong to no rank
 	areaRank     = 1 << 10   // for words of a rank
@@ -17,6 +20,8 @@ const (
 	many         = 64
 	areasMost    = 16   // a rank
 	areasAltoget = 4096 // all ranks together, but at least one each
+	counters     = 1 << 15
+	counterSize  = 4
 )
 
 // areaSizes returns the size of an area in a job of n ranks, and how many there
@@ -48,6 +53,16 @@ func (m *Member) Area(rank, i int) []byte {
 		}
 	}
 	return mem.Bytes(*p)
+}
+
+// Counter returns counter i of a rank: the same word at all ranks, zero at first.
+func (m *Member) Counter(rank, i int) *atomic.Uint32 {
+	j := m.job
+	if j.localCounters != nil {
+		return &j.localCounters[rank]()[i]
+	}
+	at := j.area0 + j.ranks*j.areas*j.areaSize + (rank*counters+i)*counterSize
+	return (*atomic.Uint32)(unsafe.Pointer(&j.mapped[at]))
 }
 
 // Fenced reports whether who stores a word that others sleep for must do so with a

@@ -3,6 +3,7 @@ package host
 import (
 	"fmt"
 	"os"
+	"sync"
 	"sync/atomic"
 	"unsafe"
 
@@ -126,6 +127,7 @@ type Job struct {
 
 	areas, areaSize, area0 int // see areas.go
 	localAreas             []atomic.Pointer[[]uint64]
+	localCounters          []func() *[counters]atomic.Uint32 // made on first use
 }
 
 // sharedGeometry is that of the rings of a job of n processes. In a ring that is short of
@@ -168,7 +170,7 @@ func NewJob(n int) (*Job, error) {
 	}
 	_, _, _, area0 := layout(n, sharedGeometry(n))
 	size, each := areaSizes(n)
-	f, err := sys.SharedMemory("exanet-job", area0+n*each*size)
+	f, err := sys.SharedMemory("exanet-job", area0+n*(each*size+counters*counterSize))
 	if err != nil {
 		return nil, &JobError{Ranks: n, Err: err}
 	}
@@ -216,8 +218,10 @@ func NewLocalJob(n int) *Job {
 	j.localRings = make([]atomic.Pointer[byte], n*n)
 	j.areaSize, j.areas = areaSizes(n)
 	j.localAreas = make([]atomic.Pointer[[]uint64], n*j.areas)
+	j.localCounters = make([]func() *[counters]atomic.Uint32, n)
 	j.localBells = make([]bells, n)
 	for i := range j.localBells {
+		j.localCounters[i] = sync.OnceValue(func() *[counters]atomic.Uint32 { return new([counters]atomic.Uint32) })
 		j.localBells[i] = bells{make(chan struct{}, 1), make(chan struct{}, 1)}
 	}
 	j.head = mem.Struct[header](mem.Bytes(make([]uint64, headerSize/8)), 0)

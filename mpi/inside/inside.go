@@ -41,6 +41,11 @@ type Functions[Comm, Request, Message, Option any] struct {
 	// whether there is any.
 	SharedArea func(c *Comm, v *shm.View) bool
 
+	// Reserve begins what the ranks of c do for communicators that another MPI has made of them, or is about
+	// to make, in one call. All ranks of c call it, in the same order, and it waits for nobody. The ranks
+	// share memory.
+	Reserve func(c *Comm) (Reserved[Comm], error)
+
 	// OpenFastPath opens the fast path of the rank of world for a table, which must not
 	// move, nor go, as long as the process lives. From then on whoever has the rank's lock
 	// has the table's as well. It is to be called before any other goroutine makes calls, and
@@ -63,6 +68,14 @@ type Functions[Comm, Request, Message, Option any] struct {
 	// Primary joins the errors of ranks that did not merely notice that another has failed,
 	// unless there are no others.
 	Primary func(errs []error) error
+}
+
+// Reserved is a communicator of ours that has not been made yet. It ends with Make, or with Drop at a rank that
+// is no member or does not need it. Both may wait until rank 0 of the parent has called Reserve as well.
+type Reserved[Comm any] interface {
+	// Make makes it of ranks of the job, of which the caller is one; nil: of all of the parent.
+	Make(worlds []int32) (*Comm, error)
+	Drop()
 }
 
 // FastPath is a rank's end of its fast path: what has become of the receives pending there.

@@ -131,6 +131,9 @@ func (p *Protocol) Open(ctx *variants.Context) {
 	p.comms.Open(ctx, c, p.Deliver)
 }
 
+// Skip implements variants.Protocol.
+func (p *Protocol) Skip(id, gen uint32) { p.comms.Skip(p.Core, id, gen) }
+
 // Close implements variants.Protocol.
 func (p *Protocol) Close(ctx *variants.Context) {
 	p.RevokeAll()

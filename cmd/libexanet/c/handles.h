@@ -41,6 +41,9 @@ static inline uint32_t exanet_number_of(exanet_handle h, exanet_handle kind)
 #endif
 }
 
+/* What stands for the tag of a call that makes a communicator and has none: it can have a topology, or not. */
+enum { EXANET_PLAIN = -1, EXANET_TOPOLOGY = -2 };
+
 /* The forms of a call. */
 enum { EXANET_DO, EXANET_BEGIN, EXANET_INIT };
 

@@ -129,16 +129,14 @@ enum { PLACE_SHIFT = 24 };
 
 /* coll/shm.header */
 struct collective_header {
-	uint64_t users;
 	uint64_t sleepers;
 	uint64_t failed;
 	uint64_t ended;
-	unsigned char unused0[96];
+	unsigned char unused0[104];
 };
-_Static_assert(offsetof(struct collective_header, users) == 0, "users");
-_Static_assert(offsetof(struct collective_header, sleepers) == 8, "sleepers");
-_Static_assert(offsetof(struct collective_header, failed) == 16, "failed");
-_Static_assert(offsetof(struct collective_header, ended) == 24, "ended");
+_Static_assert(offsetof(struct collective_header, sleepers) == 0, "sleepers");
+_Static_assert(offsetof(struct collective_header, failed) == 8, "failed");
+_Static_assert(offsetof(struct collective_header, ended) == 16, "ended");
 _Static_assert(sizeof(struct collective_header) == 128, "size");
 
 /* coll/shm.line */

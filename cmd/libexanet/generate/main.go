@@ -326,9 +326,13 @@ func (g *generator) entry(e entry, fn function) {
 		fmt.Fprintf(g.w, "\tint code = %s;\n\tif (exanet_on && code == MPI_SUCCESS) {\n\t\tint64_t r = %s;\n\t\tif "+
 			"(r && r != EXANET_PASS)\n\t\t\treturn exanet_failed(r);\n\t}\n\treturn code;\n", host, ours)
 	case "comm":
-		fmt.Fprintf(g.w, "\tint code = %s;\n\tif (exanet_on && code == MPI_SUCCESS) {\n\t\tint64_t r = "+
+		begun := ""
+		if e.begins() {
+			begun = "\t\texanet_made_request(request);\n"
+		}
+		fmt.Fprintf(g.w, "\tint code = %s;\n\tif (exanet_on && code == MPI_SUCCESS) {\n%s\t\tint64_t r = "+
 			"exanet_adopt((exanet_handle)comm, newcomm, %s);\n\t\tif (r && r != EXANET_PASS)\n\t\t\treturn "+
-			"exanet_failed(r);\n\t}\n\treturn code;\n", host, e.tag("tag"))
+			"exanet_failed(r);\n\t}\n\treturn code;\n", host, begun, e.tag("tag"))
 	case "note", "gone":
 		fmt.Fprintf(g.w, "\t%s\n", g.passes(name))
 		fmt.Fprintf(g.w, "\tint code = %s;\n\tif (exanet_on && code == MPI_SUCCESS)\n\t\t%s;\n\treturn code;\n", host,
@@ -462,14 +466,15 @@ func (e *entry) note() string {
 	return fmt.Sprintf("exanet_windows(%d)", n)
 }
 
-// tag is the tag that the members of a communicator make it with: -1 if there is none.
+// tag is the tag that the members of a communicator make it with, or what stands for it.
 func (e *entry) tag(tag string) string {
-	for _, p := range e.params {
-		if p.name == "tag" {
-			return tag
-		}
+	switch {
+	case slices.ContainsFunc(e.params, func(p param) bool { return p.name == "tag" }):
+		return tag
+	case !strings.HasPrefix(e.name, "Comm_"):
+		return "EXANET_TOPOLOGY"
 	}
-	return "-1"
+	return "EXANET_PLAIN"
 }
 
 // table writes where what is ours is found.

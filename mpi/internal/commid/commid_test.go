@@ -19,14 +19,14 @@ import (
 func TestASupplyAgainstSets(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		occupied := map[int]bool{} // slots that others have not left yet
-		s := NewSupply(77, func(slot int) bool { return !occupied[slot] })
+		s := NewSupply(77, 4, func(d ID) bool { return !occupied[d.Slot()] })
 		var live []ID
 		used := map[ID]bool{World: true, Self(77): true}
 		most := 0
 		for range rapid.IntRange(0, 200).Draw(t, "steps") {
 			i := rapid.IntRange(-3, len(live)-1).Draw(t, "which")
 			if i < 0 {
-				d, err := s.Take()
+				d, err := s.Take(WithArea, WithoutArea)
 				require.NoError(t, err)
 				require.False(t, used[d] || occupied[d.Slot()] || d.Predefined())
 				require.Equal(t, 77, d.Leader())
@@ -51,15 +51,15 @@ func TestASupplyAgainstSets(t *testing.T) {
 				clear(occupied)
 			}
 		}
-		require.LessOrEqual(t, len(s.gens), most+2)
+		require.LessOrEqual(t, len(s.parts[WithArea].gens)+len(s.parts[WithoutArea].gens), most)
 	})
 }
 
 // A rank opens the generations of a slot in rising order.
 func TestGenerationsOfASlotRise(t *testing.T) {
-	s := NewSupply(1, func(int) bool { return true })
+	s := NewSupply(1, 4, func(ID) bool { return true })
 	for gen := range uint32(10) {
-		d, err := s.Take()
+		d, err := s.Take(WithArea, WithoutArea)
 		require.NoError(t, err)
 		require.Equal(t, ID{Number: 1<<16 | 2<<1, Gen: gen}, d)
 		s.Release(d)
@@ -67,30 +67,30 @@ func TestGenerationsOfASlotRise(t *testing.T) {
 }
 
 func TestASlotWhoseGenerationsAreUsedUpIsNotUsedAgain(t *testing.T) {
-	s := NewSupply(1, func(int) bool { return true })
-	d, err := s.Take()
+	s := NewSupply(1, 4, func(ID) bool { return true })
+	d, err := s.Take(WithArea, WithoutArea)
 	require.NoError(t, err)
-	s.gens[d.Slot()] = generations - 1
+	s.parts[WithArea].gens[0] = generations - 1
 	d.Gen = generations - 1
 	s.Release(d)
-	e, err := s.Take()
+	e, err := s.Take(WithArea, WithoutArea)
 	require.NoError(t, err)
 	require.NotEqual(t, d.Slot(), e.Slot())
 }
 
 func TestASupplyEnds(t *testing.T) {
-	s := NewSupply(65535, func(int) bool { return true })
+	s := NewSupply(65535, 4, func(ID) bool { return true })
 	var last ID
 	for range slots - 2 {
-		d, err := s.Take()
+		d, err := s.Take(WithArea, WithoutArea)
 		require.NoError(t, err)
 		require.Equal(t, 65535, d.Leader())
 		last = d
 	}
-	_, err := s.Take()
+	_, err := s.Take(WithArea, WithoutArea)
 	require.ErrorIs(t, err, ErrTooMany)
 	s.Return(last)
-	d, err := s.Take()
+	d, err := s.Take(WithArea, WithoutArea)
 	require.NoError(t, err)
 	require.Equal(t, last, d)
 }

@@ -12,39 +12,70 @@ var ErrTooMany = errors.New("too many communicators")
 // so that the ranks see few numbers, unless it is not vacant yet.
 type Supply struct {
 	leader int
-	gens   []uint32 // by slot, of those that have been used
-	free   []int
-	vacant func(slot int) bool
+	parts  [2]part
+	vacant func(d ID) bool
 }
 
-// NewSupply makes the supply of a rank. A slot is given out only while vacant says so.
-func NewSupply(leader int, vacant func(slot int) bool) Supply {
-	return Supply{leader: leader, gens: make([]uint32, selfSlot+1), vacant: vacant}
+// part is the slots of a part, which begin with first and end before end.
+type part struct {
+	first, end int
+	gens       []uint32 // of those that have been used
+	free       []int
 }
 
-// Take gives an ID out that is not in use and has never been, but for those returned.
-func (s *Supply) Take() (ID, error) {
-	for i, slot := range slices.Backward(s.free) {
-		if s.vacant(slot) {
-			s.free = slices.Delete(s.free, i, i+1)
-			return of(s.leader, slot, s.gens[slot]), nil
+// The parts of a Supply: slots of communicators that may have an area for collectives, and others.
+const (
+	WithArea = iota
+	WithoutArea
+)
+
+// NewSupply makes the supply of a rank, of which so many slots have areas. A slot is given out only while
+// vacant says so.
+func NewSupply(leader, areas int, vacant func(d ID) bool) Supply {
+	first := selfSlot + 1
+	border := max(first, areas)
+	return Supply{leader: leader, parts: [2]part{{first: first, end: border}, {first: border, end: slots}}, vacant: vacant}
+}
+
+// Take gives an ID of the first of the parts out that has one which is not in use and has never been, but
+// for those returned.
+func (s *Supply) Take(parts ...int) (ID, error) {
+	for _, i := range parts {
+		p := &s.parts[i]
+		for i, slot := range slices.Backward(p.free) {
+			if d := of(s.leader, slot, p.gens[slot-p.first]); s.vacant(d) {
+				p.free = slices.Delete(p.free, i, i+1)
+				return d, nil
+			}
+		}
+		if slot := p.first + len(p.gens); slot < p.end {
+			p.gens = append(p.gens, 0)
+			return of(s.leader, slot, 0), nil
 		}
 	}
-	if len(s.gens) == slots {
-		return ID{}, ErrTooMany
+	return ID{}, ErrTooMany
+}
+
+func (s *Supply) part(d ID) *part {
+	if d.Slot() < s.parts[WithArea].end {
+		return &s.parts[WithArea]
 	}
-	s.gens = append(s.gens, 0)
-	return of(s.leader, len(s.gens)-1, 0), nil
+	return &s.parts[WithoutArea]
 }
 
 // Return takes an ID back that no rank has opened.
-func (s *Supply) Return(d ID) { s.free = append(s.free, d.Slot()) }
+func (s *Supply) Return(d ID) {
+	p := s.part(d)
+	p.free = append(p.free, d.Slot())
+}
 
 // Release takes back an ID whose communicator this rank has closed. A slot whose
 // generations are used up is not used again: a rank may have seen none of them but the
 // first.
 func (s *Supply) Release(d ID) {
-	if s.gens[d.Slot()]++; s.gens[d.Slot()] < generations {
-		s.free = append(s.free, d.Slot())
+	p := s.part(d)
+	gen := &p.gens[d.Slot()-p.first]
+	if *gen++; *gen < generations {
+		p.free = append(p.free, d.Slot())
 	}
 }

@@ -1,0 +1,171 @@
+package mpi
+
+import (
+	"sync"
+
+	"github.com/exanet-mpi/exanet/group"
+	"github.com/exanet-mpi/exanet/mpi/inside"
+	"github.com/exanet-mpi/exanet/mpi/internal/commid"
+)
+
+// Communicators that another MPI makes of the ranks of one of ours, each of them in a call which all ranks
+// make in the same order: Comm_dup, Comm_split and their like. Most need nothing of ours but a number, and that
+// only when they are used. So rank 0 of the parent takes some numbers at once and tells them in a broadcast that
+// nobody waits for, and each call reserves the next one, for all communicators that come of it: they have no
+// member in common. All ranks of the parent use it up, whether they are members or not. When all have, it is
+// free again: they are counted in shared memory.
+
+// reserves are the numbers that have been told to the ranks of a communicator.
+type reserves struct {
+	mu    sync.Mutex
+	block *numbers
+	next  int // of the block, the first that is not reserved
+}
+
+// mostReserved is how many numbers are told at once. A communicator of which few are made takes fewer.
+const mostReserved = 32
+
+// numbers are those that are told together.
+type numbers struct {
+	c     *Comm
+	mu    sync.Mutex
+	told  *Request // nil: it has ended
+	words []int64  // an outcome, and the numbers
+	err   error
+}
+
+// reserved is inside.Reserved.
+type reserved struct {
+	b *numbers
+	i int
+}
+
+// reserve is inside.Functions.Reserve.
+func (c *Comm) reserve() (inside.Reserved[Comm], error) {
+	r := &c.reserves
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.block == nil || r.next == len(r.block.words)-1 {
+		n := 1
+		if r.block != nil {
+			n = min(2*r.next, mostReserved)
+		}
+		b := &numbers{c: c, words: make([]int64, 1+n)}
+		if err := b.tell(); err != nil {
+			return nil, err
+		}
+		r.block, r.next = b, 0
+	}
+	d := &reserved{r.block, r.next}
+	r.next++
+	if c.Rank() == 0 && commid.Outcome(d.b.words[0]) == commid.Fine {
+		c.rank.users(commid.FromWord(d.b.words[1+d.i])).Add(uint32(c.size))
+	}
+	return d, nil
+}
+
+// tell begins to tell the ranks of a communicator numbers.
+func (b *numbers) tell() error {
+	const op = "Comm_dup"
+	c := b.c
+	k := c.rank
+	x, err := bcast(c, op, b.words, 0)
+	if err != nil {
+		x.refuse()
+		return err
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for i := range b.words[1:] {
+		if c.Rank() > 0 {
+			break
+		}
+		d, err := k.idents.Take(commid.WithoutArea)
+		if err != nil {
+			b.words[0] = int64(commid.OutcomeOf(err))
+			b.giveBack(1, 1+i)
+			break
+		}
+		b.words[1+i] = d.Word()
+	}
+	tag, line := c.turns.tag()
+	x.prepare(tag)
+	x.line = line
+	b.told = k.request(c, op)
+	b.told.s = x
+	k.run(b.told)
+	return nil
+}
+
+// giveBack gives numbers back which nobody has reserved, with the lock held.
+func (b *numbers) giveBack(from, to int) {
+	for _, w := range b.words[from:to] {
+		b.c.rank.idents.Return(commid.FromWord(w))
+	}
+}
+
+// number waits until the ranks have been told of it.
+func (d *reserved) number() (commid.ID, error) {
+	b := d.b
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.told != nil {
+		_, b.err = b.told.Wait()
+		b.told = nil
+		if b.err == nil {
+			b.err = b.c.everybody("Comm_dup", 0).Err(commid.Outcome(b.words[0]))
+		}
+	}
+	return commid.FromWord(b.words[1+d.i]), b.err
+}
+
+// Make implements inside.Reserved.
+func (d *reserved) Make(worlds []int32) (*Comm, error) {
+	id, err := d.number()
+	if err != nil {
+		return nil, err
+	}
+	c := d.b.c
+	members := c.members
+	if worlds != nil {
+		members = group.Of(worlds)
+	}
+	n := c.heir(id, members, int(members.Rank(int32(c.rank.fab.Rank()))))
+	n.late = n.size > 1
+	return n, nil
+}
+
+// Drop implements inside.Reserved.
+func (d *reserved) Drop() {
+	id, err := d.number()
+	if err != nil {
+		return // who has died can not say that it has not used it
+	}
+	k := d.b.c.rank
+	k.mu.Lock()
+	k.proto.Skip(id.Number, id.Gen)
+	k.proto.Skip(id.Number|1, id.Gen)
+	k.mu.Unlock()
+	k.leave(id)
+}
+
+// leave ends this rank's use of a number that is counted.
+func (k *rank) leave(d commid.ID) {
+	k.users(d).Add(^uint32(0))
+	if d.Leader() == k.fab.Rank() {
+		k.mu.Lock()
+		k.idents.Release(d)
+		k.mu.Unlock()
+	}
+}
+
+// endReserves gives back what is left when a communicator is freed.
+func (c *Comm) endReserves() {
+	r := &c.reserves
+	if r.block == nil || c.Rank() > 0 || commid.Outcome(r.block.words[0]) != commid.Fine {
+		return
+	}
+	c.rank.mu.Lock()
+	defer c.rank.mu.Unlock()
+	r.block.giveBack(1+r.next, len(r.block.words))
+}
