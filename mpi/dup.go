@@ -126,7 +126,7 @@ func (c *Comm) Free() error {
 	if c.freed.Swap(true) {
 		return c.usable("Free")
 	}
-	c.endReserves()
+	c.reserves.end()
 	c.rank.closeArea(c)
 	c.rank.shut(c)
 	if c.local != nil {

@@ -17,9 +17,11 @@ import (
 
 // reserves are the numbers that have been told to the ranks of a communicator.
 type reserves struct {
-	mu    sync.Mutex
-	block *numbers
-	next  int // of the block, the first that is not reserved
+	mu      sync.Mutex
+	block   *numbers
+	next    int         // of the block, the first that is not reserved
+	dropped []*reserved // but not given up yet
+	ended   bool        // the communicator has been freed
 }
 
 // mostReserved is how many numbers are told at once. A communicator of which few are made takes fewer.
@@ -32,6 +34,7 @@ type numbers struct {
 	told  *Request // nil: it has ended
 	words []int64  // an outcome, and the numbers
 	err   error
+	each  []reserved
 }
 
 // reserved is inside.Reserved.
@@ -45,22 +48,21 @@ func (c *Comm) reserve() (inside.Reserved[Comm], error) {
 	r := &c.reserves
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.block == nil || r.next == len(r.block.words)-1 {
+	if r.block == nil || r.next == len(r.block.each) {
+		r.giveUp(false)
 		n := 1
 		if r.block != nil {
 			n = min(2*r.next, mostReserved)
 		}
-		b := &numbers{c: c, words: make([]int64, 1+n)}
+		b := &numbers{c: c, words: make([]int64, 1+n), each: make([]reserved, n)}
 		if err := b.tell(); err != nil {
 			return nil, err
 		}
 		r.block, r.next = b, 0
 	}
-	d := &reserved{r.block, r.next}
+	d := &r.block.each[r.next]
+	*d = reserved{r.block, r.next}
 	r.next++
-	if c.Rank() == 0 && commid.Outcome(d.b.words[0]) == commid.Fine {
-		c.rank.users(commid.FromWord(d.b.words[1+d.i])).Add(uint32(c.size))
-	}
 	return d, nil
 }
 
@@ -87,6 +89,7 @@ func (b *numbers) tell() error {
 			break
 		}
 		b.words[1+i] = d.Word()
+		k.users(d).Store(uint32(c.size))
 	}
 	tag, line := c.turns.tag()
 	x.prepare(tag)
@@ -99,33 +102,41 @@ func (b *numbers) tell() error {
 
 // giveBack gives numbers back which nobody has reserved, with the lock held.
 func (b *numbers) giveBack(from, to int) {
+	k := b.c.rank
 	for _, w := range b.words[from:to] {
-		b.c.rank.idents.Return(commid.FromWord(w))
+		k.users(commid.FromWord(w)).Store(0)
+		k.idents.Return(commid.FromWord(w))
 	}
 }
 
-// number waits until the ranks have been told of it.
-func (d *reserved) number() (commid.ID, error) {
-	b := d.b
+// known reports whether the ranks have been told of the numbers, and waits until they have if that is wanted.
+func (b *numbers) known(wait bool) (bool, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.told != nil {
-		_, b.err = b.told.Wait()
+		if done, _, err := b.told.Test(); done || err != nil {
+			b.err = err
+		} else if !wait {
+			return false, nil
+		} else {
+			_, b.err = b.told.Wait()
+		}
 		b.told = nil
 		if b.err == nil {
 			b.err = b.c.everybody("Comm_dup", 0).Err(commid.Outcome(b.words[0]))
 		}
 	}
-	return commid.FromWord(b.words[1+d.i]), b.err
+	return true, b.err
 }
+
+func (d *reserved) number() commid.ID { return commid.FromWord(d.b.words[1+d.i]) }
 
 // Make implements inside.Reserved.
 func (d *reserved) Make(worlds []int32) (*Comm, error) {
-	id, err := d.number()
-	if err != nil {
+	if _, err := d.b.known(true); err != nil {
 		return nil, err
 	}
-	c := d.b.c
+	c, id := d.b.c, d.number()
 	members := c.members
 	if worlds != nil {
 		members = group.Of(worlds)
@@ -137,35 +148,50 @@ func (d *reserved) Make(worlds []int32) (*Comm, error) {
 
 // Drop implements inside.Reserved.
 func (d *reserved) Drop() {
-	id, err := d.number()
-	if err != nil {
-		return // who has died can not say that it has not used it
+	r := &d.b.c.reserves
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.dropped = append(r.dropped, d); r.ended || len(r.dropped) > mostReserved {
+		r.giveUp(r.ended)
 	}
-	k := d.b.c.rank
-	k.mu.Lock()
-	k.proto.Skip(id.Number, id.Gen)
-	k.proto.Skip(id.Number|1, id.Gen)
-	k.mu.Unlock()
-	k.leave(id)
 }
 
-// leave ends this rank's use of a number that is counted.
+// giveUp ends this rank's use of the numbers that have been dropped, and which it knows. If a rank has died
+// it may never know them.
+func (r *reserves) giveUp(wait bool) {
+	left := r.dropped[:0]
+	for _, d := range r.dropped {
+		if known, err := d.b.known(wait); !known {
+			left = append(left, d)
+		} else if err == nil {
+			k, id := d.b.c.rank, d.number()
+			k.mu.Lock()
+			k.proto.Skip(id.Number, id.Gen)
+			k.proto.Skip(id.Number|1, id.Gen)
+			k.leave(id)
+			k.mu.Unlock()
+		}
+	}
+	r.dropped = left
+}
+
+// leave ends this rank's use of a number that is counted, with the lock held.
 func (k *rank) leave(d commid.ID) {
 	k.users(d).Add(^uint32(0))
 	if d.Leader() == k.fab.Rank() {
-		k.mu.Lock()
 		k.idents.Release(d)
-		k.mu.Unlock()
 	}
 }
 
-// endReserves gives back what is left when a communicator is freed.
-func (c *Comm) endReserves() {
-	r := &c.reserves
-	if r.block == nil || c.Rank() > 0 || commid.Outcome(r.block.words[0]) != commid.Fine {
-		return
+// end gives back what is left when a communicator is freed.
+func (r *reserves) end() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.giveUp(true)
+	r.ended = true
+	if b := r.block; b != nil && b.c.Rank() == 0 && commid.Outcome(b.words[0]) == commid.Fine {
+		b.c.rank.mu.Lock()
+		defer b.c.rank.mu.Unlock()
+		b.giveBack(1+r.next, len(b.words))
 	}
-	c.rank.mu.Lock()
-	defer c.rank.mu.Unlock()
-	r.block.giveBack(1+r.next, len(r.block.words))
 }

@@ -75,7 +75,9 @@ func (k *rank) users(d commid.ID) *atomic.Uint32 { return k.Shared.Counter(d.Lea
 func (k *rank) closeArea(c *Comm) {
 	c.area = nil
 	if c.areaID != commid.World {
+		k.mu.Lock()
 		k.leave(c.areaID)
+		k.mu.Unlock()
 	}
 	if k.Shared != nil && c.local == nil {
 		k.users(c.id).Add(^uint32(0))
