@@ -37,7 +37,7 @@ const (
 //	dup.go, idup.go  Dup and Free
 //	tuned.go    a Dup with other algorithms of collectives
 //	split.go    Split, Create
-//	reserve.go  those that another MPI makes
+//	reserve.go  those that another MPI makes, of which ours is made when it is used
 //	inter.go    intercommunicators
 //	cart.go, graph.go  topologies
 //	attr.go, errhandler.go  what else a communicator carries

@@ -20,6 +20,8 @@ import (
 // communicator has an area of its leader's, which its number tells: that of its slot. A leader
 // gives a slot with an area only to a communicator whose predecessor all ranks have closed; when
 // its areas are all in use, those that it leads go without, and their collectives are messages.
+// One whose number has been reserved (reserve.go) gets its area in its first call: its rank 0 takes a
+// slot that has one, and tells the others.
 //
 // A call first goes on without the rank's lock, and looks a moment for what is not there yet.
 // Then it waits as others do, and makes progress meanwhile. A death is seen by all who wait for

@@ -71,11 +71,15 @@ func register(h handle, c *mpi.Comm) {
 
 // exanet_adopt makes a communicator of ours beside the one that the host has made, or
 // begun to make, of the members of parent. All members of parent call it, unless there is
-// a tag, that of MPI_Comm_create_group: then all members of the new one do.
+// a tag, that of MPI_Comm_create_group: then all members of the new one do. request is the
+// host's, if it has begun.
 //
 //export exanet_adopt
-func exanet_adopt(parent handle, made unsafe.Pointer, tag int32) int64 {
+func exanet_adopt(parent handle, made unsafe.Pointer, tag int32, request unsafe.Pointer) int64 {
 	comm := *handleAt(made)
+	if request != nil {
+		hostBusy.add(hostRequest, *handleAt(request))
+	}
 	of := commOf(parent)
 	switch {
 	case of == nil:

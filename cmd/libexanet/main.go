@@ -8,7 +8,7 @@
 //
 //	boot.go      how the ranks find each other, through the host MPI and package
 //	             bootstrap; MPI_Finalize
-//	comm.go      communicators of ours beside the host's
+//	comm.go      communicators of ours beside the host's, made when they are used
 //	datatype.go  datatypes, read off the host's
 //	op.go        operators
 //	p2p.go, probe.go, coll.go, neighbour.go  the calls

@@ -24,7 +24,7 @@
 #include <unistd.h>
 
 int exanet_live, exanet_counting;
-int64_t (*exanet_adopt)(exanet_handle, void *, int32_t);
+int64_t (*exanet_adopt)(exanet_handle, void *, int32_t, void *);
 void (*exanet_made_comm)(void *);
 void (*exanet_made_request)(void *);
 void (*exanet_windows)(int32_t);
@@ -131,7 +131,7 @@ static void forked(void)
 	for (int i = 0; i < SHARED_AREAS; i++)
 		exanet_shared.areas[i].id = 0;
 	exanet_met = 1;
-	exanet_adopt = (int64_t (*)(exanet_handle, void *, int32_t))child_calls;
+	exanet_adopt = (int64_t (*)(exanet_handle, void *, int32_t, void *))child_calls;
 	finalize = 0; /* the host's is called, if the child comes to its end in the same way */
 }
 

@@ -55,7 +55,7 @@ struct exanet_slot {
 };
 extern const struct exanet_slot exanet_slots[];
 
-extern int64_t (*exanet_adopt)(exanet_handle comm, void *newcomm, int32_t tag);
+extern int64_t (*exanet_adopt)(exanet_handle comm, void *newcomm, int32_t tag, void *request);
 
 /* The host has made something for which it must make progress while we wait: a
    communicator that is not ours, a request that is under way, a window, which has

@@ -154,11 +154,13 @@ func (g *generator) beside(e entry, fn function) {
 	const failed = "\t\tif (r && r != EXANET_PASS)\n\t\t\tcode = exanet_failed(r);\n"
 	switch e.kind {
 	case "comm":
+		request := "0"
 		if e.begins() {
-			fmt.Fprintf(g.w, "\t\texanet_made_request(&(MPI_Request){f_request(request)});\n")
+			request = "&(MPI_Request){f_request(request)}"
 		}
 		fmt.Fprintf(g.w, "\t\tMPI_Comm newcomm_c = f_comm(newcomm);\n\t\tint64_t r = "+
-			"exanet_adopt((exanet_handle)f_comm(comm), &newcomm_c, %s);\n"+failed, e.tag("*(MPI_Fint *)tag"))
+			"exanet_adopt((exanet_handle)f_comm(comm), &newcomm_c, %s, %s);\n"+failed,
+			e.tag("*(MPI_Fint *)tag"), request)
 		return
 	case "note", "gone":
 		made := strings.NewReplacer("(newcomm)", "(&(MPI_Comm){f_comm(newcomm)})", "(request)",

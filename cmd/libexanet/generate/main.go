@@ -326,13 +326,13 @@ func (g *generator) entry(e entry, fn function) {
 		fmt.Fprintf(g.w, "\tint code = %s;\n\tif (exanet_on && code == MPI_SUCCESS) {\n\t\tint64_t r = %s;\n\t\tif "+
 			"(r && r != EXANET_PASS)\n\t\t\treturn exanet_failed(r);\n\t}\n\treturn code;\n", host, ours)
 	case "comm":
-		begun := ""
+		request := "0"
 		if e.begins() {
-			begun = "\t\texanet_made_request(request);\n"
+			request = "request"
 		}
-		fmt.Fprintf(g.w, "\tint code = %s;\n\tif (exanet_on && code == MPI_SUCCESS) {\n%s\t\tint64_t r = "+
-			"exanet_adopt((exanet_handle)comm, newcomm, %s);\n\t\tif (r && r != EXANET_PASS)\n\t\t\treturn "+
-			"exanet_failed(r);\n\t}\n\treturn code;\n", host, begun, e.tag("tag"))
+		fmt.Fprintf(g.w, "\tint code = %s;\n\tif (exanet_on && code == MPI_SUCCESS) {\n\t\tint64_t r = "+
+			"exanet_adopt((exanet_handle)comm, newcomm, %s, %s);\n\t\tif (r && r != EXANET_PASS)\n\t\t\treturn "+
+			"exanet_failed(r);\n\t}\n\treturn code;\n", host, e.tag("tag"), request)
 	case "note", "gone":
 		fmt.Fprintf(g.w, "\t%s\n", g.passes(name))
 		fmt.Fprintf(g.w, "\tint code = %s;\n\tif (exanet_on && code == MPI_SUCCESS)\n\t\t%s;\n\treturn code;\n", host,

@@ -23,11 +23,17 @@
 //	Create, CreateGroup          a tree of the members alone
 //	InterCreate, its Dup         the two leaders exchange proposals and tell their sides
 //	Merge                        the leaders; the proposal of the first group counts
+//	what another MPI makes       rank 0 of the parent tells numbers before they are needed
 //
-// Then every member opens the contexts and says so up the same tree. Whoever has missed the
-// number because a rank died is therefore missed only by ranks that see the death, or hear
+// Then, but for what another MPI makes, every member opens the contexts and says so up the
+// same tree. Whoever has missed the number because a rank died is therefore missed only by
+// ranks that see the death, or hear
 // of it from those who do. Some members may get the communicator then and others an error,
 // and its slot is not used again.
+//
+// Where ranks share memory they also count, for each slot, who has not closed the communicator that had it. The
+// slot is used again only when all have. So those that another MPI makes need nobody's word that they are open: a rank
+// may open one when it first uses it, or never.
 //
 // Other MPIs agree on a number that is free everywhere. That takes an Allreduce for each new
 // communicator, and goroutines that collide must repeat it. With an owner and a generation

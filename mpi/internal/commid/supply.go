@@ -34,14 +34,15 @@ const (
 func NewSupply(leader, areas int, vacant func(d ID) bool) Supply {
 	first := selfSlot + 1
 	border := max(first, areas)
-	return Supply{leader: leader, parts: [2]part{{first: first, end: border}, {first: border, end: slots}}, vacant: vacant}
+	parts := [2]part{{first: first, end: border}, {first: border, end: slots}}
+	return Supply{leader: leader, parts: parts, vacant: vacant}
 }
 
 // Take gives an ID of the first of the parts out that has one which is not in use and has never been, but
 // for those returned.
 func (s *Supply) Take(parts ...int) (ID, error) {
-	for _, i := range parts {
-		p := &s.parts[i]
+	for _, which := range parts {
+		p := &s.parts[which]
 		for i, slot := range slices.Backward(p.free) {
 			if d := of(s.leader, slot, p.gens[slot-p.first]); s.vacant(d) {
 				p.free = slices.Delete(p.free, i, i+1)
