@@ -289,7 +289,7 @@ func TestTestsStayInC(t *testing.T) {
 	})
 }
 
-// What Comm_idup makes is ours.
+// What Comm_idup makes is ours; its request is the host's.
 func TestIdupIsOurs(t *testing.T) {
 	eachHost(t, func(t *testing.T, h *host) {
 		dir, program := t.TempDir(), h.compile(t, "idup")
@@ -299,7 +299,7 @@ func TestIdupIsOurs(t *testing.T) {
 		require.NoError(t, err)
 		var stats mpi.Stats
 		require.NoError(t, json.Unmarshal(text, &stats))
-		for _, name := range []string{"MPI_Comm_idup", "MPI_Irecv", "MPI_Wait", "MPI_Allreduce"} {
+		for _, name := range []string{"MPI_Comm_idup", "MPI_Irecv", "MPI_Allreduce"} {
 			assert.NotContains(t, stats.Passed, name)
 		}
 		assert.EqualValues(t, 1, stats.Passed["MPI_Send"],
