@@ -86,7 +86,7 @@ func (s *Comms[C]) end(id, gen uint32) {
 func (s *Comms[C]) Skip(p *Core, id, gen uint32) {
 	at := place(id, gen)
 	for _, m := range s.early[at] {
-		p.tooLate(Unpack(m.Header), m.Payload)
+		p.tooLate(Unpack(m.header), m.payload)
 	}
 	delete(s.early, at)
 	s.end(id, gen)

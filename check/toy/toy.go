@@ -41,6 +41,9 @@ func (p *Protocol) Open(ctx *variants.Context) {
 	p.comms.Open(ctx, &comm{Context: ctx}, p.Deliver)
 }
 
+// Skip implements variants.Protocol.
+func (p *Protocol) Skip(id, gen uint32) { p.comms.Skip(p.Core, id, gen) }
+
 // Close implements variants.Protocol.
 func (p *Protocol) Close(ctx *variants.Context) {
 	p.Abandon(ctx, &p.comms.Of(ctx).Arrived)
