@@ -79,6 +79,10 @@ var sections = []section{
 			c.near("long calls", "calls -m 16384:1048576 -s "+choose(c, "8", "64")+" -t 50"),
 		}
 	}},
+	{"communicators", "Making communicators", func(c *Config) []*job {
+		return []*job{c.osu("communicators, 2 ranks", 2, "communicators"),
+			c.osu("communicators, 4 ranks", 4, "communicators -t 100")}
+	}},
 	{"applications", "Applications", applications},
 	{"idle", "A rank that waits", func(c *Config) []*job {
 		return []*job{c.osu("idle", 2, "idle -t 500")}

@@ -62,6 +62,7 @@ var (
 	bandwidthColumn = column{"bw", "bw", "Bandwidth (MB/s)"}
 	startColumn     = column{"initfini", "initfini", "Init (ms)"}
 	idleColumns     = tables("idle", "idle, ", "CPU (%)", "Recv", "Wait", "Ssend", "Barrier", "Allreduce")
+	making          = []string{"Dup (us)", "Idup (us)", "Split (us)", "Create (us)"}
 	overlapColumns  = tables("overlap", "overlap, ", "Excess (us)", "Irecv", "Isend")
 )
 
@@ -69,6 +70,12 @@ var (
 func rows() []row {
 	crowd := slices.Concat(tables("4 ranks", "", "Avg Latency(us)", crowded...),
 		tables("8 ranks", "", "Avg Latency(us)", crowded...))
+	var communicators []column
+	for _, ranks := range []string{"2 ranks", "4 ranks"} {
+		for _, name := range making {
+			communicators = append(communicators, column{"communicators, " + ranks, "communicators", name})
+		}
+	}
 	list := []row{
 		{section: "latency", what: "latency, 2 ranks, 1 B to 4 MiB", text: "≤1.05, mean ≤0.65",
 			columns: []column{latencyColumn}, limit: at(1.05), mean: under(0.65)},
@@ -86,6 +93,8 @@ func rows() []row {
 		{section: "calls", what: "the same with data, 16 KiB to 1 MiB", text: "≤1.0",
 			columns: tables("long calls", "calls, ", "Latency (us)", moving...), better: true, least: 16 << 10,
 			limit: at(1)},
+		{section: "communicators", what: "making communicators", text: "≤1.3",
+			columns: communicators, limit: at(1.3)},
 		{section: "idle", what: "processor time of a rank that is blocked", text: "≤1 % of a core",
 			columns: idleColumns, bound: bound{of: absolute}, limit: at(1)},
 		{section: "overlap", what: "1 MiB under a computation: time beyond that", text: "≤5 us",
@@ -172,6 +181,8 @@ func (x row) place(c column, size int) string {
 		name = c.Job + ", " + name
 	}
 	switch {
+	case x.section == "communicators":
+		return strings.Fields(c.Column)[0] + c.Job[strings.LastIndex(c.Job, ", "):]
 	case x.section == "applications":
 		return c.Job[strings.LastIndex(c.Job, ", ")+2:]
 	case len(x.columns) == 1:
