@@ -93,3 +93,20 @@ func reverse(b []byte, size int) {
 		}
 	}
 }
+
+// Runs calls f for each run of basic elements of one kind in an element of t, in their order.
+func (t *Type) Runs(f func(k Kind, n int)) {
+	if _, _, pair := t.kind.Pair(); t.kind != 0 && !pair {
+		f(t.kind, t.elements)
+		return
+	}
+	for _, p := range t.parts {
+		if p.t.parts == nil {
+			f(p.t.kind, p.count)
+			continue
+		}
+		for range p.count {
+			p.t.Runs(f)
+		}
+	}
+}

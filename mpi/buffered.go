@@ -160,13 +160,13 @@ func (l *leavings) room(d memory) int {
 	if !l.attached {
 		return 0
 	}
-	return d.size() + BsendOverhead
+	return d.payload() + BsendOverhead
 }
 
 // admit refuses data for which there is no room.
 func (k *rank) admit(c *Comm, op string, d memory, dest, tag int32) error {
 	l := &k.leavings
-	room := d.size() + BsendOverhead
+	room := d.payload() + BsendOverhead
 	if !l.attached && l.rule == BufferBounds || l.used+room <= l.size {
 		return nil
 	}
@@ -176,7 +176,7 @@ func (k *rank) admit(c *Comm, op string, d memory, dest, tag int32) error {
 		return nil
 	}
 	why := fmt.Errorf("%w: it takes %d bytes, %d of %d are in use", ErrBuffer, room, l.used, l.size)
-	return c.fail(op, int(dest), int(tag), d.size(), why,
+	return c.fail(op, int(dest), int(tag), d.payload(), why,
 		"attach a larger buffer, or wait until the receivers have caught up")
 }
 

@@ -40,7 +40,7 @@ func (c *Comm) invoke(name string, op coll.Collective) (*collective, error) {
 		return nil, err
 	}
 	x := c.rank.takeCollective()
-	x.c, x.name = c, name
+	x.c, x.name, x.kind, x.count, x.operator = c, name, nil, ofSlice, ""
 	x.Op, x.Rank, x.Ranks, x.Elem = op, c.Rank(), c.size, 1
 	return x, nil
 }
@@ -124,6 +124,13 @@ func beginAs(x *collective, err error, blocks bool) (*Request, error) {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if k.check != nil {
+		form := formImmediate
+		if blocks {
+			form = formBlocking
+		}
+		x.declare(form)
+	}
 	if blocks {
 		x.prepare(int32(x.Op))
 		x.line = &x.c.turns.blocking
@@ -147,6 +154,9 @@ func persist(x *collective, err error) (*Request, error) {
 	k := x.c.rank
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if k.check != nil {
+		x.declare(formPersistent)
+	}
 	x.prepare(firstPersistent + x.c.turns.persistent)
 	x.c.turns.persistent++
 	q := k.request(x.c, x.name)
@@ -188,7 +198,7 @@ func invokeOn[T Element](c *Comm, name string, op coll.Collective, buf []T) (*co
 	x, err := c.invoke(name, op)
 	if err == nil {
 		_, err = valid(c, name, buf, ProcNull, 0, false)
-		x.Elem = mem.Size[T]()
+		x.Elem, x.kind = mem.Size[T](), typeOf[T]()
 	}
 	return x, err
 }

@@ -130,6 +130,9 @@ func (x *collective) validData(v datatype.View) error {
 		return x.c.fail(x.name, noValue, noValue, v.Size(),
 			fmt.Errorf("%w: there are no data at address %d", ErrArg, from), "give the memory of the data")
 	}
+	if x.kind == nil {
+		x.kind, x.count = v.Type, v.Count
+	}
 	return nil
 }
 

@@ -21,7 +21,7 @@ type scale struct {
 
 // reduceData makes the reducer for an operator on elements of t.
 func (x *collective) reduceData(op Op, t *datatype.Type) (sc scale, err error) {
-	x.Commute = op.commute
+	x.Commute, x.operator = op.commute, op.name
 	switch {
 	case unmade(t):
 		return sc, x.untyped()

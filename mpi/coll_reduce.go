@@ -16,7 +16,7 @@ func reduction[T Element](c *Comm, name string, which coll.Collective, send, rec
 	}
 	x.Elem = max(1, x.Elem)
 	x.InPlace = send == nil && recv != nil || same(send, recv)
-	x.Recv, x.Commute = mem.Bytes(recv), op.commute
+	x.Recv, x.Commute, x.operator = mem.Bytes(recv), op.commute, op.name
 	if !x.InPlace {
 		x.Send = mem.Bytes(send)
 	}

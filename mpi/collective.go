@@ -6,6 +6,7 @@ import (
 
 	"github.com/exanet-mpi/exanet/coll"
 	"github.com/exanet-mpi/exanet/coll/shm"
+	"github.com/exanet-mpi/exanet/datatype"
 	"github.com/exanet-mpi/exanet/internal/mem"
 	"github.com/exanet-mpi/exanet/variants"
 )
@@ -37,6 +38,10 @@ type collective struct {
 
 	pieces []piece     // data with gaps
 	lists  [2][][]byte // blocks to receive, to send
+
+	kind     *datatype.Type // of the elements, for the checking mode
+	count    int            // of them in a block, or ofSlice
+	operator string
 
 	turn atomic.Uint32 // calls that have been made of descriptions in it, see DataCall
 

@@ -44,6 +44,9 @@ func (k *rank) contexts(d commid.ID, peers *group.Group, me int) (p2p, coll *var
 	coll = &variants.Context{ID: d.Number | 1, Gen: d.Gen, Rank: int32(me), Group: peers, Tags: collNames}
 	k.proto.Open(p2p)
 	k.proto.Open(coll)
+	if k.check != nil {
+		k.check.contexts = append(k.check.contexts, p2p)
+	}
 	return p2p, coll
 }
 
@@ -70,6 +73,9 @@ func (k *rank) reap() {
 		if c.p2p.Active+c.coll.Active+c.turns.underWay > 0 {
 			keep = append(keep, c)
 			continue
+		}
+		if k.check != nil {
+			k.check.forget(c.p2p)
 		}
 		k.proto.Close(c.p2p)
 		k.proto.Close(c.coll)

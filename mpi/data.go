@@ -24,7 +24,9 @@ type Data struct {
 // parcel is what a call between two ranks takes of them, or what is wrong with them.
 type parcel struct {
 	memory
-	err error
+	err   error
+	kind  *datatype.Type // of count elements, in the checking mode
+	count int
 }
 
 // memory is where the bytes of a message lie: in buf, or, if there are gaps, in
@@ -32,6 +34,7 @@ type parcel struct {
 type memory struct {
 	buf  []byte
 	view datatype.View
+	note *note // of the checking mode
 }
 
 // raw is memory without gaps.
@@ -53,7 +56,7 @@ func of[T Element](s []T) parcel {
 	if !plain[T]() {
 		return parcel{err: notPlain[T]()}
 	}
-	return parcel{memory: raw(mem.Bytes(s))}
+	return parcel{memory: raw(mem.Bytes(s)), kind: typeOf[T](), count: len(s)}
 }
 
 func notPlain[T Element]() error {
@@ -72,7 +75,7 @@ func With[T Element](s []T, count int, t *datatype.Type) Data {
 	if err != nil {
 		return Data{parcel: parcel{err: lower(err)}}
 	}
-	return Data{parcel: parcel{memory: memoryOf(v)}, given: v}
+	return Data{parcel: parcel{memory: memoryOf(v), kind: t, count: count}, given: v}
 }
 
 // At is the data of count elements of type t, the first of which begins at p, and
@@ -85,7 +88,7 @@ func At(p unsafe.Pointer, count int, t *datatype.Type) Data {
 	if err != nil {
 		return Data{parcel: parcel{err: lower(err)}}
 	}
-	return Data{parcel: parcel{memory: memoryOf(v)}, given: v}
+	return Data{parcel: parcel{memory: memoryOf(v), kind: t, count: count}, given: v}
 }
 
 func memoryOf(v datatype.View) memory {
@@ -199,8 +202,16 @@ func lower(err error) error {
 	return &dataError{is, err.Error()}
 }
 
-// check checks what every call between two ranks has in common.
+// check checks what every call between two ranks has in common. In the checking mode it gives d the checker's memory.
 func (c *Comm) check(op string, d *parcel, peer, tag int, recv bool) error {
+	err := c.validParcel(op, d, peer, tag, recv)
+	if err == nil && c.rank.check != nil && peer != ProcNull {
+		c.rank.check.wrap(c, op, d, recv).lay()
+	}
+	return err
+}
+
+func (c *Comm) validParcel(op string, d *parcel, peer, tag int, recv bool) error {
 	if err := c.usable(op); err != nil {
 		return err
 	}
@@ -213,6 +224,7 @@ func (c *Comm) check(op string, d *parcel, peer, tag int, recv bool) error {
 // load gives a request its memory. Eager messages have no gaps: a send of so few
 // data is packed into a buffer that the request keeps.
 func (k *rank) load(m *pooled, d memory) {
+	m.note = d.note
 	switch n := d.size(); {
 	case !d.gaps():
 		m.Buf = d.buf

@@ -56,6 +56,9 @@ var (
 	// ErrAssumption: the call breaks an assumption of the protocol optimistic
 	// (thesis 3.14).
 	ErrAssumption = optimistic.ErrAssumption
+	// ErrDeadlock: the call waits for ranks that wait for each other. Only the checking mode
+	// finds out (EXANET_CHECK).
+	ErrDeadlock = errors.New("deadlock")
 	// ErrInit: Init was called twice, with an option that does not exist, or under a launcher
 	// that it cannot join; or Finalize was called without Init, or twice.
 	ErrInit = errors.New("cannot begin or end MPI")
@@ -164,6 +167,9 @@ func (c *Comm) fail(op string, peer, tag, size int, err error, do string) error 
 	rank := noValue
 	if c != nil && c.rank != nil {
 		rank = c.Rank()
+		if c.rank.check != nil && errors.Is(err, ErrProcFailed) && c.rank.check.waits.deadlock() {
+			err, do = ErrDeadlock, "see the line that says who waits for whom"
+		}
 	}
 	return &Error{Op: op, Rank: rank, Peer: peer, Tag: tag, Size: size, Err: err, Do: do}
 }

@@ -28,7 +28,7 @@ func (c *Comm) openFastPath(table *fastpath.Table) inside.FastPath[Comm, Request
 	k := c.rank
 	proto, leases := any(k.proto).(variants.Lessor)
 	fab, wired := any(k.fab).(*host.Fabric)
-	if !leases || !wired {
+	if !leases || !wired || k.check != nil {
 		return nil
 	}
 	k.mu.Lock()

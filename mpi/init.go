@@ -45,6 +45,10 @@ type settings struct {
 	collectives string // algorithms that are forced, and the file of a table
 	algorithms  *coll.Selection
 
+	check  bool              // the checking mode
+	report func(line string) // its findings; nil: standard error
+	site   func() string     // where the program is, if not in Go
+
 	segment *os.File // of a job that no launcher of ours has made
 	place   int      // this process's rank in it
 
@@ -116,7 +120,7 @@ func withJob(segment *os.File, rank int) Option {
 
 func options(opts []Option) (*settings, error) {
 	s := &settings{level: ThreadMultiple, variant: os.Getenv(env.Variant), device: os.Getenv(env.Device),
-		collectives: os.Getenv(env.Coll)}
+		collectives: os.Getenv(env.Coll), check: checkWanted()}
 	for _, o := range opts {
 		if o == nil {
 			continue
@@ -201,6 +205,9 @@ func (s *settings) profile() string {
 	p := s.variant + " on " + s.device
 	if s.variant == "envless" && s.level == ThreadMultiple {
 		p += ", multiple"
+	}
+	if s.check {
+		p += ", checked"
 	}
 	if a := s.algorithms.String(); a != "" {
 		p += ", " + a
@@ -314,7 +321,7 @@ func Finalize() error {
 	if err != nil {
 		world.rank.fab.Fail()
 	}
-	world.rank.Close()
+	world.rank.quit()
 	return err
 }
 
@@ -322,14 +329,20 @@ func (k *rank) finalize(world *Comm) error {
 	if err := k.leaveSelf(); err != nil {
 		return err
 	}
+	if k.check != nil {
+		k.check.left()
+	}
 	k.mu.Lock()
 	k.Until(k.drained)
 	k.mu.Unlock()
 	// Messages, which arrive after all that has been sent before: nobody leaves while
 	// others have something for it.
 	began := time.Now()
-	x, err := world.invoke("Finalize", coll.Barrier)
+	x, err := world.invoke(finalize, coll.Barrier)
 	if err == nil {
+		if k.check != nil {
+			x.agreeToEnd()
+		}
 		err = x.last()
 	}
 	if k.stats != nil {
@@ -343,6 +356,9 @@ func (k *rank) finalize(world *Comm) error {
 	// What still waits for room at its receiver, the last signal of the barrier
 	// among it, must leave before this rank does.
 	k.Until(func() bool { return k.proto.Needs()&variants.NeedsProgress == 0 })
+	if k.check != nil {
+		k.check.end()
+	}
 	k.End()
 	k.fab.Finalize()
 	if k.stats != nil {

@@ -12,6 +12,7 @@ func init() {
 		SharedArea:   (*Comm).sharedArea,
 		Reserve:      (*Comm).reserve,
 		WithPassed:   withPassed,
+		WithSite:     withSite,
 		Profile:      profile,
 		Over:         over,
 		Primary:      primary,

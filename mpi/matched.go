@@ -61,7 +61,7 @@ func (m *Message) receive(op string, d parcel) (st Status, err error) {
 		return st, err
 	}
 	k := q.c.rank
-	k.Until(func() bool { return q.done() })
+	k.untilRequests(func() bool { return q.done() }, op, false, q)
 	st, err = q.finish()
 	k.mu.Unlock()
 	return st, err
@@ -93,6 +93,9 @@ func (m *Message) begin(op string, d parcel) (*Request, error) {
 	if d.err != nil {
 		return nil, c.fail(op, noValue, noValue, noValue, d.err, "")
 	}
+	if c.rank.check != nil && m.m != nil {
+		c.rank.check.wrap(c, op, &d, true).lay()
+	}
 	if m.gone.Swap(true) {
 		return nil, (&Request{c: c}).misuse(op, receivedBefore)
 	}
@@ -106,6 +109,9 @@ func (m *Message) begin(op string, d parcel) (*Request, error) {
 		q.m, q.state = k.take(), pending
 		q.m.Recv, q.m.Ctx = true, c.p2p
 		k.load(q.m, d.memory)
+		if k.check != nil {
+			k.check.uses(q, d.note)
+		}
 		k.proto.PostMatched(&q.m.Request, m.m)
 		m.m = nil
 	}

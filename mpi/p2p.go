@@ -17,10 +17,14 @@ func Send[T Element](c *Comm, buf []T, dest, tag int) error {
 	if err != nil || dest == ProcNull {
 		return err
 	}
-	if s := c.rank.stats; s != nil { // timed costs more than this
+	k := c.rank
+	if k.check != nil {
+		d := of(buf)
+		return c.send("Send", variants.Standard, &d, dest, tag)
+	}
+	if s := k.stats; s != nil { // timed costs more than this
 		defer s.record("Send", len(b), time.Now())
 	}
-	k := c.rank
 	k.mu.Lock()
 	if k.proto.TrySend(c.p2p, int32(dest), int32(tag), b) {
 		k.mu.Unlock()
@@ -53,6 +57,10 @@ func Recv[T Element](c *Comm, buf []T, source, tag int) (Status, error) {
 	}
 	if source == ProcNull {
 		return nullStatus, nil
+	}
+	if c.rank.check != nil {
+		d := of(buf)
+		return c.recv("Recv", &d, source, tag)
 	}
 	if s := c.rank.stats; s != nil { // timed costs more than this
 		defer s.record("Recv", len(b), time.Now())
@@ -118,13 +126,14 @@ func (c *Comm) sendrecv(op string, send parcel, dest, sendTag int, recv parcel, 
 }
 
 func (c *Comm) sendrecvReplace(op string, d parcel, dest, sendTag, source, recvTag int) (Status, error) {
-	if err := c.checkPair(op, &d, dest, sendTag, &d, source, recvTag); err != nil {
+	send := d
+	if err := c.checkPair(op, &send, dest, sendTag, &d, source, recvTag); err != nil {
 		return Status{}, err
 	}
 	defer c.rank.timed(op, 2*d.size()).end()
-	out := borrow[byte](c, d.size())
+	out := borrow[byte](c, send.size())
 	defer giveBack(c, out)
-	d.pack(out, 0)
+	send.pack(out, 0)
 	c.rank.mu.Lock()
 	return c.exchange(op, c.p2p, raw(out), dest, sendTag, d.memory, source, recvTag)
 }
@@ -180,7 +189,13 @@ func (c *Comm) sendAndWait(op string, ctx *variants.Context, mode variants.Mode,
 		return nil
 	}
 	k.proto.PostSend(&r.Request)
-	k.Until(func() bool { return r.Done })
+	if !r.Done && mode == variants.Standard && d.small(k) {
+		k.detach(r, 0)
+		k.mu.Unlock()
+		return nil
+	}
+	k.until(func() bool { return r.Done }, c, op, &r.Request)
+	r.settle()
 	err := c.outcome(op, &r.Request)
 	k.put(r)
 	if ctx == c.p2p && c.leasable(d.size()) {
@@ -197,7 +212,8 @@ func (c *Comm) recvAndWait(op string, ctx *variants.Context, d memory, source, t
 	r.Recv, r.Ctx, r.Peer, r.Tag = true, ctx, int32(source), int32(tag)
 	k.load(r, d)
 	k.proto.PostRecv(&r.Request)
-	k.Until(func() bool { return r.Done })
+	k.until(func() bool { return r.Done }, c, op, &r.Request)
+	r.settle()
 	st, err := fromProtocol(r.Status), c.outcome(op, &r.Request)
 	if ctx == c.p2p && c.leasable(d.size()) {
 		c.leaseIn(&r.Request)
@@ -225,7 +241,9 @@ func (c *Comm) exchange(op string, ctx *variants.Context, out memory, dest, send
 		k.load(s, out)
 		k.proto.PostSend(&s.Request)
 	}
-	k.Until(func() bool { return r.Done && s.Done })
+	k.until(func() bool { return r.Done && s.Done }, c, op, &r.Request, &s.Request)
+	r.settle()
+	s.settle()
 	if source != ProcNull {
 		st = fromProtocol(r.Status)
 	}

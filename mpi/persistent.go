@@ -63,10 +63,13 @@ func RecvInit[T Element](c *Comm, buf []T, source, tag int) (*Request, error) {
 }
 
 func (c *Comm) fix(op string, d parcel, p persistent) (*Request, error) {
-	if err := c.check(op, &d, p.peer, p.tag, p.recv); err != nil {
+	if err := c.validParcel(op, &d, p.peer, p.tag, p.recv); err != nil {
 		return nil, err
 	}
 	k := c.rank
+	if k.check != nil && p.peer != ProcNull {
+		k.check.wrap(c, op, &d, p.recv)
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	p.data = d.memory
@@ -138,6 +141,12 @@ func (q *Request) start(op string) error {
 		return nil
 	}
 	q.become(starting)
+	if p.data.note != nil {
+		p.data.note.lay()
+		if !p.copy {
+			k.check.uses(q, p.data.note)
+		}
+	}
 	ctx, peer, tag := q.c.p2p, int32(p.peer), int32(p.tag)
 	if p.copy && p.m != nil {
 		if err := k.buffer(q.c, op, p.data, peer, tag); err != nil {

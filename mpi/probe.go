@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/exanet-mpi/exanet/mpi/internal/checking"
 	"github.com/exanet-mpi/exanet/variants"
 )
 
@@ -86,7 +87,7 @@ func (c *Comm) await(ctx context.Context, op string, source, tag int, extract bo
 	}
 	p := k.probing(source, tag)
 	if ctx.Done() == nil {
-		k.Until(l.done)
+		k.untilFound(l.done, c, op, p)
 	} else {
 		l = l.waitContext(ctx)
 	}
@@ -101,6 +102,8 @@ func (l *look) found(op string) (m *Message, st Status, err error) {
 	}
 	if st = l.st; l.source == ProcNull {
 		st = nullStatus
+	} else if l.c.rank.check != nil {
+		st.bytes -= checking.CardSize
 	}
 	if l.extract {
 		m = l.c.rank.found.take()
@@ -169,6 +172,11 @@ func (l *probe) without(p *probe) *probe {
 }
 
 func (l *probe) String() string {
+	return fmt.Sprintf("probe %s: no message has arrived", l.from())
+}
+
+// from says what the call waits for.
+func (l *probe) from() string {
 	where, tag := fmt.Sprintf("from rank %d", l.source), fmt.Sprintf("tag %d", l.tag)
 	if l.source == AnySource {
 		where = "from any source"
@@ -176,7 +184,7 @@ func (l *probe) String() string {
 	if l.tag == AnyTag {
 		tag = "any tag"
 	}
-	return fmt.Sprintf("probe %s, %s: no message has arrived", where, tag)
+	return where + ", " + tag
 }
 
 func (c *Comm) checkProbe(op string, source, tag int) error {

@@ -20,6 +20,7 @@ type rank struct {
 	limit int       // of eager messages, in bytes
 	near  near      // see receiveNow
 	fast  *fastPath // nil: there is none
+	check *checker  // nil: the mode is off, see check.go
 	level ThreadLevel
 
 	recycling   bool            // what has ended is taken back, see recycle.go
@@ -58,8 +59,11 @@ func newRank(f fabric, o *settings) (*rank, error) {
 	k := &rank{fab: f, proto: proto, limit: f.Limit(), level: o.level, recycling: o.recycling}
 	k.stats, k.algorithms = newCallStats(o.variant, o.passed), o.algorithms
 	k.leavings.rule = o.buffers
-	k.near.open(f, proto)
 	offers := progress.OffersOf(f)
+	if k.check = newChecker(k, o); k.check == nil {
+		k.near.open(f, proto)
+	}
+	shared := offers.Shared
 	if o.device != deviceHost { // the others are as the prototype is: its ranks share no memory
 		offers.Shared = nil
 	}
@@ -69,14 +73,28 @@ func newRank(f fabric, o *settings) (*rank, error) {
 		areas = k.Shared.Areas()
 	}
 	k.idents = commid.NewSupply(f.Rank(), areas, k.vacant)
+	if k.check != nil {
+		k.check.openWaits(shared, o.outside.Busy != nil, o.level)
+	}
 	return k, nil
+}
+
+// quit ends what runs beside the calls.
+func (k *rank) quit() {
+	if k.check != nil {
+		k.check.waits.close()
+	}
+	k.Close()
 }
 
 // Advance carries on the schedule of a request (progress.Owner).
 func (k *rank) Advance(b *variants.Batch) { k.advance(b.Owner.(*Request)) }
 
 // Polled closes communicators that have been freed (progress.Owner).
-func (k *rank) Polled() {
+func (k *rank) Polled(moved bool) {
+	if k.check != nil {
+		k.check.polled(moved)
+	}
 	if len(k.closing) > 0 {
 		k.reap()
 	}

@@ -39,6 +39,7 @@ type pooled struct {
 	variants.Request
 	packed []byte // of an eager send with gaps
 	copied []byte // scratch memory of a buffered send
+	note   *note  // of the checking mode
 }
 
 func (k *rank) take() *pooled {
@@ -48,7 +49,7 @@ func (k *rank) take() *pooled {
 }
 
 func (k *rank) put(m *pooled) {
-	m.Buf = nil
+	m.Buf, m.note = nil, nil
 	m.Transfer.Src, m.Transfer.Done = nil, 0
 	if m.View.Type != nil {
 		m.View, m.Transfer = datatype.View{}, rdmaeng.Transfer{}
@@ -78,6 +79,9 @@ func (k *rank) request(c *Comm, op string) *Request {
 		k.slab = k.slab[1:]
 	}
 	*q = Request{c: c, op: op, state: immediate}
+	if k.check != nil {
+		k.check.opened(q, op)
+	}
 	return q
 }
 

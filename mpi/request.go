@@ -87,6 +87,9 @@ func (c *Comm) postSend(op string, mode variants.Mode, d *parcel, dest, tag int)
 	if dest == ProcNull {
 		return q, nil
 	}
+	if k.check != nil {
+		k.check.uses(q, d.note)
+	}
 	if mode == variants.Standard && !d.gaps() && k.trySend(c.p2p, int32(dest), int32(tag), d.buf) {
 		c.leaseOut(dest, tag)
 		return q, nil
@@ -98,8 +101,13 @@ func (c *Comm) postSend(op string, mode variants.Mode, d *parcel, dest, tag int)
 		k.put(m)
 		return q, nil
 	}
-	q.m, q.state = m, pending
 	k.proto.PostSend(&m.Request)
+	if !m.Done && mode == variants.Standard && d.small(k) {
+		k.detach(m, 0)
+		k.Leave()
+		return q, nil
+	}
+	q.m, q.state = m, pending
 	k.began(m)
 	k.Leave()
 	return q, nil
@@ -123,6 +131,9 @@ func (c *Comm) postRecv(op string, d *parcel, source, tag int) (*Request, error)
 	q.m, q.state = k.take(), pending
 	q.m.Recv, q.m.Ctx, q.m.Peer, q.m.Tag = true, c.p2p, int32(source), int32(tag)
 	k.load(q.m, d.memory)
+	if k.check != nil {
+		k.check.uses(q, d.note)
+	}
 	k.proto.PostRecv(&q.m.Request)
 	k.Leave()
 	return q, nil
@@ -172,6 +183,7 @@ func (q *Request) finish() (st Status, err error) {
 			if q.null {
 				st = nullStatus
 			}
+			q.checkEnded(true)
 			q.c.rank.reclaim(q)
 		}
 		return st, nil
@@ -188,6 +200,7 @@ func (q *Request) finish() (st Status, err error) {
 	}
 	switch {
 	case q.m != nil:
+		q.m.settle()
 		st, err = statusOf(&q.m.Request), q.c.outcome(q.op, &q.m.Request)
 		if q.m.Recv {
 			q.c.leaseIn(&q.m.Request)
@@ -204,6 +217,7 @@ func (q *Request) finish() (st Status, err error) {
 			q.s = nil
 		}
 	}
+	q.checkEnded(true)
 	q.c.rank.reclaim(q)
 	return st, err
 }
@@ -214,6 +228,7 @@ func (q *Request) status() Status {
 	case q.idle():
 		return emptyStatus
 	case q.m != nil:
+		q.m.settle()
 		return statusOf(&q.m.Request)
 	case q.null:
 		return nullStatus
@@ -291,18 +306,29 @@ func (q *Request) Free() error {
 	switch {
 	case m == nil:
 	case q.m == nil || m.Done:
+		m.settle()
 		k.put(m)
 	case !m.Recv:
 		k.detach(m, 0)
+	case k.check != nil:
+		k.check.loose = append(k.check.loose, m)
 	}
 	// The protocol keeps a receive until it completes, the progress engine a
 	// schedule, to which it comes by q.s.
 	q.m, q.fixed = nil, nil
+	q.checkEnded(false)
 	q.become(inert)
 	k.unfix(p)
 	k.reclaim(q)
 	k.Nudge()
 	return nil
+}
+
+// checkEnded tells the checker that a request has ended.
+func (q *Request) checkEnded(waited bool) {
+	if x := q.c.rank.check; x != nil {
+		x.closed(q, waited)
+	}
 }
 
 func (q *Request) misuse(op, why string) error {

@@ -116,7 +116,7 @@ func (k *rank) live(main func(*Comm) error) error {
 		k.fab.Fail()
 	}
 	if !panicked || k.unlocked() {
-		k.Close()
+		k.quit()
 	}
 	return err
 }

@@ -67,12 +67,12 @@ func (c *Comm) newPair(op string, dest, sendTag, source, recvTag int) *pair {
 	return p
 }
 
-// replace makes a pair send what is in the memory that it receives into.
-func (p *pair) replace(d memory) {
-	n := d.size()
+// replace makes a pair send what is in the memory that it receives into, which is both send and recv.
+func (p *pair) replace(send, recv memory) {
+	n := send.size()
 	p.image = slices.Grow(p.image[:0], n)[:n]
-	d.pack(p.image, 0)
-	p.out, p.in = raw(p.image), d
+	send.pack(p.image, 0)
+	p.out, p.in = raw(p.image), recv
 }
 
 // putPair takes a pair back that has ended.
@@ -107,11 +107,12 @@ func IsendrecvReplace[T Element](c *Comm, buf []T, dest, sendTag, source, recvTa
 }
 
 func (c *Comm) isendrecvReplace(op string, d parcel, dest, sendTag, source, recvTag int) (*Request, error) {
-	if err := c.checkPair(op, &d, dest, sendTag, &d, source, recvTag); err != nil {
+	send := d
+	if err := c.checkPair(op, &send, dest, sendTag, &d, source, recvTag); err != nil {
 		return nil, err
 	}
 	p := c.newPair(op, dest, sendTag, source, recvTag)
-	p.replace(d.memory)
+	p.replace(send.memory, d.memory)
 	return p.post(), nil
 }
 
@@ -159,11 +160,13 @@ func (p *pair) status() Status {
 	if p.from == ProcNull {
 		return nullStatus
 	}
+	p.recv.settle()
 	return fromProtocol(p.recv.Status)
 }
 
 func (p *pair) outcome() (Status, error) {
 	st := p.status()
+	p.send.settle()
 	err := p.c.outcome(p.op, &p.send.Request)
 	if err == nil {
 		err = p.c.outcome(p.op, &p.recv.Request)

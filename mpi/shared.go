@@ -38,7 +38,8 @@ func (k *rank) openArea(d commid.ID, members *group.Group, me int) *shm.Area {
 	if k.Shared != nil && d.Leader() == k.fab.Rank() {
 		k.users(d).Add(uint32(members.Size()))
 	}
-	if k.Shared == nil || members.Size() == 1 || members.Size() > shm.MostRanks || d.Slot() >= k.Shared.Areas() {
+	if k.Shared == nil || k.check != nil || members.Size() == 1 || members.Size() > shm.MostRanks ||
+		d.Slot() >= k.Shared.Areas() {
 		return nil
 	}
 	a := shm.Open(k.Shared.Area(d.Leader(), d.Slot()), n, me, members.Size(), k.fab.Rank())
@@ -170,7 +171,11 @@ func (x *collective) form() shm.Form {
 
 // complete makes a blocking call.
 func (x *collective) complete() error {
-	if x.c.late {
+	if x.c.rank.check != nil {
+		if err := x.agree(); err != nil {
+			return err
+		}
+	} else if x.c.late {
 		if err := x.c.findArea(x.name); err != nil {
 			return err
 		}
@@ -237,7 +242,7 @@ func (x *collective) wholly(w *shm.Words) {
 	k, a := x.c.rank, x.c.area
 	for !x.perform(true) {
 		if w == nil {
-			k.Until(func() bool { return x.batch.Open == 0 })
+			k.untilPerformed(func() bool { return x.batch.Open == 0 }, x)
 			continue
 		}
 		k.UntilWords(func() bool { return x.batch.Open == 0 || a.Failed() },

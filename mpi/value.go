@@ -44,8 +44,8 @@ func RecvValue[T any](c *Comm, source, tag int) (v T, st Status, err error) {
 		one := make([]T, 1)
 		p := of(one)
 		st, err := c.recv(op, &p, source, tag)
-		if err == nil && st.Source != ProcNull && st.bytes != p.size() {
-			err = c.fail(op, st.Source, st.Tag, p.size(), fmt.Errorf("%w: %d bytes were sent", ErrCount, st.bytes),
+		if err == nil && st.Source != ProcNull && st.bytes != p.payload() {
+			err = c.fail(op, st.Source, st.Tag, p.payload(), fmt.Errorf("%w: %d bytes were sent", ErrCount, st.bytes),
 				sameType)
 		}
 		if e := (*Error)(nil); errors.Is(err, ErrTruncate) && errors.As(err, &e) {

@@ -23,7 +23,7 @@ func (q *Request) Wait() (Status, error) {
 			k.mu.Unlock()
 			return Status{}, q.never("Wait")
 		}
-		k.Until(func() bool { return q.done() })
+		k.untilRequests(func() bool { return q.done() }, "Wait", false, q)
 	}
 	st, err := q.finish()
 	k.mu.Unlock()
@@ -63,6 +63,7 @@ func (q *Request) waitContext(ctx context.Context, op string) (Status, error) {
 	}
 	peer, tag, size := noValue, noValue, noValue
 	if q.m != nil {
+		q.m.settle()
 		peer, tag, size = int(q.m.Peer), int(q.m.Tag), q.m.Len()
 	}
 	st, err := q.finish()

@@ -197,7 +197,7 @@ func (l *search) find(op string, wait bool) (found bool, err error) {
 	switch {
 	case l.over || k.Ended():
 	case wait:
-		k.Until(l.heard)
+		k.untilRequests(l.heard, op, true, l.reqs...)
 	default:
 		k.Test(l.heard)
 	}

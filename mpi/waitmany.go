@@ -121,7 +121,7 @@ func waitAll(op string, reqs []*Request) (l all, err error) {
 	defer k.timed(op, 0).end()
 	k.mu.Lock()
 	if !l.done() && !k.Ended() {
-		k.Until(l.done)
+		k.untilRequests(l.done, op, false, reqs...)
 	}
 	if err := l.failed(op, l.met == len(reqs)); err != nil {
 		k.mu.Unlock()

@@ -41,7 +41,10 @@ SIGUSR1 or SIGQUIT (^\) shows what each rank waits for.
 If a rank fails, the others are ended within two seconds. The exit code is that
 of the first rank that failed (128 + N for signal N), 0 if none did; 127 or 126
 if the program cannot be started, 2 for a mistake in the command line or in
-EXANET_VARIANT, EXANET_DEVICE or EXANET_COLL, 124 if the job has timed out.`,
+EXANET_VARIANT, EXANET_DEVICE or EXANET_COLL, 124 if the job has timed out.
+
+EXANET_CHECK=1 has the ranks look for mistakes in how the program uses MPI
+(docs/checking.md).`,
 		Example: `  exanet run -n 4 ./hello
   exanet run -n 2 --label python3 script.py --its-own-flag
   exanet run -n 4 --timeout 60s ./test

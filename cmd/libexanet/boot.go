@@ -163,7 +163,7 @@ func (b *starting) connect(name []byte) (w *mpi.Comm, all bool, err error) {
 
 func (b *starting) join(segment *os.File) (*mpi.Comm, error) {
 	return mpi.Init(within.WithJob(segment, b.rank), within.WithOutside(&hostBusy.n, poll), within.WithPassed(passed),
-		mpi.WithThreadLevel(b.level), mpi.WithRecycling(), mpi.WithBufferRule(bufferRule))
+		within.WithSite(site), mpi.WithThreadLevel(b.level), mpi.WithRecycling(), mpi.WithBufferRule(bufferRule))
 }
 
 // excuseTag is that of the message of a rank that cannot come to the server. While

@@ -287,6 +287,11 @@ void exanet_end(void)
 	PMPI_Comm_free(&quiet);
 }
 
+void *exanet_where(void *f)
+{
+	return ((void *(*)(void))f)();
+}
+
 void exanet_poll(void)
 {
 	int flag;

@@ -26,6 +26,9 @@ struct exanet_op {
 extern const struct exanet_type *const exanet_types;
 extern const struct exanet_op *const exanet_ops;
 
+/* What a function without arguments returns. */
+void *exanet_where(void *f);
+
 /* Calls a user function of one of the forms in handles.h. */
 void exanet_call(void *f, int form, void *in, void *inout, int64_t count, MPI_Datatype type);
 

@@ -18,6 +18,7 @@ const (
 	Device  = "EXANET_DEVICE"  // the fabric
 	Coll    = "EXANET_COLL"    // algorithms of collectives
 	Stats   = "EXANET_STATS"   // a folder for what the ranks count
+	Check   = "EXANET_CHECK"   // the checking mode
 	Verbose = "EXANET_VERBOSE" // the preload library says that it is there
 	Disable = "EXANET_DISABLE" // the preload library leaves the program alone
 )
@@ -39,7 +40,7 @@ const (
 )
 
 var (
-	settings = []string{Variant, Device, Coll, Stats, Verbose, Disable}
+	settings = []string{Variant, Device, Coll, Stats, Check, Verbose, Disable}
 	told     = []string{Rank, Size, Job, Control, Registers, Sim, Watch}
 )
 

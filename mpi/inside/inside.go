@@ -55,6 +55,10 @@ type Functions[Comm, Request, Message, Option any] struct {
 	// WithPassed has the map, as it is at Finalize, in the statistics of EXANET_STATS.
 	WithPassed func(calls map[string]uint64) Option
 
+	// WithSite has findings of the checking mode say where the program is, as site tells in each call, ""
+	// if that is not known.
+	WithSite func(site func() string) Option
+
 	// Profile returns what all ranks of a job must agree on, as text, for who wants to
 	// know before mpi.Init, which refuses ranks that disagree. The error is that which Init
 	// would return for the options or the environment.

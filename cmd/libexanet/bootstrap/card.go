@@ -75,7 +75,7 @@ func Refusal(all []Card) (why error, speaker int) {
 			return fmt.Errorf("ranks 0 and %d are on different hosts", i), speaker
 		case c.Profile != all[0].Profile:
 			return fmt.Errorf("ranks 0 and %d have different settings: give all the same EXANET_VARIANT, "+
-				"EXANET_DEVICE and EXANET_COLL", i), speaker
+				"EXANET_DEVICE, EXANET_CHECK and EXANET_COLL", i), speaker
 		}
 	}
 	return nil, -1

@@ -23,7 +23,8 @@
 #include <time.h>
 #include <unistd.h>
 
-int exanet_live, exanet_counting;
+int exanet_live, exanet_counting, exanet_checking;
+__thread void *exanet_caller;
 int64_t (*exanet_adopt)(exanet_handle, void *, int32_t, void *);
 void (*exanet_made_comm)(void *);
 void (*exanet_made_request)(void *);
@@ -35,6 +36,7 @@ static int64_t (*finalize)(void);
 static void (*counted)(const char *, uint64_t);
 static void (*share)(void *shared, uint64_t size);
 static uint64_t (*fast)(void *no_request, uint64_t size);
+static void (*trace)(void *(*caller)(void));
 
 /* What this part calls of the Go part beside what the entry points call. */
 static const struct exanet_slot own[] = {
@@ -49,6 +51,7 @@ static const struct exanet_slot own[] = {
 	{"exanet_windows", (void **)&exanet_windows},
 	{"exanet_fast", (void **)&fast},
 	{"exanet_share", (void **)&share},
+	{"exanet_trace", (void **)&trace},
 	{0, 0}
 };
 
@@ -238,6 +241,21 @@ static void open_fast(void)
 		exanet_fast_open((struct fast_table *)(uintptr_t)table, no_request);
 }
 
+static void *caller(void)
+{
+	return exanet_caller;
+}
+
+/* Has the Go part know where calls come from, if it is to check them. */
+static void open_trace(void)
+{
+	const char *check = getenv("EXANET_CHECK");
+	if (!check || !*check || !strcmp(check, "0"))
+		return;
+	trace(caller);
+	exanet_checking = 1;
+}
+
 int exanet_initialised(int code, const int *level)
 {
 	HOST(MPI_Comm_size, MPI_Comm, int *);
@@ -256,8 +274,10 @@ int exanet_initialised(int code, const int *level)
 			speak(cards, n);
 		else if (mine[0] != DISABLED)
 			exanet_live = start(cards);
-		if (exanet_live)
+		if (exanet_live) {
 			open_fast();
+			open_trace();
+		}
 		exanet_counting = exanet_live && getenv("EXANET_STATS");
 	}
 	free(cards);
@@ -268,7 +288,8 @@ int exanet_finish(void)
 {
 	if (!exanet_on || !finalize)
 		return MPI_SUCCESS;
-	exanet_counting = 0;
+	exanet_counting = exanet_checking = 0;
+	exanet_caller = 0;
 	exanet_table = 0;
 	for (int i = 0; i < SHARED_AREAS; i++)
 		exanet_shared.areas[i].id = 0;

@@ -64,6 +64,16 @@ extern void (*exanet_made_comm)(void *comm);
 extern void (*exanet_made_request)(void *request);
 extern void (*exanet_windows)(int32_t n);
 
+/* Whether somebody wants to know where calls come from (EXANET_CHECK), and where this
+   thread's last call of ours did. */
+extern int exanet_checking;
+extern __thread void *exanet_caller;
+#define EXANET_HERE()                                                                 \
+	do                                                                            \
+		if (__builtin_expect(exanet_checking, 0))                             \
+			exanet_caller = __builtin_return_address(0);                  \
+	while (0)
+
 /* How often each function of exanet_names has been passed through to the host, if
    exanet_counting says that somebody wants to know (EXANET_STATS). */
 extern int exanet_counting;

@@ -310,8 +310,8 @@ func (g *generator) entry(e entry, fn function) {
 			fmt.Fprintf(g.w, "\tif (exanet_on%s && !(%s))\n\t\treturn exanet_nowhere();\n", requests, results[4:])
 			results = ""
 		}
-		fmt.Fprintf(g.w, "\tif (exanet_on%s%s) {\n\t\tint64_t r = %s;\n\t\tif (!r)\n\t\t\treturn MPI_SUCCESS;\n",
-			requests, results, ours)
+		fmt.Fprintf(g.w, "\tif (exanet_on%s%s) {\n\t\tEXANET_HERE();\n\t\tint64_t r = %s;\n", requests, results, ours)
+		fmt.Fprintf(g.w, "\t\tif (!r)\n\t\t\treturn MPI_SUCCESS;\n")
 		fmt.Fprintf(g.w, "\t\tif (r != EXANET_PASS%s)\n\t\t\treturn exanet_failed(r);\n", e.mistakes())
 		fmt.Fprintf(g.w, "\t\t%s\n", g.passes(name))
 		if e.begins() {

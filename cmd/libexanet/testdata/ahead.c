@@ -131,12 +131,12 @@ static void receive(int kind, int how, int n)
 {
 	MPI_Request r, other = MPI_REQUEST_NULL;
 	MPI_Status s;
-	char small[8] = "go";
+	char small[8] = "go", unsent[8];
 	int flag = 0;
 
 	memset(in, 0, n);
 	if (kind == 6)
-		MPI_Irecv(small, 8, MPI_CHAR, peer, DATA + 1, MPI_COMM_WORLD, &other);
+		MPI_Irecv(unsent, 8, MPI_CHAR, peer, DATA + 1, MPI_COMM_WORLD, &other);
 	if (how == 4) {
 		MPI_Send(small, 8, MPI_CHAR, peer, GO, MPI_COMM_WORLD);
 		MPI_Recv(in, n, MPI_CHAR, peer, DATA, MPI_COMM_WORLD, &s);

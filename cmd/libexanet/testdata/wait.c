@@ -80,10 +80,11 @@ int main(int argc, char **argv)
 	}
 
 	/* Persistent requests, more than once. */
+	int first;
 	MPI_Recv_init(in, N, MPI_INT, left, 9, MPI_COMM_WORLD, &rs[0]);
 	MPI_Send_init(out, N, MPI_INT, right, 9, MPI_COMM_WORLD, &rs[1]);
 	MPI_Ssend_init(out, 1, MPI_INT, right, 8, MPI_COMM_WORLD, &rs[2]);
-	MPI_Recv_init(in + 1, 1, MPI_INT, left, 8, MPI_COMM_WORLD, &rs[3]);
+	MPI_Recv_init(&first, 1, MPI_INT, left, 8, MPI_COMM_WORLD, &rs[3]);
 	MPI_Wait(&rs[0], &st);
 	say_status("inactive", &st, MPI_INT);
 	for (int round = 0; round < 3; round++) {

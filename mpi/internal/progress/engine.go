@@ -56,7 +56,7 @@ type Engine struct {
 // Owner is the rank whose engine it is. The lock is held when it is called.
 type Owner interface {
 	Advance(*variants.Batch) // carries on a schedule that was ready
-	Polled()                 // at the end of each poll
+	Polled(moved bool)       // at the end of each poll, which has found something or not
 }
 
 // New makes the engine of a rank, whose background goroutine runs from then on.
@@ -151,7 +151,7 @@ func (e *Engine) pollUntil(done func() bool) (moved bool) {
 			moved = true
 		}
 	}
-	e.owner.Polled()
+	e.owner.Polled(moved)
 	e.hurry()
 	if moved {
 		e.stuck = false

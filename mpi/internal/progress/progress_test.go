@@ -25,7 +25,7 @@ type end struct {
 }
 
 func (*end) Advance(*variants.Batch) {}
-func (*end) Polled()                 {}
+func (*end) Polled(bool)             {}
 
 // ends are ranks of one process, on a communicator of all.
 func ends(t *testing.T, n int) []*end {
