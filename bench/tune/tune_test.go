@@ -79,7 +79,7 @@ func TestRowsOfWhatIsFaster(t *testing.T) {
 	}
 	same := func(string, int) float64 { return 1 }
 	// Between two sizes the built-in table decides where a row ends.
-	want := "bcast 1024 4 shared\nbcast 1024 4 scatter_ring\nbcast 65536 4 binomial\nbcast 1048576 4 shared\nbcast " +
+	want := "bcast 32768 4 shared\nbcast 32768 4 scatter_ring\nbcast 65536 4 binomial\nbcast 1048576 4 shared\nbcast " +
 		"1048576 4 binomial\n"
 	rows := tune.Choose([]*tune.Figures{figures(coll.Bcast, 4, sizes, bcast)})
 	require.Equal(t, want, text(rows))
@@ -90,7 +90,7 @@ func TestRowsOfWhatIsFaster(t *testing.T) {
 	// A row is for fewer ranks as well, so those that were measured have their own.
 	rows = tune.Choose([]*tune.Figures{figures(coll.Bcast, 4, sizes, bcast), figures(coll.Bcast, 8, sizes, same),
 		figures(coll.Bcast, 2, sizes, same)})
-	require.Equal(t, "bcast 65536 2 shared\nbcast 1048576 2 binomial\n", text(rows[:2]))
+	require.Equal(t, "bcast 32768 2 shared\nbcast 1048576 2 binomial\n", text(rows[:2]))
 	require.Equal(t, want, text(rows[2:]))
 
 	// The table counts the blocks of all ranks together; where ranks know no size, one
