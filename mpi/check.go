@@ -116,7 +116,7 @@ func (x *checker) here() string {
 		if !ok {
 			text = ""
 			f, _ := runtime.CallersFrames([]uintptr{pc}).Next()
-			ours := strings.HasPrefix(f.Function, modulePackages) && !strings.HasSuffix(f.File, "_test.go")
+			ours := library.MatchString(f.Function) && !strings.HasSuffix(f.File, "_test.go")
 			where, _, _ := strings.Cut(f.Function, ".")
 			if !ours && where != "sync" && where != "runtime" { // which call the ranks of Run
 				text = fmt.Sprintf("%s:%d", f.File[strings.LastIndexByte(f.File, '/')+1:], f.Line)
