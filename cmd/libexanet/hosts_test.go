@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"errors"
+	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -41,6 +42,9 @@ var (
 	}
 	hosts = []*host{mpich, openmpi}
 )
+
+// libraries is where they are: those that were built elsewhere are tested with this flag.
+var libraries = flag.String("libraries", "../../bin", "the folder of the preload libraries")
 
 // What concerns one host, or all alike, is tested with MPICH.
 var job, library, compile = mpich.job, mpich.library, mpich.compile
@@ -81,7 +85,7 @@ func (h *host) job(t *testing.T, n int, env []string, program ...string) outcome
 // library is the environment that preloads ours, and more behind it.
 func (h *host) library(t *testing.T, more ...string) string {
 	t.Helper()
-	path, err := filepath.Abs("../../bin/libexanet-" + h.name + ".so")
+	path, err := filepath.Abs(filepath.Join(*libraries, "libexanet-"+h.name+".so"))
 	require.NoError(t, err)
 	require.FileExists(t, path, "make preload builds it")
 	return "LD_PRELOAD=" + strings.Join(append([]string{path}, more...), ":")

@@ -29,6 +29,7 @@ func packaged(t *testing.T, name string) string {
 // LAMMPS: a metallic solid and a chute flow, as in the evaluation of the thesis. What it
 // prints of temperature, energy and pressure is the host's to twelve digits.
 func TestLAMMPS(t *testing.T) {
+	packageHas(t, "lammps", "/usr/bin/lmp")
 	lib := openmpi.library(t)
 	potentials := "LAMMPS_POTENTIALS=/usr/share/lammps/potentials"
 	printed := regexp.MustCompile(`(?m)^ +\d+( +[-+.e\d]+)+ *$`)
@@ -62,6 +63,7 @@ func TestLAMMPS(t *testing.T) {
 // HPC Challenge verifies what it computes: dense systems, transposed matrices, random
 // updates, Fourier transforms.
 func TestHPCC(t *testing.T) {
+	packageHas(t, "hpcc", "/usr/bin/hpcc")
 	lib, dir := openmpi.library(t), t.TempDir()
 	input, err := os.ReadFile(packaged(t, "hpccinf.txt"))
 	require.NoError(t, err)
@@ -87,6 +89,7 @@ func TestHPCC(t *testing.T) {
 // Every collective and mode of mpi4py, of buffers and objects, with four threads at the
 // end. Python loads its MPI by dlopen, late.
 func TestMPI4Py(t *testing.T) {
+	packageHas(t, "python3-mpi4py", "/usr/lib/python3/dist-packages/mpi4py")
 	lib := openmpi.library(t)
 	for n, variant := range map[int]string{2: "envless", 3: "rtr", 4: "ticket", 5: "readbased"} {
 		alone := openmpi.job(t, n, nil, "/usr/bin/python3", packaged(t, "collectives.py"))
@@ -100,6 +103,7 @@ func TestMPI4Py(t *testing.T) {
 
 // NetPIPE, as with MPICH.
 func TestNetPIPEOpenMPI(t *testing.T) {
+	packageHas(t, "netpipe-openmpi", "/usr/bin/NPopenmpi")
 	lib := openmpi.library(t)
 	t.Chdir(t.TempDir())
 	ours := openmpi.job(t, 2, []string{lib}, "NPopenmpi", "-i", "-n", "20", "-u", "1100000")

@@ -22,13 +22,22 @@ import (
 // allProtocols are the values of EXANET_VARIANT.
 var allProtocols = []string{"readbased", "rtr", "envless", "ticket", "optimistic"}
 
+// packageHas is where a file of a package is. It skips the test where there is no such package:
+// newer versions of Debian do not have all.
+func packageHas(t *testing.T, name, pattern string) string {
+	t.Helper()
+	found, err := filepath.Glob(pattern)
+	require.NoError(t, err)
+	if len(found) == 0 {
+		t.Skipf("there is no %s here (scripts/packages.sh installs it)", name)
+	}
+	return found[0]
+}
+
 // scalapack is where the tests of ScaLAPACK are, with their input.
 func scalapack(t *testing.T) string {
 	t.Helper()
-	found, err := filepath.Glob("/usr/lib/*/scalapack/mpich-tests")
-	require.NoError(t, err)
-	require.Len(t, found, 1, "the package scalapack-mpi-test has it")
-	return found[0]
+	return packageHas(t, "scalapack-mpi-test", "/usr/lib/*/scalapack/mpich-tests")
 }
 
 // ScaLAPACK's own tests, on the grids of processes that they choose. The host alone
@@ -85,6 +94,7 @@ func TestBLACS(t *testing.T) {
 // NetPIPE checks each byte of what goes to and fro, in its modes that end under the
 // host alone.
 func TestNetPIPE(t *testing.T) {
+	packageHas(t, "netpipe-mpich2", "/usr/bin/NPmpich2")
 	lib := library(t)
 	t.Chdir(t.TempDir()) // where it writes its table
 	for i, mode := range [][]string{{}, {"-a"}, {"-S"}, {"-a", "-2"}, {"-I"}} {
@@ -112,10 +122,8 @@ func build(t *testing.T, compiler, source string, args ...string) string {
 // The images' puts, gets, locks and events go by way of the host, their collectives
 // by ours.
 func TestCoarrays(t *testing.T) {
-	found, err := filepath.Glob("/usr/lib/*/open-coarrays/mpich/lib")
-	require.NoError(t, err)
-	require.Len(t, found, 1, "the package libcoarrays-mpich-dev has it")
-	program := build(t, "mpifort.mpich", "coarray.f90", "-fcoarray=lib", "-L"+found[0], "-lcaf_mpich")
+	found := packageHas(t, "libcoarrays-mpich-dev", "/usr/lib/*/open-coarrays/mpich/lib")
+	program := build(t, "mpifort.mpich", "coarray.f90", "-fcoarray=lib", "-L"+found, "-lcaf_mpich")
 	for n := 2; n <= 3; n++ { // the host's one-sided communication takes its time on more ranks than cores
 		alone, ours := job(t, n, nil, program), job(t, n, []string{library(t)}, program)
 		assert.Equal(t, byImage(alone), byImage(ours), n)
@@ -137,10 +145,8 @@ func byImage(o outcome) (lines []string) {
 
 // A file that several ranks write is the host's, byte for byte.
 func TestParallelHDF5(t *testing.T) {
-	found, err := filepath.Glob("/usr/lib/*/hdf5/mpich")
-	require.NoError(t, err)
-	require.Len(t, found, 1, "the package libhdf5-mpich-dev has it")
-	program := build(t, "mpicc.mpich", "hdf5.c", "-I/usr/include/hdf5/mpich", "-L"+found[0], "-lhdf5")
+	found := packageHas(t, "libhdf5-mpich-dev", "/usr/lib/*/hdf5/mpich")
+	program := build(t, "mpicc.mpich", "hdf5.c", "-I/usr/include/hdf5/mpich", "-L"+found, "-lhdf5")
 	for n := 2; n <= 4; n++ {
 		theirs, mine := filepath.Join(t.TempDir(), "theirs"), filepath.Join(t.TempDir(), "mine")
 		same(t, job(t, n, nil, program, theirs), job(t, n, []string{library(t)}, program, mine), "its output")
