@@ -28,6 +28,7 @@ type leavings struct {
 	attached bool
 	rule     BufferRule
 	size     int // 0 if none is attached
+	more     int // room besides, see moreBuffer
 	used     int
 }
 
@@ -92,6 +93,14 @@ func (c *Comm) DetachBuffer() (size int, err error) {
 	})
 	size, l.size, l.attached = l.size, 0, false
 	return size, nil
+}
+
+// moreBuffer is inside.Functions.MoreBuffer.
+func (c *Comm) moreBuffer(size int) {
+	k := c.rank
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.leavings.more += size
 }
 
 // Bsend sends buf and returns without waiting for the receiver: what cannot be
@@ -167,12 +176,12 @@ func (l *leavings) room(d memory) int {
 func (k *rank) admit(c *Comm, op string, d memory, dest, tag int32) error {
 	l := &k.leavings
 	room := d.payload() + BsendOverhead
-	if !l.attached && l.rule == BufferBounds || l.used+room <= l.size {
+	if !l.attached && l.rule == BufferBounds || l.used+room <= l.size+l.more {
 		return nil
 	}
 	k.Poll()
 	k.sweep()
-	if l.used+room <= l.size {
+	if l.used+room <= l.size+l.more {
 		return nil
 	}
 	why := fmt.Errorf("%w: it takes %d bytes, %d of %d are in use", ErrBuffer, room, l.used, l.size)

@@ -13,6 +13,7 @@ func init() {
 		Reserve:      (*Comm).reserve,
 		WithPassed:   withPassed,
 		WithSite:     withSite,
+		MoreBuffer:   (*Comm).moreBuffer,
 		Profile:      profile,
 		Over:         over,
 		Primary:      primary,

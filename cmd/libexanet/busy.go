@@ -2,6 +2,7 @@
 
 package main
 
+// #include "host.h"
 import "C"
 
 import (
@@ -20,7 +21,7 @@ var hostBusy busy
 type busy struct {
 	n       atomic.Int64 // what WithOutside looks at
 	mu      sync.Mutex
-	objects map[object]struct{}
+	objects map[object]*C.MPI_Status // that of a request that is known to have completed
 }
 
 type object struct {
@@ -50,12 +51,10 @@ func (b *busy) add(kind objectKind, h handle) {
 	}
 	b.mu.Lock()
 	_, known := b.objects[object{kind, h}]
-	if !known {
-		if b.objects == nil {
-			b.objects = make(map[object]struct{})
-		}
-		b.objects[object{kind, h}] = struct{}{}
+	if b.objects == nil {
+		b.objects = make(map[object]*C.MPI_Status)
 	}
+	b.objects[object{kind, h}] = nil
 	b.mu.Unlock()
 	if !known {
 		b.count(1)
@@ -83,6 +82,35 @@ func (b *busy) has(kind objectKind, h handle) bool {
 	defer b.mu.Unlock()
 	_, known := b.objects[object{kind, h}]
 	return known
+}
+
+// status looks, without ending it, whether a request of the host's has completed. MPICH since 4.1
+// must not be asked again about one of a file that has: the answer is kept until the request ends.
+func (b *busy) status(h handle) (st C.MPI_Status, done bool, code C.int) {
+	if kept := b.keep(h, nil); kept != nil {
+		return *kept, true, C.MPI_SUCCESS
+	}
+	var flag C.int
+	code = C.exanet_get_status(as[C.MPI_Request](h), &flag, &st)
+	if done = flag != 0; done && code == C.MPI_SUCCESS {
+		b.keep(h, &st)
+	}
+	return st, done, code
+}
+
+// keep returns the status of a request that is known to have completed, or takes note of it.
+func (b *busy) keep(h handle, now *C.MPI_Status) *C.MPI_Status {
+	if !b.any() {
+		return nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	q := object{hostRequest, h}
+	kept, known := b.objects[q]
+	if known && now != nil {
+		b.objects[q] = now
+	}
+	return kept
 }
 
 // exanet_made_comm is called when the host has made a communicator of which none of

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -104,8 +105,9 @@ func TestFortranTrap(t *testing.T) {
 func (h *host) fortran(t *testing.T, source string, dialect int) string {
 	t.Helper()
 	flags := []string{"-cpp", fmt.Sprint("-DDIALECT=", dialect)}
-	if h == mpich && dialect == 8 {
-		flags = append(flags, "-DSECTIONS")
+	sections := append(flags, "-DSECTIONS", "-fsyntax-only", source)
+	if dialect == 8 && exec.Command("mpifort."+h.name, sections...).Run() == nil {
+		flags = append(flags, "-DSECTIONS") // the host has the functions for descriptors
 	}
 	return h.build(t, source, flags...)
 }

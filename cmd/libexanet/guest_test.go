@@ -231,7 +231,9 @@ func TestProgress(t *testing.T) {
 			same(t, alone, h.job(t, n, []string{lib}, program, file), h.name)
 		}
 		asked := h.job(t, 2, []string{lib}, program, file, "asks")
+		require.Zero(t, asked.code, asked.out)
 		assert.Contains(t, asked.out, "a late window: slept")
+		assert.Contains(t, asked.out, "again 1")
 		assert.NotContains(t, asked.out, "polled")
 	})
 }

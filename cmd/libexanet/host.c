@@ -5,6 +5,14 @@
 #include <pthread.h>
 #include <string.h>
 
+/* What some versions of the host do not have, whatever its header says that this is built
+   with: there they are null. */
+#pragma weak PMPI_Type_get_envelope_c
+#pragma weak PMPI_Type_get_contents_c
+int PMPI_Type_get_envelope_c(MPI_Datatype, MPI_Count *, MPI_Count *, MPI_Count *, MPI_Count *, int *);
+int PMPI_Type_get_contents_c(MPI_Datatype, MPI_Count, MPI_Count, MPI_Count, MPI_Count, int *, MPI_Aint *, MPI_Count *,
+	MPI_Datatype *);
+
 const MPI_Comm exanet_world = MPI_COMM_WORLD, exanet_self = MPI_COMM_SELF, exanet_no_comm = MPI_COMM_NULL;
 const MPI_Request exanet_no_request = MPI_REQUEST_NULL;
 const MPI_Message exanet_no_message = MPI_MESSAGE_NULL, exanet_message_no_proc = MPI_MESSAGE_NO_PROC;
@@ -96,13 +104,17 @@ const struct exanet_op *const exanet_ops = ops;
 
 void exanet_call(void *f, int form, void *in, void *inout, int64_t count, MPI_Datatype type)
 {
-#if MPI_VERSION >= 4
 	if (form == EXANET_LARGE_FUNCTION) {
 		MPI_Count n = count;
-		((MPI_User_function_c *)f)(in, inout, &n, &type);
+		((void (*)(void *, void *, MPI_Count *, MPI_Datatype *))f)(in, inout, &n, &type);
 		return;
 	}
-#endif
+	if (form == EXANET_LARGE_FORTRAN_FUNCTION) {
+		MPI_Count n = count;
+		MPI_Fint handle = PMPI_Type_c2f(type);
+		((void (*)(void *, void *, MPI_Count *, MPI_Fint *))f)(in, inout, &n, &handle);
+		return;
+	}
 	/* A vector longer than an int can say comes in parts. */
 	while (count > 0) {
 		int n = count < (1 << 30) ? (int)count : 1 << 30;
@@ -142,12 +154,7 @@ void exanet_watch(MPI_Datatype type)
 static MPI_Status *wanted(MPI_Status *s) { return s ? s : MPI_STATUS_IGNORE; }
 static MPI_Status *all_wanted(MPI_Status *s) { return s ? s : MPI_STATUSES_IGNORE; }
 
-int exanet_has_completed(MPI_Request r)
-{
-	int flag = 0;
-	/* One that is wrong will be found out by the call that ends it. */
-	return PMPI_Request_get_status(r, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS || flag;
-}
+int exanet_get_status(MPI_Request r, int *flag, MPI_Status *s) { return PMPI_Request_get_status(r, flag, s); }
 
 #ifdef OPEN_MPI
 /* Open MPI's Waitall does not return if one of them has failed before, as a generalized
@@ -183,20 +190,10 @@ int exanet_testsome(int n, MPI_Request *rs, int *count, int *indices, MPI_Status
 	return PMPI_Testsome(n, rs, count, indices, all_wanted(sts));
 }
 
-#if MPI_VERSION >= 4
 int exanet_get_envelope(MPI_Datatype t, struct exanet_envelope *e)
 {
-	return PMPI_Type_get_envelope_c(t, &e->ints, &e->addresses, &e->larges, &e->types, &e->combiner);
-}
-
-int exanet_get_contents(MPI_Datatype t, const struct exanet_envelope *e, int *ints, MPI_Aint *addresses,
-	MPI_Count *larges, MPI_Datatype *types)
-{
-	return PMPI_Type_get_contents_c(t, e->ints, e->addresses, e->larges, e->types, ints, addresses, larges, types);
-}
-#else
-int exanet_get_envelope(MPI_Datatype t, struct exanet_envelope *e)
-{
+	if (PMPI_Type_get_envelope_c)
+		return PMPI_Type_get_envelope_c(t, &e->ints, &e->addresses, &e->larges, &e->types, &e->combiner);
 	int ints, addresses, types, code = PMPI_Type_get_envelope(t, &ints, &addresses, &types, &e->combiner);
 	e->ints = ints, e->addresses = addresses, e->larges = 0, e->types = types;
 	return code;
@@ -205,10 +202,10 @@ int exanet_get_envelope(MPI_Datatype t, struct exanet_envelope *e)
 int exanet_get_contents(MPI_Datatype t, const struct exanet_envelope *e, int *ints, MPI_Aint *addresses,
 	MPI_Count *larges, MPI_Datatype *types)
 {
-	(void)larges;
+	if (PMPI_Type_get_contents_c)
+		return PMPI_Type_get_contents_c(t, e->ints, e->addresses, e->larges, e->types, ints, addresses, larges, types);
 	return PMPI_Type_get_contents(t, (int)e->ints, (int)e->addresses, (int)e->types, ints, addresses, types);
 }
-#endif
 
 int exanet_get_shape(MPI_Datatype t, struct exanet_shape *s)
 {
@@ -298,14 +295,12 @@ void exanet_poll(void)
 	PMPI_Request_get_status(poll_request, &flag, MPI_STATUS_IGNORE);
 }
 
-/* In MPICH, testing makes those of files progress that are tested, and spoils those
-   that have completed: so each is tested alone, with one that does not complete. */
-void exanet_push(int n, const MPI_Request *rs)
+/* In MPICH, testing makes those of files progress that are tested: so this one is, with
+   one that does not complete. */
+void exanet_push(MPI_Request r)
 {
-	for (int i = 0, flag; i < n; i++) {
-		MPI_Request two[2] = {rs[i], poll_request};
-		MPI_Status sts[2];
-		if (rs[i] != MPI_REQUEST_NULL && !exanet_has_completed(rs[i]))
-			PMPI_Testall(2, two, &flag, sts);
-	}
+	int flag;
+	MPI_Request two[2] = {r, poll_request};
+	MPI_Status sts[2];
+	PMPI_Testall(2, two, &flag, sts);
 }

@@ -42,7 +42,7 @@ void exanet_freed(MPI_Datatype type);
 
 /* The host's calls on requests of its own. Here, as everywhere in the Go part, a
    status that nobody wants is a null pointer. */
-int exanet_has_completed(MPI_Request r);
+int exanet_get_status(MPI_Request r, int *flag, MPI_Status *s);
 int exanet_waitall(int n, MPI_Request *rs, MPI_Status *sts); /* all have completed */
 int exanet_test(MPI_Request *r, int *flag, MPI_Status *s);
 int exanet_testany(int n, MPI_Request *rs, int *index, int *flag, MPI_Status *s);
@@ -92,7 +92,7 @@ void exanet_end(void);
 
 /* Lets the host make progress. */
 void exanet_poll(void);
-/* The same, with these requests, none of which it ends. */
-void exanet_push(int n, const MPI_Request *rs);
+/* The same, with a request that has not completed, and which it does not end. */
+void exanet_push(MPI_Request r);
 
 #endif

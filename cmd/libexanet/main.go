@@ -15,7 +15,7 @@
 //	handle.go    handles of the host as numbers; host_mpich.go, host_openmpi.go and
 //	             host.c have what differs between the hosts, for which the package is
 //	             built with the tag mpich or openmpi
-//	request.go   requests and messages of ours; table.go, their numbers
+//	request.go   requests and messages of ours; table.go, their numbers; look.go, looks at several
 //	scratch.go   what calls need until they return
 //	signals.go   which of a program's signals Go is not to unblock
 //	wait.go, waitmany.go, waitany.go  waiting, for the host's requests too

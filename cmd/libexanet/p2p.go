@@ -6,6 +6,7 @@ package main
 import "C"
 
 import (
+	"sync"
 	"unsafe"
 
 	"github.com/exanet-mpi/exanet/mpi"
@@ -155,12 +156,25 @@ func received(st mpi.Status, err error, comm handle, status unsafe.Pointer) int6
 	return r
 }
 
-// The buffer of buffered sends is attached to the host and to ours: each takes of
-// it what it is said to have, ours in memory of its own.
-//
+// The buffers of buffered sends are attached to the host and to ours: each takes of
+// them what it is said to have, ours in memory of its own. That of a communicator is
+// room for all of ours, which a program that keeps within its buffers does not notice.
+var commBuffers struct {
+	sync.Mutex
+	size map[handle]int
+}
+
+// bufferSize is what MPI_BUFFER_AUTOMATIC, for which inPlace stands, makes of a size.
+func bufferSize(buf unsafe.Pointer, size int64) int {
+	if uintptr(buf) == inPlace {
+		return 1 << 50
+	}
+	return int(size)
+}
+
 //export exanet_Buffer_attach
 func exanet_Buffer_attach(buf unsafe.Pointer, size int64) int64 {
-	return result(worldHandle, world().AttachBuffer(int(size)))
+	return result(worldHandle, world().AttachBuffer(bufferSize(buf, size)))
 }
 
 //export exanet_Buffer_detach
@@ -168,5 +182,31 @@ func exanet_Buffer_detach(address, size unsafe.Pointer, large int32) int64 {
 	if _, err := world().DetachBuffer(); err != nil {
 		return pass // the host says what is wrong
 	}
+	return 0
+}
+
+//export exanet_Comm_attach_buffer
+func exanet_Comm_attach_buffer(comm handle, buf unsafe.Pointer, size int64) int64 {
+	if known(comm) == nil {
+		return pass
+	}
+	n, b := bufferSize(buf, size), &commBuffers
+	b.Lock()
+	defer b.Unlock()
+	if b.size == nil {
+		b.size = make(map[handle]int)
+	}
+	b.size[comm] = n
+	within.MoreBuffer(world(), n)
+	return 0
+}
+
+//export exanet_Comm_detach_buffer
+func exanet_Comm_detach_buffer(comm handle, address, size unsafe.Pointer, large int32) int64 {
+	b := &commBuffers
+	b.Lock()
+	defer b.Unlock()
+	within.MoreBuffer(world(), -b.size[comm])
+	delete(b.size, comm)
 	return 0
 }

@@ -36,7 +36,7 @@ func TestProgramsSeeTheSame(t *testing.T) {
 	}{
 		{name: "p2p"}, {name: "channels"}, {name: "rendezvous"}, {name: "ahead"}, {name: "noted"}, {name: "late"},
 		{name: "wait"}, {name: "probe"}, {name: "matched"}, {name: "wild"}, {name: "kept"}, {name: "types"},
-		{name: "comm"}, {name: "idup"}, {name: "tests"},
+		{name: "comm"}, {name: "idup"}, {name: "tests"}, {name: "newer"},
 		{name: "coll", args: each}, {name: "neighbour", args: each}, {name: "ops"}, {name: "errors"},
 		{name: "onesided"}, {name: "windows"},
 		{name: "handles"}, {name: "guest"}, {name: "signals"}, {name: "busy"}, {name: "ssend"}, {name: "throws"},

@@ -149,6 +149,13 @@ func exanet_Request_free(p unsafe.Pointer) int64 {
 func exanet_Request_get_status(h handle, flag, status unsafe.Pointer) int64 {
 	q, mine := requestOf(h)
 	switch {
+	case !mine && hostBusy.has(hostRequest, h):
+		st, done, code := hostBusy.status(h)
+		if done && status != nil {
+			*(*C.MPI_Status)(status) = st
+		}
+		setFlag(flag, done)
+		return hostFailed(code)
 	case !mine:
 		return pass
 	case q.Request == nil:

@@ -176,21 +176,37 @@ func (l *several) end(i int) {
 // blocks reports whether the call may wait for ours alone.
 func (l *several) blocks() bool { return !l.mixed }
 
+// pending calls f with the host's requests that have not completed, until it returns false. One
+// that is wrong will be found out by the call that ends it.
+func (l *several) pending(f func(h handle) bool) {
+	for _, h := range l.host {
+		if h == noRequest {
+			continue
+		}
+		if _, done, code := hostBusy.status(h); !done && code == C.MPI_SUCCESS && !f(h) {
+			return
+		}
+	}
+}
+
 // hostDone looks, without ending anything, whether all of the host's requests have
 // completed.
 func (l *several) hostDone() bool {
-	for _, h := range l.host {
-		if h != noRequest && C.exanet_has_completed(as[C.MPI_Request](h)) == 0 {
-			return false
-		}
-	}
-	return true
+	done := true
+	l.pending(func(handle) bool {
+		done = false
+		return false
+	})
+	return done
 }
 
 // push lets the host make progress with its requests. Those of files make none in
 // other calls.
 func (l *several) push() {
-	C.exanet_push(C.int(len(l.host)), l.hostRequests())
+	l.pending(func(h handle) bool {
+		C.exanet_push(as[C.MPI_Request](h))
+		return true
+	})
 }
 
 // oursDone looks, without ending anything, whether all of ours have completed.

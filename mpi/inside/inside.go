@@ -59,6 +59,10 @@ type Functions[Comm, Request, Message, Option any] struct {
 	// if that is not known.
 	WithSite func(site func() string) Option
 
+	// MoreBuffer gives the buffered sends of the rank of c room for so many bytes more, or less
+	// if size is negative, besides what AttachBuffer has given.
+	MoreBuffer func(c *Comm, size int)
+
 	// Profile returns what all ranks of a job must agree on, as text, for who wants to
 	// know before mpi.Init, which refuses ranks that disagree. The error is that which Init
 	// would return for the options or the environment.

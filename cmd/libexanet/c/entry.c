@@ -302,27 +302,30 @@ int exanet_finish(void)
 }
 
 #ifdef OPEN_MPI
-/* In Open MPI these look into the object; MPICH's are macros, which do not. */
-#define CONVERSIONS(object, kind)                                                                   \
-	MPI_Fint object##_c2f(object h)                                                             \
+/* In Open MPI these look into the object; MPICH's are numbers as they are. The functions with ints are those of
+   MPI 5. */
+#define NUMBER(object, from, made, kind)                                                            \
+	int object##from(object h)                                                                  \
 	{                                                                                           \
-		static __typeof__(object##_c2f) *host;                                              \
+		static int (*host)(object);                                                         \
 		uintptr_t n = (uintptr_t)h;                                                         \
 		if ((n & ((1 << EXANET_SHIFT) - 1)) == kind)                                        \
-			return (MPI_Fint)(n >> EXANET_SHIFT) | EXANET_FORTRAN;                      \
+			return (int)(n >> EXANET_SHIFT) | EXANET_FORTRAN;                           \
 		if (!host)                                                                          \
-			host = (__typeof__(host))exanet_host(#object "_c2f");                       \
+			host = (int (*)(object))exanet_host(#object #from);                         \
 		return host(h);                                                                     \
 	}                                                                                           \
-	object object##_f2c(MPI_Fint n)                                                             \
+	object object##made(int n)                                                                  \
 	{                                                                                           \
-		static __typeof__(object##_f2c) *host;                                              \
+		static object (*host)(int);                                                         \
 		if (n > 0 && n & EXANET_FORTRAN)                                                    \
 			return (object)((uintptr_t)(n ^ EXANET_FORTRAN) << EXANET_SHIFT | kind);    \
 		if (!host)                                                                          \
-			host = (__typeof__(host))exanet_host(#object "_f2c");                       \
+			host = (object (*)(int))exanet_host(#object #made);                         \
 		return host(n);                                                                     \
 	}
-CONVERSIONS(MPI_Request, EXANET_REQUEST)
-CONVERSIONS(MPI_Message, EXANET_MESSAGE)
+NUMBER(MPI_Request, _c2f, _f2c, EXANET_REQUEST)
+NUMBER(MPI_Message, _c2f, _f2c, EXANET_MESSAGE)
+NUMBER(MPI_Request, _toint, _fromint, EXANET_REQUEST)
+NUMBER(MPI_Message, _toint, _fromint, EXANET_MESSAGE)
 #endif

@@ -12,9 +12,19 @@
 #include <mpi-ext.h>
 #endif
 
+/* What is given for a buffer of buffered sends that the library is to find itself, since MPI 4.1. */
+#ifndef MPI_BUFFER_AUTOMATIC
+#ifdef OPEN_MPI
+#define MPI_BUFFER_AUTOMATIC ((void *)4)
+#else
+#define MPI_BUFFER_AUTOMATIC ((void *)-2)
+#endif
+#endif
+
 /* Addresses as ours take them. Go's stacks must not hold small numbers in place of
    pointers, which MPI_STATUS_IGNORE is in MPICH and MPI_IN_PLACE in Open MPI. Ours
-   take the highest address for MPI_IN_PLACE, and none for other such constants and
+   take the highest address for MPI_IN_PLACE, which stands for MPI_BUFFER_AUTOMATIC in calls that take
+   that, and none for other such constants and
    for what a program passes along with a count of 0. */
 static inline const void *exanet_address(const void *p)
 {
@@ -23,7 +33,7 @@ static inline const void *exanet_address(const void *p)
 
 static inline const void *exanet_buffer(const void *p)
 {
-	return p == MPI_IN_PLACE ? (const void *)UINTPTR_MAX : exanet_address(p);
+	return p == MPI_IN_PLACE || p == MPI_BUFFER_AUTOMATIC ? (const void *)UINTPTR_MAX : exanet_address(p);
 }
 
 /* Whether this may be given for a status. */

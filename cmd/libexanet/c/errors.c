@@ -96,7 +96,7 @@ static void fatal(int code)
 
 static int is_fatal(MPI_Errhandler h)
 {
-#if MPI_VERSION >= 4
+#ifdef MPI_ERRORS_ABORT
 	if (h == MPI_ERRORS_ABORT)
 		return 1;
 #endif

@@ -95,6 +95,111 @@ void f_requests_back(const void *n, void *p, MPI_Request *requests, MPI_Request 
 
 #ifdef OPEN_MPI
 
+/* A descriptor of an array as gfortran has it, which is not that of ISO_Fortran_binding.h: the host's
+   procedures are Fortran. The address is that of the first element; strides count units of span. The
+   first dimension varies fastest; the last of an array whose size is assumed ends at -1. */
+struct descriptor {
+	void *base;
+	ptrdiff_t offset;
+	size_t size; /* of an element */
+	int version;
+	int8_t rank, kind;
+	int16_t attribute;
+	ptrdiff_t span;
+	struct {
+		ptrdiff_t stride, first, last;
+	} dims[];
+};
+
+static ptrdiff_t stride_of(const struct descriptor *d, int i)
+{
+	return d->dims[i].stride * (d->span ? d->span : (ptrdiff_t)d->size);
+}
+
+static ptrdiff_t extent_of(const struct descriptor *d, int i)
+{
+	return d->dims[i].last - d->dims[i].first + 1;
+}
+
+static int contiguous(const struct descriptor *d)
+{
+	ptrdiff_t next = d->size;
+	for (int i = 0; i < d->rank; i++) {
+		ptrdiff_t extent = extent_of(d, i);
+		if (extent <= 0)
+			return 1; /* nothing, or the last of a size that is assumed, which is in one piece */
+		if (extent != 1 && stride_of(d, i) != next)
+			return 0;
+		next *= extent;
+	}
+	return 1;
+}
+
+static void forget(MPI_Datatype *type)
+{
+	HOST(MPI_Type_free, MPI_Datatype *);
+	host(type);
+}
+
+/* As many elements of the array as count says, one dimension after the other. Only what ends with whole
+   rows is to be had, which is what the host can do as well. */
+static int describe(struct f_section *s, const struct descriptor *d, MPI_Count count, MPI_Datatype element)
+{
+	HOST(MPI_Type_create_hvector, int, int, MPI_Aint, MPI_Datatype, MPI_Datatype *);
+	MPI_Datatype made[16], inner = element;
+	int n = 0, code = MPI_SUCCESS;
+	for (; n < d->rank && n < 15 && code == MPI_SUCCESS && (count > 1 || n == 0); n++) {
+		MPI_Count extent = extent_of(d, n);
+		if (extent < 0 || extent > count)
+			extent = count;
+		if (extent <= 0 || count % extent || extent > INT32_MAX)
+			break;
+		code = host(extent, 1, stride_of(d, n), inner, &made[n]);
+		inner = made[n];
+		count /= extent;
+	}
+	int done = code == MPI_SUCCESS && count == 1 && n > 0;
+	if (done) {
+		HOST(MPI_Type_commit, MPI_Datatype *);
+		s->whole = made[--n];
+		host(&s->whole);
+	}
+	while (n-- > 0)
+		forget(&made[n]);
+	return done;
+}
+
+int f_section(struct f_section *s, const void *descriptor, void *count, void *type, int large)
+{
+	const struct descriptor *d = descriptor;
+	*s = (struct f_section){.base = d->base, .count = count, .type = type};
+	if (contiguous(d))
+		return 1;
+	MPI_Count n = !count ? -1 : large ? *(MPI_Count *)count : *(MPI_Fint *)count;
+	if (n == 0)
+		return 1;
+	if (n < 0 || !describe(s, d, n, f_datatype(type)))
+		return 0;
+	s->one = 1; /* of either width: the machine is little-endian */
+	s->made = f_from_datatype(s->whole);
+	s->count = &s->one, s->type = &s->made;
+	return 1;
+}
+
+const void *f_attached(const struct f_host *host, const void *p)
+{
+	static struct constant automatic = {"mpi_fortran_buffer_automatic_", 0};
+	if (strstr(host->name, "f08ts"))
+		p = ((const struct descriptor *)p)->base;
+	return is(&automatic, p) ? MPI_BUFFER_AUTOMATIC : p;
+}
+
+void f_section_free(struct f_section *s)
+{
+	if (s->whole)
+		forget(&s->whole);
+}
+
 #define CONVERSIONS(Object, object, Word)                                          \
 	MPI_##Object f_##object(const void *p)                                     \
 	{                                                                          \

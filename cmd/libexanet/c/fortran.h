@@ -37,7 +37,9 @@ void *f_find(struct f_host *host);
 	F_ALIAS(lower##__, #lower "_", params)                        \
 	F_ALIAS(UPPER, #lower "_", params)                            \
 	F_ENTRY(lower##_f08_, #lower "_f08_", Name, params, __VA_ARGS__)
-#define F_USERFUNCTION(large) EXANET_FORTRAN_FUNCTION
+#define F_LARGE_ENTRY(lower, Name, params, ...) F_ENTRY(lower##_c_f08_, #lower "_c_f08_", Name, params, __VA_ARGS__)
+#define F_DESCRIBED_ENTRY(lower, Name, params, ...) F_ENTRY(lower##_f08ts_, #lower "_f08ts_", Name, params, __VA_ARGS__)
+#define F_USERFUNCTION(large) (large ? EXANET_LARGE_FORTRAN_FUNCTION : EXANET_FORTRAN_FUNCTION)
 #else
 #define F_ENTRIES(lower, UPPER, Name, params, ...) F_ENTRY(lower##_f08_, #lower "_f08_", Name, params, __VA_ARGS__)
 #define F_LARGE_ENTRY(lower, Name, params, ...) \
@@ -93,6 +95,20 @@ void f_requests_back(const void *n, void *p, MPI_Request *requests, MPI_Request 
 /* An array of datatypes, one for each of the blocks of a collective call. */
 enum f_blocks { f_ranks, f_sources, f_destinations };
 MPI_Datatype *f_types(const void *p, const void *comm, enum f_blocks blocks);
+
+/* A buffer that a descriptor tells of, as an address, a count and a type. What lies apart is one
+   of a type that is made for it. Without a count and a type it must be in one piece. */
+struct f_section {
+	void *base, *count, *type;
+	MPI_Count one;
+	MPI_Fint made;
+	MPI_Datatype whole;
+};
+int f_section(struct f_section *s, const void *descriptor, void *count, void *type, int large);
+void f_section_free(struct f_section *s);
+
+/* What is attached for buffered sends, as C has it. */
+const void *f_attached(const struct f_host *host, const void *p);
 
 /* Buffers and statuses, some of which are constants. */
 void *f_buffer(void *p);

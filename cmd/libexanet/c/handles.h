@@ -47,8 +47,8 @@ enum { EXANET_PLAIN = -1, EXANET_TOPOLOGY = -2 };
 /* The forms of a call. */
 enum { EXANET_DO, EXANET_BEGIN, EXANET_INIT };
 
-/* Forms of user functions: as C has them before MPI-4, with large counts, and those
+/* Forms of user functions: as C has them before MPI-4, with large counts, and both
    of Fortran where its handles are others than in C. */
-enum { EXANET_FUNCTION, EXANET_LARGE_FUNCTION, EXANET_FORTRAN_FUNCTION };
+enum { EXANET_FUNCTION, EXANET_LARGE_FUNCTION, EXANET_FORTRAN_FUNCTION, EXANET_LARGE_FORTRAN_FUNCTION };
 
 #endif

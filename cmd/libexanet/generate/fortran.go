@@ -8,7 +8,8 @@ import (
 
 // The entry points of Fortran, for those wrappers of the host that do not come
 // through the entry points of C: in MPICH those of mpi_f08 that take no buffer, in
-// Open MPI all. All arguments are addresses. The words that begin with f_ or F_
+// Open MPI all. There, buffers come as addresses, or, in mpi_f08 since Open MPI 6, as
+// descriptors of arrays. All arguments are addresses. The words that begin with f_ or F_
 // are in fortran.h.
 //
 // Most turn their arguments into those of C, call the entry point there, and turn
@@ -37,14 +38,9 @@ func (g *generator) fortran(e entry, fn function) {
 				append(params, "size_t len_"+p.name)
 		}
 	}
-	name := e.name
-	if e.large == 1 {
-		name += "_c"
-	}
-	if slices.ContainsFunc(e.params, param.choice) {
-		if e.large == 1 {
-			return // Open MPI has none
-		}
+	name := e.before + e.name + large[e.large]
+	choices := slices.ContainsFunc(e.params, param.choice)
+	if choices {
 		fmt.Fprintln(g.w, "#ifdef OPEN_MPI")
 		defer fmt.Fprintln(g.w, "#endif")
 	}
@@ -66,13 +62,49 @@ func (g *generator) fortran(e entry, fn function) {
 	}
 	fmt.Fprintln(g.w, "}")
 	lower := strings.ToLower(e.full())
+	all := fmt.Sprintf("(%s), %s", strings.Join(params, ", "), strings.Join(names, ", "))
 	if e.large == 1 {
-		fmt.Fprintf(g.w, "F_LARGE_ENTRY(%s, %s, (%s), %s)\n", lower, name, strings.Join(params, ", "),
-			strings.Join(names, ", "))
+		fmt.Fprintf(g.w, "F_LARGE_ENTRY(%s, %s, %s)\n", lower, name, all)
 	} else {
-		fmt.Fprintf(g.w, "F_ENTRIES(%s, %s, %s, (%s), %s)\n", lower, strings.ToUpper(lower), name,
-			strings.Join(params, ", "), strings.Join(names, ", "))
+		fmt.Fprintf(g.w, "F_ENTRIES(%s, %s, %s, %s)\n", lower, strings.ToUpper(lower), name, all)
 	}
+	if choices {
+		described := g.described(e, name, names, params, host)
+		fmt.Fprintf(g.w, "F_DESCRIBED_ENTRY(%s%s, %s, %s)\n", lower, large[e.large], described, all)
+	}
+}
+
+// large is what the names in C of the forms with large counts end in.
+var large = [2]string{"", "_c"}
+
+// described writes, for a function whose buffers come as descriptors, what makes addresses of
+// them, and returns its name. A part of an array that is not contiguous becomes a datatype; where
+// it has no count and type of its own, the call is the host's, which refuses it.
+func (g *generator) described(e entry, name string, names, params []string, host string) string {
+	if e.kind != "call" {
+		return name // which leaves the buffers to the host
+	}
+	with, begin, end := slices.Clone(names), "", ""
+	for i, p := range e.params {
+		if !p.choice() {
+			continue
+		}
+		at, counted := p.name+"_s", "0, 0"
+		if len(e.params) > i+2 && e.params[i+1].typ == "COUNT" && e.params[i+2].typ == "MPI_Datatype" &&
+			!slices.ContainsFunc(e.params, func(p param) bool { return p.typ == "MPI_Op" }) {
+			counted = names[i+1] + ", " + names[i+2]
+			with[i+1], with[i+2] = at+".count", at+".type"
+		}
+		with[i] = at + ".base"
+		begin += fmt.Sprintf("\tstruct f_section %s = {0};\n\tdescribed = described && f_section(&%s, %s, %s, %d);\n",
+			at, at, p.name, counted, e.large)
+		end += "\tf_section_free(&" + at + ");\n"
+	}
+	fmt.Fprintf(g.w, "static void f_described_%s(struct f_host *host, %s)\n{\n\tint described = exanet_on;\n%s", name,
+		strings.Join(params, ", "), begin)
+	fmt.Fprintf(g.w, "\tif (described)\n\t\tf_%s(host, %s);\n\telse\n\t\t%s(%s);\n%s}\n", name,
+		strings.Join(with, ", "), host, strings.Join(names, ", "), end)
+	return "described_" + name
 }
 
 // convert writes a call of the entry point of C.
@@ -89,7 +121,7 @@ func (g *generator) convert(e entry) {
 		own, object := p.name+"_c", strings.ToLower(strings.TrimSuffix(strings.TrimPrefix(p.typ, "MPI_"), " *"))
 		switch {
 		case (p.typ == "COUNT" || p.typ == "int") && !p.array:
-			args = append(args, "*(MPI_Fint *)"+p.name)
+			args = append(args, e.integer(p))
 		case p.choice():
 			args = append(args, "f_buffer("+p.name+")")
 		case p.typ == "ADDRESS":
@@ -98,7 +130,7 @@ func (g *generator) convert(e entry) {
 		case p.typ == "const MPI_Datatype":
 			local("MPI_Datatype *", p.name, fmt.Sprintf("f_types(%s, comm, f_%s)", p.name, e.blocks(p)), "")
 			args, after = append(args, own), append(after, "free("+own+")")
-		case p.typ == "MPI_Request" && p.array:
+		case p.requests():
 			fmt.Fprintf(g.w, "\tMPI_Request few[F_FEW];\n")
 			local("MPI_Request *", p.name, "f_requests(n, "+p.name+", few)", "f_requests_back(n, %s, %s, few)")
 			args = append(args, own)
@@ -127,15 +159,20 @@ func (g *generator) convert(e entry) {
 				"*)outcount, indices)")
 		}
 	}
-	name := e.full()
-	if e.large == 1 {
-		name += "_c"
-	}
+	name := e.full() + large[e.large]
 	fmt.Fprintf(g.w, "\tint code = %s(%s);\n", name, strings.Join(args, ", "))
 	for _, s := range after {
 		fmt.Fprintf(g.w, "\t%s;\n", s)
 	}
 	fmt.Fprintf(g.w, "\tf_return(ierror, code);\n")
+}
+
+// integer reads a count or another number.
+func (e *entry) integer(p param) string {
+	if p.typ == "COUNT" && e.large == 1 {
+		return "*(MPI_Count *)" + p.name
+	}
+	return "*(MPI_Fint *)" + p.name
 }
 
 // blocks says of how many blocks an array of datatypes tells.
@@ -172,10 +209,14 @@ func (g *generator) beside(e entry, fn function) {
 	for _, p := range e.params {
 		switch {
 		case (p.typ == "COUNT" || p.typ == "int") && !p.array:
-			args = append(args, "*(MPI_Fint *)"+p.name)
+			args = append(args, e.integer(p))
 		case p.typ == "MPI_Op *":
 			fmt.Fprintf(g.w, "\t\tMPI_Op %s_c = f_op(%s);\n", p.name, p.name)
 			args = append(args, "&"+p.name+"_c")
+		case p.typ == "MPI_Comm":
+			args = append(args, "(exanet_handle)f_comm("+p.name+")")
+		case p.choice():
+			args = append(args, "exanet_buffer(f_attached(host, "+p.name+"))")
 		default:
 			args = append(args, p.name)
 		}

@@ -26,8 +26,16 @@ func main() {
 	if err != nil {
 		fail(err)
 	}
-	g := generator{w: bufio.NewWriter(os.Stdout)}
+	header, err := os.ReadFile(os.Args[2])
+	if err != nil {
+		fail(err)
+	}
+	g := generator{w: bufio.NewWriter(os.Stdout), header: attribute.ReplaceAllString(string(header), "")}
+	g.declarations()
 	fmt.Fprintln(g.w, "/* Generated from the list of functions: change that. */\n#include \"fortran.h\"")
+	if !strings.Contains(g.header, "MPI_User_function_c") {
+		fmt.Fprintln(g.w, "typedef void MPI_User_function_c(void *, void *, MPI_Count *, MPI_Datatype *);")
+	}
 	for s := bufio.NewScanner(f); s.Scan(); {
 		line := strings.TrimSpace(s.Text())
 		if line == "" || line[0] == '#' {
@@ -41,9 +49,7 @@ func main() {
 			fail(fmt.Errorf("%q: %w", line, err))
 		}
 	}
-	if err := g.others(os.Args[2]); err != nil {
-		fail(err)
-	}
+	g.others()
 	g.table()
 	g.counts()
 	if err := g.w.Flush(); err != nil {
@@ -59,7 +65,6 @@ func fail(err error) {
 // function is a line of the list.
 type function struct {
 	kind   string
-	since4 bool
 	name   string
 	params []param
 }
@@ -75,8 +80,7 @@ func parse(line string) (fn function, err error) {
 	if len(fields) < 3 {
 		return fn, fmt.Errorf("give a kind, a name and parameters")
 	}
-	fn.kind, fn.since4 = strings.CutSuffix(fields[0], "4")
-	fn.name = fields[1]
+	fn.kind, fn.name = fields[0], fields[1]
 	for _, text := range strings.Split(strings.Join(fields[2:], " "), ",") {
 		var p param
 		text, p.array = strings.CutSuffix(strings.TrimSpace(text), "[]")
@@ -113,6 +117,11 @@ func (p param) declare(large int) string {
 	return typ + " " + p.name
 }
 
+// requests reports whether a parameter is an array of them.
+func (p param) requests() bool {
+	return p.array && strings.TrimPrefix(p.typ, "const ") == "MPI_Request"
+}
+
 // pass returns the type of the parameter of ours for p, and the argument.
 func (p param) pass() (typ, arg string) {
 	switch {
@@ -146,18 +155,21 @@ func (fn *function) uses(types ...string) bool {
 
 // generator writes entry points and collects what is ours.
 type generator struct {
-	w       *bufio.Writer
-	ours    []string
-	emitted []string // functions that have entry points
-	counted []string // functions whose calls are counted when they are passed through
+	w      *bufio.Writer
+	header string // mpi.h, as the preprocessor leaves it, without attributes
+	// What it declares: names without MPI_, in order, and parameters.
+	declared   []string
+	parameters map[string]string
+	ours       []string
+	emitted    []string // functions that have entry points
+	counted    []string // functions whose calls are counted when they are passed through
 }
 
 // entry is one function of MPI.
 type entry struct {
 	name   string
 	params []param
-	large  int // 1: with large counts
-	since4 bool
+	large  int    // 1: with large counts
 	before string // the prefix that Open MPI's name had before MPI-4
 	kind   string
 	ours   string // the function of ours
@@ -189,16 +201,16 @@ func (g *generator) family(fn function) error {
 		}
 		emit(one)
 		emit(entry{name: "I" + strings.ToLower(fn.name[:1]) + fn.name[1:], params: with(request), kind: "call",
-			extra: []string{"EXANET_BEGIN"}, made: "request", since4: fn.kind == "pair"})
+			extra: []string{"EXANET_BEGIN"}, made: "request"})
 		if fn.kind == "pair" {
 			break
 		}
 		init := entry{name: fn.name + "_init", params: with(request), kind: "call", extra: []string{"EXANET_INIT"},
 			made: "request"}
 		if fn.kind == "coll" {
-			init.params, init.since4 = with(info, request), true
+			init.params = with(info, request)
 			old := init
-			old.since4, old.before = false, "MPIX_"
+			old.before = "MPIX_"
 			old.ours, old.args = "exanet_"+fn.name, fn.params
 			g.entry(old, fn)
 		}
@@ -209,9 +221,9 @@ func (g *generator) family(fn function) error {
 		if kind == "begin" {
 			kind = "call"
 		}
-		emit(entry{name: fn.name, params: fn.params, kind: kind, since4: fn.since4})
+		emit(entry{name: fn.name, params: fn.params, kind: kind})
 	case "comm", "note", "gone":
-		emit(entry{name: fn.name, params: fn.params, kind: fn.kind, since4: fn.since4})
+		emit(entry{name: fn.name, params: fn.params, kind: fn.kind})
 	default:
 		return fmt.Errorf("there is no kind %q", fn.kind)
 	}
@@ -242,17 +254,19 @@ func (fn *function) arrays() bool { return fn.uses("COUNTS", "DISPLS", "COUNTOUT
 
 // entry writes one entry point.
 func (g *generator) entry(e entry, fn function) {
-	name := e.full()
+	name := e.full() + large[e.large]
 	if e.before != "" {
-		fmt.Fprintln(g.w, "#if MPI_VERSION < 4 && defined OPEN_MPI")
+		fmt.Fprintln(g.w, "#ifdef OPEN_MPI")
 		defer fmt.Fprintln(g.w, "#endif")
 	}
-	if e.large == 1 {
-		name += "_c"
-	}
 	var decl, names, args []string
-	for _, p := range e.params {
-		decl = append(decl, p.declare(e.large))
+	declared := strings.Split(g.parameters[strings.TrimPrefix(name, "MPI_")], ",")
+	for i, p := range e.params {
+		d := p.declare(e.large)
+		if len(declared) == len(e.params) && !strings.Contains(declared[i], "const") {
+			d = strings.TrimPrefix(d, "const ") // older headers are not as strict as the standard
+		}
+		decl = append(decl, d)
 		names = append(names, p.name)
 	}
 	for _, p := range e.args {
@@ -276,10 +290,6 @@ func (g *generator) entry(e entry, fn function) {
 	}
 	if fn.arrays() {
 		args = append(args, fmt.Sprint(e.large))
-	}
-	if e.since4 || e.large == 1 {
-		fmt.Fprintln(g.w, "#if MPI_VERSION >= 4")
-		defer fmt.Fprintln(g.w, "#endif")
 	}
 	g.emitted = append(g.emitted, name)
 	fmt.Fprintf(g.w, "\nint %s(%s)\n{\n\tHOST(%s, %s);\n", name, strings.Join(decl, ", "), name,
@@ -390,7 +400,7 @@ func (e *entry) mistakes() string {
 func (e *entry) places() (requests, results string) {
 	for _, p := range e.params {
 		switch {
-		case strings.HasPrefix(p.typ, "MPI_Request") && (p.array || strings.HasSuffix(p.typ, "*")):
+		case p.requests() || p.typ == "MPI_Request *":
 			requests += " && " + p.name
 		case p.typ == "int *", p.typ == "int" && p.array, p.typ == "MPI_Message *":
 			results += " && " + p.name

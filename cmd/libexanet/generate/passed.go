@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -25,16 +24,23 @@ var (
 	parameter = regexp.MustCompile(`^(.*[\s*])(\w+)((?:\[\d*\])*)$`)
 )
 
+// declarations finds the functions of MPI that mpi.h declares, with their parameters.
+func (g *generator) declarations() {
+	g.parameters = make(map[string]string)
+	for _, m := range prototype.FindAllStringSubmatch(g.header, -1) {
+		if _, known := g.parameters[m[1]]; !known && strings.Contains(g.header, "PMPI_"+m[1]) {
+			g.declared = append(g.declared, m[1])
+			g.parameters[m[1]] = strings.Join(strings.Fields(m[2]), " ")
+		}
+	}
+}
+
 // others writes the entry points of the functions that mpi.h declares beside those
 // of the list. Others in this library may define some: these are weak.
-func (g *generator) others(header string) error {
-	text, err := os.ReadFile(header)
-	if err != nil {
-		return err
-	}
-	for _, m := range prototype.FindAllStringSubmatch(attribute.ReplaceAllString(string(text), ""), -1) {
-		name, list := m[1], strings.Join(strings.Fields(m[2]), " ")
-		if !strings.Contains(string(text), "PMPI_"+name) || slices.Contains(g.emitted, "MPI_"+name) {
+func (g *generator) others() {
+	for _, name := range g.declared {
+		list := g.parameters[name]
+		if slices.Contains(g.emitted, "MPI_"+name) {
 			continue
 		}
 		var names []string
@@ -59,7 +65,6 @@ func (g *generator) others(header string) error {
 				name, list, name, list, body)
 		}
 	}
-	return nil
 }
 
 // passes is the statement that counts a call which is passed through.

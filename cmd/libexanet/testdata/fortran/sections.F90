@@ -25,7 +25,7 @@ program sections
   call outer(a(:, 3:5))
   call inner(cube(2:3, :, 4))
 #ifdef SECTIONS
-  call later()
+  if (MPI_SUBARRAYS_SUPPORTED) call later()
 #endif
   call finish()
 
