@@ -126,7 +126,11 @@ func TestCoarrays(t *testing.T) {
 	program := build(t, "mpifort.mpich", "coarray.f90", "-fcoarray=lib", "-L"+found, "-lcaf_mpich")
 	for n := 2; n <= 3; n++ { // the host's one-sided communication takes its time on more ranks than cores
 		alone, ours := job(t, n, nil, program), job(t, n, []string{library(t)}, program)
-		assert.Equal(t, byImage(alone), byImage(ours), n)
+		if alone.code == 0 {
+			assert.Equal(t, byImage(alone), byImage(ours), n)
+		} else { // MPICH 4.2.1 alone aborts at the end of a right run
+			assert.Subset(t, byImage(alone), byImage(ours), n)
+		}
 		assert.Zero(t, ours.code)
 	}
 }
