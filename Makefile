@@ -11,7 +11,8 @@ SERIAL = coll|check/(chart|scenario|world|explore)|datatype|group|topo|optimisti
 SERIAL := $(SERIAL)|internal/ldso|test/(elftest|interleave(/.*)?|randtype)
 
 .PHONY: all build preload dist vet deps bench bench-programs clean
-.PHONY: test test-fast test-most test-random test-interleave test-race test-tags test-portable test-real test-today test-arm64
+.PHONY: test test-fast test-most test-random test-interleave test-race test-tags test-portable
+.PHONY: test-real test-today test-arm64
 
 all: build
 
