@@ -1,3 +1,7 @@
+//go:build !optimistic
+
+// The protocol optimistic has checks of its own, which do not all come to their end beside these (docs/checking.md).
+
 package mpi_test
 
 import (

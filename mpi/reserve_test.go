@@ -1,3 +1,7 @@
+//go:build !optimistic
+
+// The protocol optimistic does not allow AnySource, by which these communicators are tried.
+
 package mpi
 
 import (
