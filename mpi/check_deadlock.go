@@ -17,10 +17,14 @@ import (
 // rounds, in each of which every rank of it has looked for messages at least once, found nothing, and gone on
 // to wait for the same. Then all that was sent before the first has arrived, and nothing was sent after.
 
+// How long a rank waits before it publishes. A function that time.AfterFunc is to call has no goroutine before, so
+// nothing tells that it will free a Go program: hence the seconds.
 const (
-	patience  = 40 * time.Millisecond // before a rank publishes
-	checkTick = 20 * time.Millisecond // between two looks
+	patience  = 5 * time.Second
+	patienceC = 40 * time.Millisecond // of a program in C
 )
+
+const checkTick = 20 * time.Millisecond // between two looks
 
 // A post is a rank's place in the shared memory.
 type post struct {
@@ -38,16 +42,17 @@ const (
 
 // waits are those of a rank. The rank's lock guards them, except for posts.
 type waits struct {
-	k      *rank
-	shared network.SharedMemory // nil: deadlocks are not looked for
-	level  bool                 // code in C waits, and no other thread of it makes calls
-	list   []*waitingCall
-	since  time.Time // of the last change
-	epoch  uint64    // counts changes
-	posted bool
-	stamps uint64
-	failed bool // its waits have been ended
-	ended  chan struct{}
+	k        *rank
+	shared   network.SharedMemory // nil: deadlocks are not looked for
+	level    bool                 // code in C waits, and no other thread of it makes calls
+	patience time.Duration
+	list     []*waitingCall
+	since    time.Time // of the last change
+	epoch    uint64    // counts changes
+	posted   bool
+	stamps   uint64
+	failed   bool // its waits have been ended
+	ended    chan struct{}
 
 	suspects  []suspect // of the last look that found a knot
 	confirmed int       // rounds
@@ -62,13 +67,16 @@ type suspect struct {
 var inWaits atomic.Int64
 
 // openWaits makes a rank look for deadlocks, if it shares memory with the others.
-func (x *checker) openWaits(shared network.SharedMemory, outside bool, level ThreadLevel) {
-	w := &x.waits
+func (x *checker) openWaits(shared network.SharedMemory, o *settings) {
+	w, outside := &x.waits, o.outside.Busy != nil
 	w.k = x.k
-	if shared == nil || outside && level == ThreadMultiple || postSize*x.k.fab.Size() > len(shared.Area(0, 0)) {
+	if shared == nil || outside && o.level == ThreadMultiple || postSize*x.k.fab.Size() > len(shared.Area(0, 0)) {
 		return
 	}
-	w.shared, w.level, w.ended = shared, outside, make(chan struct{})
+	w.shared, w.level, w.patience, w.ended = shared, outside, o.patience, make(chan struct{})
+	if outside {
+		w.patience = patienceC
+	}
 	go w.watch(w.ended)
 }
 
@@ -127,7 +135,7 @@ func (w *waits) watch(ended <-chan struct{}) {
 		if w.deadlock() { // for good, also if others of the knot have ended meanwhile
 			w.fail()
 		}
-		epoch, waits := w.epoch, len(w.list) > 0 && time.Since(w.since) > patience && w.k.Deaths() == 0
+		epoch, waits := w.epoch, len(w.list) > 0 && time.Since(w.since) > w.patience && w.k.Deaths() == 0
 		w.k.mu.Unlock()
 		if !waits {
 			continue

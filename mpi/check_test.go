@@ -30,6 +30,9 @@ func findings(n int, main func(c *mpi.Comm) error, opts ...mpi.Option) (lines []
 	return lines
 }
 
+// hasty has deadlocks looked for after less than the seconds that a Go program has.
+var hasty = mpi.WithPatience(40 * time.Millisecond)
+
 // planted are programs with one mistake each, and what is to be found. The numbers are those of the table in
 // docs/checking.md.
 var planted = []struct {
@@ -236,7 +239,7 @@ var planted = []struct {
 // Each planted mistake is found, once, and nothing else.
 func TestPlantedMistakesAreFound(t *testing.T) {
 	for _, p := range planted {
-		lines := findings(p.ranks, p.main)
+		lines := findings(p.ranks, p.main, hasty)
 		if assert.Len(t, lines, 1, "mistake %d: %v", p.number, lines) {
 			assert.Regexp(t, p.finds, lines[0], "mistake %d", p.number)
 		}
@@ -268,11 +271,25 @@ func TestADeadlockIsAnError(t *testing.T) {
 	lines := findings(2, func(c *mpi.Comm) error {
 		_, errs[c.Rank()] = mpi.Recv(c, make([]int32, 1), 1-c.Rank(), 0)
 		return errs[c.Rank()]
-	})
+	}, hasty)
 	require.Len(t, lines, 1)
 	for _, err := range errs {
 		require.ErrorIs(t, err, mpi.ErrDeadlock)
 	}
+}
+
+// A function that has no goroutine yet frees ranks that all wait.
+func TestATimersFunctionFreesRanks(t *testing.T) {
+	require.Empty(t, findings(2, func(c *mpi.Comm) error {
+		if c.Rank() == 0 {
+			time.AfterFunc(time.Second, func() { assert.NoError(t, mpi.Send(c, []int32{1}, 1, 0)) })
+		}
+		_, err := mpi.Recv(c, make([]int32, 1), 1-c.Rank(), 0)
+		if assert.NoError(t, err) && c.Rank() == 1 {
+			err = mpi.Send(c, []int32{1}, 0, 0)
+		}
+		return err
+	}))
 }
 
 // Calls that do not match are not performed, and an error at all ranks.
@@ -420,7 +437,7 @@ func TestNothingIsFoundWhereNothingIs(t *testing.T) {
 				err := main(c)
 				require.NoError(t, err, name)
 				return err
-			}, mpi.WithDevice(device))
+			}, mpi.WithDevice(device), hasty)
 			require.Empty(t, lines, "%s: %s", name, strings.Join(lines, "\n"))
 		}
 	}

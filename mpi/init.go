@@ -45,9 +45,10 @@ type settings struct {
 	collectives string // algorithms that are forced, and the file of a table
 	algorithms  *coll.Selection
 
-	check  bool              // the checking mode
-	report func(line string) // its findings; nil: standard error
-	site   func() string     // where the program is, if not in Go
+	check    bool              // the checking mode
+	report   func(line string) // its findings; nil: standard error
+	site     func() string     // where the program is, if not in Go
+	patience time.Duration     // of a rank that waits, before it looks for a deadlock
 
 	segment *os.File // of a job that no launcher of ours has made
 	place   int      // this process's rank in it
@@ -120,7 +121,7 @@ func withJob(segment *os.File, rank int) Option {
 
 func options(opts []Option) (*settings, error) {
 	s := &settings{level: ThreadMultiple, variant: os.Getenv(env.Variant), device: os.Getenv(env.Device),
-		collectives: os.Getenv(env.Coll), check: checkWanted()}
+		collectives: os.Getenv(env.Coll), check: checkWanted(), patience: patience}
 	for _, o := range opts {
 		if o == nil {
 			continue

@@ -74,7 +74,7 @@ func newRank(f fabric, o *settings) (*rank, error) {
 	}
 	k.idents = commid.NewSupply(f.Rank(), areas, k.vacant)
 	if k.check != nil {
-		k.check.openWaits(shared, o.outside.Busy != nil, o.level)
+		k.check.openWaits(shared, o)
 	}
 	return k, nil
 }
