@@ -91,7 +91,7 @@ func (b *busy) status(h handle) (st C.MPI_Status, done bool, code C.int) {
 		return *kept, true, C.MPI_SUCCESS
 	}
 	var flag C.int
-	code = C.exanet_get_status(as[C.MPI_Request](h), &flag, &st)
+	code = C.PMPI_Request_get_status(as[C.MPI_Request](h), &flag, &st)
 	if done = flag != 0; done && code == C.MPI_SUCCESS {
 		b.keep(h, &st)
 	}

@@ -154,8 +154,6 @@ void exanet_watch(MPI_Datatype type)
 static MPI_Status *wanted(MPI_Status *s) { return s ? s : MPI_STATUS_IGNORE; }
 static MPI_Status *all_wanted(MPI_Status *s) { return s ? s : MPI_STATUSES_IGNORE; }
 
-int exanet_get_status(MPI_Request r, int *flag, MPI_Status *s) { return PMPI_Request_get_status(r, flag, s); }
-
 #ifdef OPEN_MPI
 /* Open MPI's Waitall does not return if one of them has failed before, as a generalized
    request has that was asked whether it has completed. */
@@ -175,10 +173,7 @@ int exanet_waitall(int n, MPI_Request *rs, MPI_Status *sts)
 int exanet_waitall(int n, MPI_Request *rs, MPI_Status *sts) { return PMPI_Waitall(n, rs, all_wanted(sts)); }
 #endif
 
-int exanet_test(MPI_Request *r, int *flag, MPI_Status *s)
-{
-	return PMPI_Test(r, flag, wanted(s));
-}
+int exanet_test(MPI_Request *r, int *flag, MPI_Status *s) { return PMPI_Test(r, flag, wanted(s)); }
 
 int exanet_testany(int n, MPI_Request *rs, int *index, int *flag, MPI_Status *s)
 {
@@ -249,17 +244,9 @@ static int poll_query(void *state, MPI_Status *s)
 	return MPI_SUCCESS;
 }
 
-static int poll_free(void *state)
-{
-	(void)state;
-	return MPI_SUCCESS;
-}
+static int poll_free(void *state) { return (void)state, MPI_SUCCESS; }
 
-static int poll_cancel(void *state, int complete)
-{
-	(void)state, (void)complete;
-	return MPI_SUCCESS;
-}
+static int poll_cancel(void *state, int complete) { return (void)state, (void)complete, MPI_SUCCESS; }
 
 /* A communicator whose errors are nobody's concern. */
 static MPI_Comm quiet;
@@ -284,10 +271,7 @@ void exanet_end(void)
 	PMPI_Comm_free(&quiet);
 }
 
-void *exanet_where(void *f)
-{
-	return ((void *(*)(void))f)();
-}
+void *exanet_where(void *f) { return ((void *(*)(void))f)(); }
 
 void exanet_poll(void)
 {

@@ -42,7 +42,6 @@ void exanet_freed(MPI_Datatype type);
 
 /* The host's calls on requests of its own. Here, as everywhere in the Go part, a
    status that nobody wants is a null pointer. */
-int exanet_get_status(MPI_Request r, int *flag, MPI_Status *s);
 int exanet_waitall(int n, MPI_Request *rs, MPI_Status *sts); /* all have completed */
 int exanet_test(MPI_Request *r, int *flag, MPI_Status *s);
 int exanet_testany(int n, MPI_Request *rs, int *index, int *flag, MPI_Status *s);

@@ -241,10 +241,7 @@ static void open_fast(void)
 		exanet_fast_open((struct fast_table *)(uintptr_t)table, no_request);
 }
 
-static void *caller(void)
-{
-	return exanet_caller;
-}
+static void *caller(void) { return exanet_caller; }
 
 /* Has the Go part know where calls come from, if it is to check them. */
 static void open_trace(void)
@@ -307,21 +304,17 @@ int exanet_finish(void)
 #define NUMBER(object, from, made, kind)                                                            \
 	int object##from(object h)                                                                  \
 	{                                                                                           \
-		static int (*host)(object);                                                         \
 		uintptr_t n = (uintptr_t)h;                                                         \
 		if ((n & ((1 << EXANET_SHIFT) - 1)) == kind)                                        \
 			return (int)(n >> EXANET_SHIFT) | EXANET_FORTRAN;                           \
-		if (!host)                                                                          \
-			host = (int (*)(object))exanet_host(#object #from);                         \
+		HOST_GIVES(int, #object #from, object);                                             \
 		return host(h);                                                                     \
 	}                                                                                           \
 	object object##made(int n)                                                                  \
 	{                                                                                           \
-		static object (*host)(int);                                                         \
 		if (n > 0 && n & EXANET_FORTRAN)                                                    \
 			return (object)((uintptr_t)(n ^ EXANET_FORTRAN) << EXANET_SHIFT | kind);    \
-		if (!host)                                                                          \
-			host = (object (*)(int))exanet_host(#object #made);                         \
+		HOST_GIVES(object, #object #made, int);                                             \
 		return host(n);                                                                     \
 	}
 NUMBER(MPI_Request, _c2f, _f2c, EXANET_REQUEST)

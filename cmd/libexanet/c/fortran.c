@@ -200,73 +200,54 @@ void f_section_free(struct f_section *s)
 		forget(&s->whole);
 }
 
-#define CONVERSIONS(Object, object, Word)                                          \
-	MPI_##Object f_##object(const void *p)                                     \
-	{                                                                          \
-		static MPI_##Object (*host)(MPI_Fint);                             \
-		if (!host)                                                         \
-			host = (MPI_##Object(*)(MPI_Fint))exanet_host("MPI_" #Word "_f2c"); \
-		return host(*(const MPI_Fint *)p);                                 \
-	}                                                                          \
-	MPI_Fint f_from_##object(MPI_##Object h)                                   \
-	{                                                                          \
-		static MPI_Fint (*host)(MPI_##Object);                             \
-		if (!host)                                                         \
-			host = (MPI_Fint(*)(MPI_##Object))exanet_host("MPI_" #Word "_c2f"); \
-		return host(h);                                                    \
+#define CONVERSIONS(Object, object, Word)                                \
+	MPI_##Object f_##object(const void *p)                           \
+	{                                                                \
+		HOST_GIVES(MPI_##Object, "MPI_" #Word "_f2c", MPI_Fint); \
+		return host(*(const MPI_Fint *)p);                       \
+	}                                                                \
+	MPI_Fint f_from_##object(MPI_##Object h)                         \
+	{                                                                \
+		HOST_GIVES(MPI_Fint, "MPI_" #Word "_c2f", MPI_##Object); \
+		return host(h);                                          \
 	}
 CONVERSIONS(Comm, comm, Comm)
 CONVERSIONS(Datatype, datatype, Type)
 CONVERSIONS(Op, op, Op)
 CONVERSIONS(Info, info, Info)
 
-/* neighbours counts those of a process in a topology. */
-static int neighbours(MPI_Comm comm, enum f_blocks blocks)
+/* What a function of the host says of a communicator. */
+static int ask(const char *function, MPI_Comm comm)
 {
-	HOST(MPI_Topo_test, MPI_Comm, int *);
-	int kind, n = 0, in = 0, out = 0, weighted;
-	host(comm, &kind);
-	if (kind == MPI_CART) {
-		HOST(MPI_Cartdim_get, MPI_Comm, int *);
-		host(comm, &n);
-		return 2 * n;
+	int answer = 0;
+	((int (*)(MPI_Comm, int *))exanet_host(function))(comm, &answer);
+	return answer;
+}
+
+/* How many blocks a collective call of a process has. */
+static int blocks_of(MPI_Comm comm, enum f_blocks blocks)
+{
+	HOST(MPI_Dist_graph_neighbors_count, MPI_Comm, int *, int *, int *);
+	int in = 0, out = 0, weighted;
+	if (blocks == f_ranks)
+		return ask(ask("MPI_Comm_test_inter", comm) ? "MPI_Comm_remote_size" : "MPI_Comm_size", comm);
+	switch (ask("MPI_Topo_test", comm)) {
+	case MPI_CART:
+		return 2 * ask("MPI_Cartdim_get", comm);
+	case MPI_GRAPH: {
+		HOST(MPI_Graph_neighbors_count, MPI_Comm, int, int *);
+		host(comm, ask("MPI_Comm_rank", comm), &in);
+		return in;
 	}
-	if (kind == MPI_GRAPH) {
-		HOST(MPI_Comm_rank, MPI_Comm, int *);
-		int rank;
-		host(comm, &rank);
-		{
-			HOST(MPI_Graph_neighbors_count, MPI_Comm, int, int *);
-			host(comm, rank, &n);
-		}
-		return n;
-	}
-	if (kind == MPI_DIST_GRAPH) {
-		HOST(MPI_Dist_graph_neighbors_count, MPI_Comm, int *, int *, int *);
+	case MPI_DIST_GRAPH:
 		host(comm, &in, &out, &weighted);
 	}
 	return blocks == f_sources ? in : out;
 }
 
-static int ranks(MPI_Comm comm)
-{
-	HOST(MPI_Comm_test_inter, MPI_Comm, int *);
-	int inter, n = 0;
-	host(comm, &inter);
-	if (inter) {
-		HOST(MPI_Comm_remote_size, MPI_Comm, int *);
-		host(comm, &n);
-	} else {
-		HOST(MPI_Comm_size, MPI_Comm, int *);
-		host(comm, &n);
-	}
-	return n;
-}
-
 MPI_Datatype *f_types(const void *p, const void *comm, enum f_blocks blocks)
 {
-	MPI_Comm of = f_comm(comm);
-	int n = blocks == f_ranks ? ranks(of) : neighbours(of, blocks);
+	int n = blocks_of(f_comm(comm), blocks);
 	MPI_Datatype *types = malloc((n + 1) * sizeof *types);
 	if (!types)
 		abort();
@@ -314,24 +295,15 @@ void f_address_back(const struct f_host *host, void *p, void *address)
 		*(void **)p = address;
 }
 
-static void f_Init(struct f_host *host, void *ierror)
-{
-	(void)host;
-	f_return(ierror, MPI_Init(0, 0));
-}
+static void f_Init(struct f_host *host, void *ierror) { (void)host, f_return(ierror, MPI_Init(0, 0)); }
 F_ENTRIES(mpi_init, MPI_INIT, Init, (void *ierror), ierror)
 
 static void f_Init_thread(struct f_host *host, void *required, void *provided, void *ierror)
 {
-	(void)host;
-	f_return(ierror, MPI_Init_thread(0, 0, *(MPI_Fint *)required, provided));
+	(void)host, f_return(ierror, MPI_Init_thread(0, 0, *(MPI_Fint *)required, provided));
 }
 F_ENTRIES(mpi_init_thread, MPI_INIT_THREAD, Init_thread, (void *required, void *provided, void *ierror), required,
 	provided, ierror)
 
-static void f_Finalize(struct f_host *host, void *ierror)
-{
-	(void)host;
-	f_return(ierror, MPI_Finalize());
-}
+static void f_Finalize(struct f_host *host, void *ierror) { (void)host, f_return(ierror, MPI_Finalize()); }
 F_ENTRIES(mpi_finalize, MPI_FINALIZE, Finalize, (void *ierror), ierror)

@@ -10,11 +10,12 @@ void *exanet_symbol(const char *name);
 /* The host MPI's function of a name that begins with MPI. */
 void *exanet_host(const char *name);
 
-/* Declares host, a pointer to the host MPI's own function. */
-#define HOST(name, ...)                                          \
-	static int (*host)(__VA_ARGS__);                         \
-	if (!host)                                               \
-		host = (int (*)(__VA_ARGS__))exanet_host(#name)
+/* Declares host, a pointer to the host MPI's own function, which returns a type. */
+#define HOST_GIVES(type, name, ...)       \
+	static type (*host)(__VA_ARGS__); \
+	if (!host)                        \
+		host = (type (*)(__VA_ARGS__))exanet_host(name)
+#define HOST(name, ...) HOST_GIVES(int, #name, __VA_ARGS__)
 
 /* Predefined objects are data of Open MPI, to which this library is not linked. */
 #ifdef OPEN_MPI
