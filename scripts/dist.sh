@@ -12,7 +12,8 @@ trap 'rm -rf "$scratch"' EXIT
 to=$scratch/$name
 mkdir -p "$out" "$to"
 
-GOOS=linux GOARCH=$arch CGO_ENABLED=0 ${GO:-go} build -trimpath -o "$to/exanet" ./cmd/exanet
+GOOS=linux GOARCH=$arch CGO_ENABLED=0 ${GO:-go} build -trimpath -ldflags "-X main.release=$version" \
+	-o "$to/exanet" ./cmd/exanet
 cp LICENSE README.md docs/ci.md docs/preload.md "$to"
 for mpi in mpich openmpi; do
 	cp "$bin/libexanet-$mpi.so" "$bin/libexanet-$mpi-go.so" "$to" 2>/dev/null ||

@@ -33,7 +33,13 @@ func addCompletion(root *cobra.Command) {
 	c, _, _ := root.Find([]string{"completion"})
 	c.Short = "Print the completion script of a shell"
 	c.Example = "  exanet completion bash"
-	c.Args = cobra.NoArgs
+	c.Args = func(_ *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return usageErrorf("there is no completion for %q (see exanet completion --help)", args[0])
+		}
+		return nil
+	}
+	c.RunE = root.RunE // without which its arguments are not looked at
 	for _, sub := range c.Commands() {
 		sub.Example = "  exanet completion " + sub.Name()
 	}

@@ -59,6 +59,8 @@ func TestMistakesInTheCommandLine(t *testing.T) {
 		"info everything":       `"everything"`,
 		"info --bogus":          "--bogus",
 		"help frobnicate":       `"frobnicate"`,
+		"completion foo":        `no completion for "foo"`,
+		"tune a b":              `here is "b" too`,
 	} {
 		t.Run(line, func(t *testing.T) {
 			var out, errs bytes.Buffer

@@ -38,8 +38,8 @@ func newRoot() *cobra.Command {
 		Use:   "exanet",
 		Short: "MPI over the Exanet protocols",
 		Long: `Exanet runs MPI programs over the write-based protocols of the Exanet
-prototype, on its hardware, on an emulation of it in shared memory, or on a
-simulation in virtual time.`,
+prototype: on an emulation of its devices in shared memory, or on a simulation
+of the whole in virtual time. It has not been on the hardware yet.`,
 		Example: `  exanet run -n 4 ./hello
   exanet info`,
 		Version:       version(),
@@ -125,11 +125,17 @@ func noArgs(c *cobra.Command, args []string) error {
 	return nil
 }
 
-// version is that of the module, or the revision that was built.
+// release is the version of an archive (scripts/dist.sh).
+var release string
+
+// version is that of the archive or the module, or the revision that was built.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return "(unknown)"
+	}
+	if release != "" {
+		return release + " " + info.GoVersion
 	}
 	v := info.Main.Version
 	var revision, modified string

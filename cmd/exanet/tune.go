@@ -57,7 +57,7 @@ ranks is measured.`,
   exanet tune -n 2,4,8 --op allreduce,bcast --sizes 1024:262144`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
-				return usageErrorf("tune writes one file: %q", args[1])
+				return usageErrorf("tune takes one FILE to write, and here is %q too (see exanet tune --help)", args[1])
 			}
 			return nil
 		},

@@ -45,7 +45,6 @@ func TestTune(t *testing.T) {
 func TestMistakesInTune(t *testing.T) {
 	dir := t.TempDir()
 	for says, args := range map[string][]string{
-		`writes one file: "b"`:   {"a", "b"},
 		"want numbers from 2":    {"-n", "2,1"},
 		"--op neighbor: use all": {"--op", "neighbor"},
 		"--sizes":                {"--sizes", "x"},
