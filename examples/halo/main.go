@@ -15,12 +15,15 @@ import (
 	"github.com/exanet-mpi/exanet/mpi"
 )
 
+// most points in each direction: the plate, which is there twice, takes 1.6 GB then.
+const most = 10000
+
 func main() {
 	size := flag.Int("size", 96, "points of the plate in each direction")
 	tolerance := flag.Float64("tolerance", 0.001, "stop when no point changes by more in a step, in degrees")
 	flag.Parse()
-	if *size < 1 || !(*tolerance > 0) {
-		fmt.Fprintln(os.Stderr, "halo: needs a size of one or more, and a tolerance above 0")
+	if flag.NArg() > 0 || *size < 1 || *size > most || !(*tolerance > 0) {
+		fmt.Fprintf(os.Stderr, "halo: needs a size from 1 to %d, a tolerance above 0, and no other arguments\n", most)
 		os.Exit(2)
 	}
 	mpi.Main(func(world *mpi.Comm) error {

@@ -15,14 +15,14 @@ import (
 func main() {
 	strips := flag.Int("strips", 1000000, "strips to divide the area into")
 	flag.Parse()
-	if *strips < 1 {
-		fmt.Fprintln(os.Stderr, "pi: needs at least one strip")
+	if flag.NArg() > 0 || *strips < 1 {
+		fmt.Fprintln(os.Stderr, "pi: needs at least one strip, and no other arguments")
 		os.Exit(2)
 	}
 	mpi.Main(func(world *mpi.Comm) error {
 		pi, err := integrate(world, *strips)
 		if err == nil && world.Rank() == 0 {
-			fmt.Printf("pi is about %.9f, says every one of %d ranks\n", pi, world.Size())
+			fmt.Printf("pi is about %.9f, at every rank\n", pi)
 		}
 		return err
 	})

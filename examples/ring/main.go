@@ -10,6 +10,7 @@ package main
 import (
 	"flag"
 	"fmt"
+	"os"
 
 	"github.com/exanet-mpi/exanet/mpi"
 )
@@ -23,6 +24,10 @@ const (
 func main() {
 	wrong := flag.Bool("wrong", false, "send before receiving, at every rank: nobody goes on")
 	flag.Parse()
+	if flag.NArg() > 0 {
+		fmt.Fprintln(os.Stderr, "ring: takes no arguments but -wrong")
+		os.Exit(2)
+	}
 	mpi.Main(func(world *mpi.Comm) error {
 		if err := passNumber(world); err != nil {
 			return err

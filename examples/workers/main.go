@@ -39,6 +39,10 @@ func main() {
 		}
 		numbers = append(numbers, n)
 	}
+	if len(numbers) == 0 {
+		flag.Usage()
+		os.Exit(2)
+	}
 	mpi.Main(func(world *mpi.Comm) error {
 		if world.Size() < 2 {
 			return errors.New("workers: needs two ranks, a master and a worker")
