@@ -2,6 +2,8 @@
 package docs
 
 import (
+	"bytes"
+	"go/format"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -123,7 +125,14 @@ func programOf(t *testing.T, doc string) []byte {
 	require.NoError(t, err)
 	block := regexp.MustCompile(`(?m)^    package main\n(    .*\n|\n)+`).Find(text)
 	require.NotEmpty(t, block)
-	return regexp.MustCompile(`(?m)^    `).ReplaceAll(block, nil)
+	return append(bytes.TrimSpace(regexp.MustCompile(`(?m)^    `).ReplaceAll(block, nil)), '\n')
+}
+
+func TestProgramIsFormatted(t *testing.T) {
+	program := programOf(t, "README.md")
+	formatted, err := format.Source(program)
+	require.NoError(t, err)
+	require.Equal(t, string(formatted), string(program))
 }
 
 // What the README and the tutorial tell people to type runs as it stands, in a copy of the
