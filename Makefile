@@ -114,6 +114,7 @@ preload: $(HOSTS:%=preload-%)
 	@$(if $(HOSTS),,echo "there are no headers of an MPI: make deps installs them"; exit 1)
 endif
 
+# Jobs that run have the old files mapped: new ones take their names when both are there.
 preload-%:
 	mkdir -p $(BIN)
 	$(CC) $(host_flags) -E -include mpi.h -x c /dev/null >$(BIN)/mpi-$*.i
@@ -121,10 +122,12 @@ preload-%:
 	$(CC) $(host_flags) -D_GNU_SOURCE -Wextra -fexceptions -fPIC -shared -Wl,-z,defs -I$(PRELOAD)/c \
 		-DEXANET_HOST_LIBRARY='"$($*_library)"' -DEXANET_GO_PART='"libexanet-$*-go.so"' \
 		$(WHOLE) -Wl,--version-script=$(PRELOAD)/c/exports.map \
-		-o $(BIN)/libexanet-$*.so $(PRELOAD)/c/*.c $(BIN)/entries-$*.c -ldl
+		-o $(BIN)/new-libexanet-$*.so $(PRELOAD)/c/*.c $(BIN)/entries-$*.c -ldl
 	$(host_go) build -ldflags "$(GUESTFLAGS)" -tags $*$(VARIANT:%=,%) -buildmode=c-shared \
-		-o $(BIN)/libexanet-$*-go.so ./$(PRELOAD)
-	rm -f $(BIN)/libexanet-$*-go.h
+		-o $(BIN)/new-libexanet-$*-go.so ./$(PRELOAD)
+	mv -f $(BIN)/new-libexanet-$*-go.so $(BIN)/libexanet-$*-go.so
+	mv -f $(BIN)/new-libexanet-$*.so $(BIN)/libexanet-$*.so
+	rm -f $(BIN)/new-libexanet-$*-go.h
 
 preload-vet-%:
 	$(host_go) vet -tags $* ./$(PRELOAD)/...
