@@ -98,6 +98,8 @@ func waiting(k *rank) string {
 	}
 	k.proto.Waiting(tellOne)
 	switch {
+	case n == 0 && k.Outside.Busy != nil: // nothing tells of the host's calls
+		return "waits for nothing here: it computes, or is in a call of the host MPI"
 	case n == 0:
 		return "waits for nothing"
 	case n > mostLines:

@@ -5,6 +5,7 @@
 int main(int argc, char **argv)
 {
 	int rank, x = 0;
+	MPI_Comm other;
 	MPI_Init(&argc, &argv);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	if (argc > 1) {
@@ -13,6 +14,8 @@ int main(int argc, char **argv)
 	}
 	if (rank == 0)
 		MPI_Allreduce(MPI_IN_PLACE, &x, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+	if (rank == 3)
+		MPI_Comm_dup(MPI_COMM_WORLD, &other);
 	MPI_Recv(&x, 1, MPI_INT, rank == 1 ? 0 : MPI_ANY_SOURCE, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 	return 0;
 }
