@@ -5,6 +5,7 @@
 package mpi_test
 
 import (
+	"context"
 	"strings"
 	"sync"
 	"testing"
@@ -290,6 +291,28 @@ func TestATimersFunctionFreesRanks(t *testing.T) {
 		}
 		return err
 	}))
+}
+
+// What a rank waits for has the program's size.
+func TestReportsDoNotCountCards(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	err := mpi.Run(2, func(c *mpi.Comm) error {
+		if c.Rank() == 1 {
+			_, err := mpi.Recv(c, make([]int32, 1), 0, 0)
+			cancel()
+			return err
+		}
+		q, err := mpi.Irecv(c, make([]int32, 5), 1, 7)
+		if err != nil {
+			return err
+		}
+		if err := mpi.Send(c, []int32{1}, 1, 0); err != nil {
+			return err
+		}
+		_, err = q.Wait()
+		return err
+	}, mpi.WithFindings(func(string) {}), mpi.WithContext(ctx))
+	require.ErrorContains(t, err, "rank 0 receive from rank 1, tag 7, 20 bytes: no message has arrived")
 }
 
 // Calls that do not match are not performed, and an error at all ranks.

@@ -2,6 +2,7 @@ package mpi
 
 import (
 	"github.com/exanet-mpi/exanet/group"
+	"github.com/exanet-mpi/exanet/mpi/internal/checking"
 	"github.com/exanet-mpi/exanet/mpi/internal/commid"
 	"github.com/exanet-mpi/exanet/variants"
 )
@@ -45,6 +46,7 @@ func (k *rank) contexts(d commid.ID, peers *group.Group, me int) (p2p, coll *var
 	k.proto.Open(p2p)
 	k.proto.Open(coll)
 	if k.check != nil {
+		p2p.Extra = checking.CardSize
 		k.check.contexts = append(k.check.contexts, p2p)
 	}
 	return p2p, coll

@@ -21,7 +21,7 @@ func Describe(r *Request) string {
 	if r.Tag == AnyTag {
 		tag = "any tag"
 	}
-	return fmt.Sprintf("%s %s, %s, %d bytes", kind, where, tag, r.Len())
+	return fmt.Sprintf("%s %s, %s, %d bytes", kind, where, tag, r.Len()-r.Ctx.Extra)
 }
 
 // Unqueued calls f with a line for everything under way that is in none of the
@@ -33,7 +33,7 @@ func (c *Core) Unqueued(f func(line string)) {
 		}
 	}
 	for _, r := range c.active {
-		f(fmt.Sprintf("%s: %d bytes written", Describe(r), r.Transfer.Done))
+		f(fmt.Sprintf("%s: %d bytes written", Describe(r), max(0, r.Transfer.Done-r.Ctx.Extra)))
 	}
 	for _, p := range c.Out.Waiting() {
 		why := "its mailbox is full"

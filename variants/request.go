@@ -50,6 +50,7 @@ type Context struct {
 	Rank  int32        // this process's rank in it
 	Group *group.Group // of those whom it exchanges messages with; nil: the job's ranks as they are
 	Tags  []string     // what its tags stand for, if they are not the program's
+	Extra int          // bytes in front of each message that are not the program's
 
 	Active int // requests that are not Done and messages extracted, counted by the protocol
 }
