@@ -80,7 +80,7 @@ func frame(c checking.Card, waits bool) []byte {
 	return b
 }
 
-var errMismatch = fmt.Errorf("%w: the ranks' calls do not match", ErrCount)
+var errMismatch = &explained{"the ranks' calls do not match", [2]error{ErrCount, ErrCount}}
 
 const finalize = "Finalize"
 

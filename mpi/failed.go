@@ -46,12 +46,15 @@ func failedMessage(b []byte, limit int, err error) []byte {
 	return m
 }
 
+// errElsewhere stands for the error of another rank, which says there what was wrong.
+var errElsewhere = &explained{"the call failed there", [2]error{ErrCount, ErrCount}}
+
 // reason is why the sender of a failed message could not go on.
 func reason(code int) error {
 	if code == failedDied {
 		return ErrProcFailed
 	}
-	return ErrCount
+	return errElsewhere
 }
 
 // failedBy finds out whether a message of the given size, which has been received

@@ -353,14 +353,15 @@ func (x *collective) gone() error {
 func (x *collective) mismatched(err error) error {
 	var m *shm.Mismatch
 	errors.As(err, &m)
-	kind, peer := ErrCount, m.Parts[1]
+	peer := m.Parts[1]
+	why := error(&explained{err.Error(), [2]error{ErrCount, err}}) // which says what differs
 	if own := m.Parts[0]; own.Rank == x.Rank && own.Op == peer.Op && peer.Size > own.Size {
-		kind = ErrTruncate
+		why = fmt.Errorf("%w: %w", ErrTruncate, err)
 	}
 	if peer.Rank == x.Rank {
 		peer = m.Parts[0]
 	}
-	return x.c.fail(x.name, peer.Rank, noValue, x.bytes(), fmt.Errorf("%w: %w", kind, err),
+	return x.c.fail(x.name, peer.Rank, noValue, x.bytes(), why,
 		"all ranks must make the same calls, with matching counts")
 }
 

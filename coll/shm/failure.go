@@ -43,7 +43,14 @@ func (m *Mismatch) Error() string {
 	case m.Failed:
 		return fmt.Sprintf("rank %d could not go on", m.Parts[1].Rank)
 	}
-	return fmt.Sprintf("calls do not match: %v, %v", m.Parts[0], m.Parts[1])
+	a, b, differ := m.Parts[0], m.Parts[1], "lengths"
+	switch {
+	case a.Op != b.Op || a.Ended != b.Ended:
+		differ = "calls"
+	case a.Root != b.Root:
+		differ = "roots"
+	}
+	return fmt.Sprintf("different %s: %v, %v", differ, a, b)
 }
 
 // what is the word that says what is called.

@@ -389,20 +389,20 @@ func TestOtherSizes(t *testing.T) {
 			require.Equal(t, want[i], err != nil, "rank %d, call %d: %v", rank, i, err)
 		}
 	}
-	require.EqualError(t, errs[2][0], "calls do not match: rank 2 called bcast with 100 bytes, root 0, "+
+	require.EqualError(t, errs[2][0], "different lengths: rank 2 called bcast with 100 bytes, root 0, "+
 		"rank 0 called bcast with 8 bytes, root 0")
 }
 
 // Other calls are an error at all ranks, which says what was called by whom, also if they show later.
 func TestOtherCalls(t *testing.T) {
 	for text, calls := range map[string][][]*coll.Call{
-		"rank . called (barrier|allreduce.*), rank . called (barrier|allreduce)": {{barrier()}, {barrier()},
+		"calls: rank . called (barrier|allreduce.*), rank . called (barrier|allreduce)": {{barrier()}, {barrier()},
 			{allreduce(4)}},
-		"rank . called (allreduce with 4 bytes, root 0|barrier), rank . called (allreduce|barrier)": {
+		"calls: rank . called (allreduce with 4 bytes, root 0|barrier), rank . called (allreduce|barrier)": {
 			{allreduce(4), allreduce(4)}, {allreduce(4), allreduce(4)}, {allreduce(4), barrier()}},
-		"rank . called bcast with 8 bytes, root ., rank . called bcast with 8 bytes, root .": {
+		"roots: rank . called bcast with 8 bytes, root ., rank . called bcast with 8 bytes, root .": {
 			{bcast(0, 8), barrier()}, {bcast(1, 8), barrier()}, {bcast(2, 8), barrier()}},
-		"rank . called bcast with (8|9000) bytes, root 0, rank . called bcast with (8|9000) bytes, root 0": {
+		"lengths: rank . called bcast with (8|9000) bytes, root 0, rank . called bcast with (8|9000) bytes, root 0": {
 			{bcast(0, 8), barrier()}, {bcast(0, 9000), barrier()}, {bcast(0, 9000), barrier()}},
 	} {
 		x := newTeam(t, 3, 4096)
@@ -412,7 +412,7 @@ func TestOtherCalls(t *testing.T) {
 			if last == ErrGone {
 				last = x.areas[rank].Failure()
 			}
-			require.Regexp(t, "^calls do not match: "+text, last.Error())
+			require.Regexp(t, "^different "+text, last.Error())
 		}
 	}
 }
