@@ -14,11 +14,10 @@ type Keyval struct {
 	freed   atomic.Bool
 }
 
-// CopyAttr is called when a communicator that has the attribute is duplicated.
-// It returns the value for the new communicator, or keep false if that is to
-// have none. An error ends Dup and Idup, at all ranks. Then what Dup has copied
-// already is given to the DeleteAttr functions, with the old communicator; what
-// Idup has is forgotten.
+// CopyAttr is called when a communicator that has the attribute is duplicated. It returns the value
+// for the new communicator, or keep false if that is to have none. An error ends Dup and Idup, at all
+// ranks. Then what Dup has copied already is given to the DeleteAttr functions, with the old
+// communicator; what Idup has copied is dropped.
 type CopyAttr func(old *Comm, value any) (copied any, keep bool, err error)
 
 // DeleteAttr is called when an attribute is replaced or deleted, and when its

@@ -15,9 +15,8 @@ import (
 // the call: they are packed when the call begins, and unpacked when it has ended
 // without an error, so that nothing in a gap is ever written.
 
-// DataCall is a collective that has been described and can be made once, in one
-// of its three forms: ErrRequest is what comes of making it again. A mistake in the
-// description is the error of all forms.
+// DataCall is a collective that has been described and can be made once, in one of its three forms.
+// Making it again is an ErrRequest. A mistake in the description is the error of all forms.
 type DataCall struct {
 	x    *collective
 	turn uint32 // of x
@@ -56,9 +55,9 @@ func (d DataCall) Do() error { return block(d.once()) }
 // Begin begins the call; the Request must be waited for.
 func (d DataCall) Begin() (*Request, error) { return begin(d.once()) }
 
-// BeginDo begins what Do does: other ranks may call Do. It is for callers who look
-// after something else while they wait, as Do would; it must have ended before the next
-// blocking collective of the communicator.
+// BeginDo begins the call in the form of Do: other ranks may call Do. It is for callers that look
+// after something else while they wait. The request must have ended before the next blocking
+// collective of the communicator.
 func (d DataCall) BeginDo() (*Request, error) {
 	x, err := d.once()
 	return beginAs(x, err, true)
@@ -188,10 +187,9 @@ func times(v datatype.View, n int) datatype.View {
 // blocksOf is the division of a buffer into a block of v for each rank.
 func blocksOf(v datatype.View) coll.Blocks { return coll.Blocks{Unit: 1, N: v.Size()} }
 
-// Vector is data in blocks of different sizes: block i has Counts[i] elements of
-// Type and begins Displs[i] elements, with Types bytes, from Base. Displs is nil
-// if the blocks follow each other. Types, if it is not nil, are the types of the
-// blocks, instead of Type.
+// Vector is data in blocks of different sizes: block i has Counts[i] elements of Type and begins
+// Displs[i] elements behind Base, or as many bytes if there are Types. Displs is nil if the blocks
+// follow each other. Types, if it is not nil, are the types of the blocks, instead of Type.
 type Vector struct {
 	Base           unsafe.Pointer
 	Counts, Displs []int

@@ -172,9 +172,9 @@ func (c *Comm) ExscanData(send, recv datatype.View, op Op) DataCall {
 	return described(x, err)
 }
 
-// ReduceScatterData combines the send data of all ranks and deals the result out:
-// rank i gets counts[i] elements of datatype t at recv (MPI_Reduce_scatter). send
-// may be InPlace: all elements are at recv then.
+// ReduceScatterData combines the send data of all ranks and deals the result out: rank i gets
+// counts[i] elements of datatype t at recv (MPI_Reduce_scatter). With inPlace, all elements are at
+// recv, and send is not used.
 func (c *Comm) ReduceScatterData(send, recv unsafe.Pointer, inPlace bool, counts []int, t *datatype.Type,
 	op Op) DataCall {
 	x, err := c.onData("ReduceScatter", coll.ReduceScatter)

@@ -169,9 +169,9 @@ func (c *Comm) Counters() map[string]uint64 {
 	return counterMap(c.rank.proto.Counters())
 }
 
-// Element is the constraint of buffers: any type of fixed size without pointers,
-// that is, numbers, booleans, and arrays and structs of these. Go cannot express that: others,
-// as strings, slices and maps, are refused with ErrType by the call. For those see SendValue.
+// Element is the constraint of buffers: any type of fixed size without pointers, that is, numbers,
+// booleans, and arrays and structs of these. Go cannot express that, so calls refuse other types, such
+// as strings, slices and maps, with ErrType. For those see SendValue.
 type Element any
 
 // plainTypes says which composite types are plain.

@@ -43,9 +43,8 @@ func raw(b []byte) memory { return memory{buf: b} }
 // gaps reports whether there are any.
 func (m *memory) gaps() bool { return m.view.Type != nil }
 
-// Of is the data of the elements of a slice, in one piece: what Send and Recv move
-// of it. With the type that datatype.Of makes of T, the padding of structs stays
-// behind.
+// Of is the data of the elements of a slice, in one piece, as Send and Recv move it. To leave out the
+// padding of structs, use With and the type that datatype.Of makes of T.
 func Of[T Element](s []T) Data {
 	p := of(s)
 	return Data{parcel: p, given: datatype.Bytes(p.buf)}
@@ -78,11 +77,10 @@ func With[T Element](s []T, count int, t *datatype.Type) Data {
 	return Data{parcel: parcel{memory: memoryOf(v), kind: t, count: count}, given: v}
 }
 
-// At is the data of count elements of type t, the first of which begins at p, and
-// whatever memory that is: nothing can be checked, but that there can be memory at
-// such addresses. If it is not Go's it must stay
-// until the call, or the request that it made, has ended. p is nil if the
-// displacements of t are addresses (MPI_BOTTOM).
+// At is the data of count elements of type t, the first of which begins at p, in any memory: nothing
+// is checked but that there can be memory at these addresses. Memory that is not Go's must stay until
+// the call, or the request that it made, has ended. p is nil if the displacements of t are addresses
+// (MPI_BOTTOM).
 func At(p unsafe.Pointer, count int, t *datatype.Type) Data {
 	v, err := datatype.At(p, count, t)
 	if err != nil {

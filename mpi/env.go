@@ -45,10 +45,9 @@ func (l ThreadLevel) String() string {
 	return names[l]
 }
 
-// IsThreadMain reports whether the caller runs on the thread of the kernel that
-// has called Init (MPI_Is_thread_main). A goroutine keeps its thread only
-// between runtime.LockOSThread and runtime.UnlockOSThread. Only Linux numbers threads:
-// elsewhere any that calls after Init counts.
+// IsThreadMain reports whether the caller runs on the kernel's thread that has called Init
+// (MPI_Is_thread_main). A goroutine keeps its thread only between runtime.LockOSThread and
+// runtime.UnlockOSThread. Only Linux numbers threads: elsewhere any that calls after Init counts.
 func IsThreadMain() bool {
 	process.Lock()
 	defer process.Unlock()
@@ -99,11 +98,10 @@ func (e *AbortError) Error() string {
 	return fmt.Sprintf("rank %d called Abort with code %d", e.Rank, e.Code)
 }
 
-// Abort ends the job (MPI_Abort): in a process that the launcher has started, and
-// with it all others. The launcher's exit code is code, or 1 if that is no exit
-// code of a failure. In a rank of Run the calling goroutine panics with an
-// *AbortError, which Run returns: if it is the rank's own. Nobody recovers the panic
-// of another goroutine, which ends the process. Abort does not return.
+// Abort ends the job (MPI_Abort): in a process that the launcher has started, and with it all others.
+// The launcher's exit code is code, or 1 if that is no exit code of a failure. In a rank of Run it
+// panics with an *AbortError, which Run returns if the goroutine is the rank's own; the panic of
+// another goroutine ends the process. Abort does not return.
 func (c *Comm) Abort(code int) {
 	e := &AbortError{Rank: noValue, Code: code}
 	if c != nil && c.rank != nil {

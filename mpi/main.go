@@ -11,12 +11,11 @@ import (
 // another has died, which takes the launcher a second at most.
 const launcherEnds = 3 * time.Second
 
-// Main is all that the main function of most programs has to call: it joins the job
-// (Init), runs main with the world communicator, and leaves (Finalize). If one of
-// them fails, Main prints the error, with the rank, on the standard error and ends the
-// process with exit code 1; then the launcher ends the other ranks. Those have
-// nothing to say but that a rank has died, which the launcher has said: they
-// wait for a moment to be ended before they print it.
+// Main is all that the main function of most programs has to call: it joins the job (Init), runs main
+// with the world communicator, and leaves (Finalize). If one of them fails, Main prints the error,
+// with the rank, on the standard error and ends the process with exit code 1; then the launcher ends
+// the other ranks. Their errors would only say that a rank has died, which the launcher has said: so
+// they wait a moment to be ended before they print them.
 //
 // Main returns if all went well. MPI is over then. In tests, Run runs the same
 // function.

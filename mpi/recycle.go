@@ -93,10 +93,9 @@ func (c *Comm) immediate(op string) *Request {
 	return k.request(c, op)
 }
 
-// Recycle gives requests that have been waited for back, to be returned by later
-// calls, so that a program with very many of them leaves the collector nothing to
-// do. The caller must not use them again. Nil ones are passed over, and requests
-// that are active or persistent are left alone.
+// Recycle gives back requests that have been waited for. Later calls return them again, so that a
+// program with very many of them leaves the collector nothing to do. The caller must not use them
+// again. Nil ones are passed over, and requests that are active or persistent are left alone.
 func Recycle(reqs ...*Request) {
 	k := anyRank(reqs)
 	if k == nil {
@@ -111,10 +110,9 @@ func Recycle(reqs ...*Request) {
 	}
 }
 
-// WithRecycling says that the program ends each Request by one call and does not
-// use it afterwards, nor a Message that it has received: MPI's own rule, whose
-// handles become null then. The rank recycles them by itself. Persistent requests
-// end with Free.
+// WithRecycling says that the program ends each Request by one call and does not use it afterwards,
+// nor a Message that it has received: this is MPI's own rule, which makes handles null then. The rank
+// recycles them by itself. Persistent requests end with Free.
 func WithRecycling() Option {
 	return func(s *settings) error {
 		s.recycling = true

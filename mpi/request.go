@@ -7,19 +7,18 @@ import (
 	"github.com/exanet-mpi/exanet/variants"
 )
 
-// Request is an operation under way (MPI_Request), which Wait, WaitAll and their like
-// end. It is active from when it is begun or started until Wait, or a Test that
-// succeeds, has returned; until then its buffers belong to it. Then it is inert, waiting
-// for it again returns an empty Status at once; or inactive, if it is persistent.
+// Request is an operation under way (MPI_Request), which Wait, WaitAll and their like end. It is
+// active from when it is begun or started until Wait, or a Test that succeeds, has returned; until
+// then its buffers belong to it. After that a persistent request is inactive; any other is inert, and
+// waiting for it again returns an empty Status at once.
 //
-// Several goroutines may use one request: while one is in Wait, WaitContext, Test
-// or Status, others may Cancel it, Wait for it or Test it too. One of those that
-// wait gets its outcome, the others an empty Status, as if they had called later. A
-// call that comes when the request has ended does nothing, or tells so with
-// ErrRequest. What else goroutines do at the same time with one request spoils no
-// other, but may find it before or after the other call: a program orders Start
-// and Free itself, passes a request to one call at a time that waits for any of
-// several, and recycles it when no other goroutine has it.
+// Several goroutines may use one request: while one is in Wait, WaitContext, Test or Status, others
+// may Cancel it, Wait for it or Test it too. One of those that wait gets its outcome, the others an
+// empty Status, as if they had called later. A call that comes when the request has ended does
+// nothing, or tells so with ErrRequest. Other calls that goroutines make on one request at the same
+// time do no harm to other requests, but either may come first: so a program orders Start and Free
+// itself, passes a request to one call at a time that waits for any of several, and recycles it when
+// no other goroutine has it.
 type Request struct {
 	// What it is, is a matter of comparing pointers, so that what most programs wait for
 	// costs no indirect call. Both are nil if it was complete when it was
@@ -276,13 +275,11 @@ func (q *Request) cancel() {
 	k.Leave()
 }
 
-// Free gives the request up (MPI_Request_free). A send or receive under way
-// completes all the same, without anyone being told: Finalize waits for the
-// sends. The buffer belongs to the request until then, of a receive too, for
-// which only the arrival of later messages tells. A persistent request can not
-// be started again. A collective may be freed while it is under way, which MPI
-// forbids: it goes on, and as nothing tells when it has ended its buffers must not
-// be used again.
+// Free gives the request up (MPI_Request_free). A send or receive under way completes all the same,
+// without anyone being told: Finalize waits for the sends. The buffer belongs to the request until
+// then; only the arrival of later messages tells that a receive has completed. A persistent request
+// can not be started again. A collective may be freed while it is under way, which MPI forbids: it
+// goes on, and as nothing tells when it has ended its buffers must not be used again.
 func (q *Request) Free() error {
 	if q == nil || q.c == nil {
 		return q.misuse("Free", "there is none")

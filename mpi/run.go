@@ -64,9 +64,10 @@ func Run(n int, main func(world *Comm) error, opts ...Option) error {
 	return primary(errs)
 }
 
-// WithContext lets Run end early: when the context ends, the calls of all ranks end with ErrProcFailed, and
-// Run returns an error that wraps the context's cause and says what each rank was waiting for. A
-// rank that is in no call goes on until its next one: Run waits for it. Init takes no notice.
+// WithContext lets Run end early: when the context ends, the calls of all ranks end with
+// ErrProcFailed, and Run returns an error that wraps the context's cause and says what each rank was
+// waiting for. A rank that is in no call goes on until its next one: Run waits for it. Init ignores
+// this option.
 func WithContext(ctx context.Context) Option {
 	return func(s *settings) error {
 		if ctx == nil {

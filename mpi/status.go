@@ -22,8 +22,8 @@ func (s Status) Bytes() int { return s.bytes }
 // Cancelled reports whether the request was cancelled (MPI_Test_cancelled).
 func (s Status) Cancelled() bool { return s.cancelled }
 
-// Count is the number of elements of type T in the message (MPI_Get_count), or
-// -1 if its size is no multiple of theirs.
+// Count is the number of elements of type T in the message (MPI_Get_count), or -1 if its size is no
+// multiple of an element's.
 func Count[T Element](s Status) int {
 	n := int(reflect.TypeFor[T]().Size())
 	if n == 0 {
