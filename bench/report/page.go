@@ -3,8 +3,10 @@ package report
 import (
 	"fmt"
 	"path"
+	"path/filepath"
 	"strings"
 
+	"github.com/exanet-mpi/exanet/internal/atomicfile"
 	"github.com/exanet-mpi/exanet/launch/preload"
 )
 
@@ -19,7 +21,7 @@ func (r *results) page(dir string, drawn map[string][]byte) string {
 	fmt.Fprintf(&b, ", on\n%s.\n", strings.Replace(r.Machine, ", ", ",\n", 1))
 	fmt.Fprintf(&b, "One run of `exanet bench report` (%s form, %d rounds, %s, load at its beginning %s).\n\n", r.Form,
 		r.Rounds, r.Took, r.Load)
-	r.writeTable(&b)
+	r.writeTable(&b, rows())
 	for _, name := range plotNames {
 		if drawn[name] != nil {
 			fmt.Fprintf(&b, "![](%s)\n", path.Join(dir, name))
@@ -49,13 +51,36 @@ The host of a virtual machine moves its processors, near to each other or apart,
 takes several times as long under every MPI. Runs of two ranks that have not found the processors in the same place
 are made again.`
 
-func (r *results) writeTable(b *strings.Builder) {
+// renderNewer writes the page about newer MPIs.
+func (c *Config) renderNewer() error {
+	var b strings.Builder
+	b.WriteString("# Figures under newer MPIs\n\nAs [" + filepath.Base(c.Out) + ".md](" + filepath.Base(c.Out) +
+		".md), in short, with the MPIs of newer Debians: make bench-today measures\nthem in roots of their own, and " +
+		"exanet bench report --with writes this page.\n")
+	for _, file := range c.With {
+		r, err := load(file)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(&b, "\n## %s\n\nMeasured on %s UTC with commit %s, %d rounds:\n\n", r.versions(), r.When, r.Commit,
+			r.Rounds)
+		r.writeTable(&b, rowsOfNewer())
+	}
+	return atomicfile.WriteFile(c.Out+"-newer.md", []byte(strings.TrimRight(b.String(), "\n")+"\n"))
+}
+
+// versions are those of the MPIs.
+func (r *results) versions() string {
+	return r.Machine[max(0, strings.LastIndex(r.Machine, "MPICH")):]
+}
+
+func (r *results) writeTable(b *strings.Builder, rows []row) {
 	against := "| what | bound | under MPICH | under Open MPI |"
 	if r.Baseline != "" {
 		against += " to the baseline |"
 	}
 	fmt.Fprintf(b, "%s |\n%s\n", against, strings.Repeat("|---", strings.Count(against, "|"))+"|")
-	for _, x := range rows() {
+	for _, x := range rows {
 		cells := []cell{r.against(x, preload.MPICH), r.against(x, preload.OpenMPI)}
 		if r.Baseline != "" {
 			cells = append(cells, r.againstBaseline(x))

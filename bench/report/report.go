@@ -36,6 +36,7 @@ type Config struct {
 
 	Out     string   // the page is Out.md, the plots are in the directory Out
 	Results string   // the file of all figures; "": Out.jsonl
+	With    []string // files of figures under newer MPIs, for the page Out-newer.md
 	Quick   bool     // fewer sizes, rounds and ranks
 	Rounds  int      // runs each way; 0: 5, or 3 if quick
 	Middle  bool     // medians over the iterations of a run, too, where OSU has means
@@ -124,6 +125,11 @@ func Render(c *Config) error {
 		return fmt.Errorf("%w: %s is not there", ErrNothing, c.file())
 	} else if err != nil {
 		return err
+	}
+	if c.With != nil {
+		if err := c.renderNewer(); err != nil {
+			return err
+		}
 	}
 	drawn, err := r.plots()
 	if err != nil {

@@ -204,6 +204,33 @@ func TestPage(t *testing.T) {
 	assert.Less(t, len(strings.Fields(bad.page("performance", nil))), 1120, "the page by hand has 380 more")
 }
 
+// Of newer MPIs there is a table for each file, with bounds of their own: of sizes up to 4 KiB.
+func TestNewer(t *testing.T) {
+	dir := t.TempDir()
+	c := &Config{Out: filepath.Join(dir, "page"), With: []string{filepath.Join(dir, "other.jsonl")}}
+	require.NoError(t, made(good).save(c.file()))
+	other := made(func(c column, size, _ int) float64 {
+		switch {
+		case c.Table == "bcast" && size > 4096:
+			return 5
+		case c.Table == "allgather" && c.Job == "4 ranks":
+			return 0.6
+		}
+		return 0.4
+	})
+	other.Machine, other.Baseline = "2 cores of a test, Linux 6, MPICH 5.0.2, Open MPI 6.0.0rc2", ""
+	require.NoError(t, other.save(c.With[0]))
+	require.NoError(t, Render(c))
+	page, err := os.ReadFile(c.Out + "-newer.md")
+	require.NoError(t, err)
+	_, table, found := strings.Cut(string(page), "## MPICH 5.0.2, Open MPI 6.0.0rc2\n\nMeasured on today")
+	require.True(t, found, "%s", page)
+	require.Regexp(t, `alltoall \| [^|]* \|[^|]*of 8 B\); 2 not kept \|[^|]*of 8 B\) \| not kept \|`, table)
+	require.Regexp(t, `bcast, reduce, scatter, gather \| ≤1.2 \|[^\n]* \| kept \|`, table)
+	c.With = []string{filepath.Join(dir, "missing")}
+	require.ErrorIs(t, Render(c), os.ErrNotExist)
+}
+
 func TestStoredAndRendered(t *testing.T) {
 	c := &Config{Out: filepath.Join(t.TempDir(), "performance")}
 	require.ErrorIs(t, Render(c), ErrNothing)

@@ -35,7 +35,8 @@ or fails costs its figures only, and the page says so.
 With --baseline the libraries of another build (and its exanet and cg, for programs in Go)
 take turns with those of this one. --only measures some sections, of which alone the page
 is then; --render makes the page anew from what is stored. The page is FOLDER.md; what it
-has outside the report's part stays. The plots are in FOLDER.`,
+has outside the report's part stays. The plots are in FOLDER. --with writes FOLDER-newer.md
+as well, of figures that make bench-today has stored.`,
 		Example: `  exanet bench report --quick --out /tmp/performance
   exanet bench report --out docs/performance --results bench/results/report.jsonl
   exanet bench report --out /tmp/performance --baseline ../before/bin --only applications
@@ -103,6 +104,7 @@ has outside the report's part stays. The plots are in FOLDER.`,
 	flags := cmd.Flags()
 	flags.StringVar(&c.Out, "out", "performance", "the page, without .md, and the folder for plots")
 	flags.StringVar(&c.Results, "results", "", "the file for all figures (default FOLDER.jsonl)")
+	flags.StringSliceVar(&c.With, "with", nil, "files of figures under newer MPIs, for a page of their own")
 	flags.StringVar(&c.Baseline, "baseline", "", "directory of another build's preload libraries, to compare with")
 	flags.BoolVar(&c.Quick, "quick", false, "fewer sizes, ranks and rounds")
 	flags.IntVar(&c.Rounds, "rounds", 0, "runs each way; 0: 5, with --quick 3")
