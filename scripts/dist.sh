@@ -15,8 +15,8 @@ mkdir -p "$out" "$to"
 GOOS=linux GOARCH=$arch CGO_ENABLED=0 ${GO:-go} build -trimpath -ldflags "-X main.release=$version" \
 	-o "$to/exanet" ./cmd/exanet
 cp LICENSE README.md docs/ci.md docs/preload.md "$to"
-for mpi in mpich openmpi; do
-	cp "$bin/libexanet-$mpi.so" "$bin/libexanet-$mpi-go.so" "$to" 2>/dev/null ||
+for mpi in mpich openmpi abi; do
+	cp "$bin/libexanet-$mpi.so" "$bin/libexanet-$mpi-go.so" "$to" 2>/dev/null || [ $mpi = abi ] ||
 		echo "not packed for $arch: the library for $mpi, which is not in $bin"
 done
 tar -C "$scratch" --sort=name --owner=0 --group=0 --numeric-owner --mode=u+w,go-w --mtime="@$when" -cf - "$name" |

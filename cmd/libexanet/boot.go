@@ -1,4 +1,4 @@
-//go:build mpich || openmpi
+//go:build mpich || openmpi || abi
 
 package main
 

@@ -45,10 +45,10 @@ func TestPreloadWithATimeout(t *testing.T) {
 	eachHost(t, func(t *testing.T, h *host) {
 		h.library(t)
 		program := h.compile(t, "stuck")
-		more := map[string]string{"mpich": "-genvnone", "openmpi": "--oversubscribe"}[h.name]
+		more := map[string]string{"mpich": "-genvnone", "openmpi": "--oversubscribe"}[h.mpi]
 		run := func(timeout string, args ...string) (string, int) {
 			cmd := exec.Command(exanet, append([]string{"preload", "--lib=../../bin", "--timeout", timeout,
-				"mpirun." + h.name, more, "-np", "4", program}, args...)...)
+				"mpirun." + h.mpi, more, "-np", "4", program}, args...)...)
 			cmd.Env = append(os.Environ(), "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1")
 			out, _ := cmd.CombinedOutput()
 			return string(out), cmd.ProcessState.ExitCode()
@@ -85,34 +85,27 @@ func TestPreloadAndCompareCommands(t *testing.T) {
 	run("go", "build", "-o", exanet, "../exanet")
 	source := filepath.Join(dir, "sum.c")
 	require.NoError(t, os.WriteFile(source, []byte(sum), 0o666))
-	for host, more := range map[string]string{"mpich": "-genvnone", "openmpi": "--oversubscribe"} {
-		t.Run(host, func(t *testing.T) {
-			if _, err := exec.LookPath("mpicc." + host); err != nil {
-				t.Skip("there is no compiler of this MPI: ", err)
-			}
-			program, asan := filepath.Join(dir, "sum-"+host), filepath.Join(dir, "asan-"+host)
-			run("mpicc."+host, "-o", program, source)
-			run("mpicc."+host, "-fsanitize=address", "-o", asan, source)
-			launcher := "mpirun." + host
-			for _, words := range [][]string{
-				{launcher, more, "-np", "2", program},
-				{launcher, more, "-n", "1", program, ":", "-n", "1", "env", "-u", "NOTHING", program},
-				{"timeout", "60", launcher, more, "-np", "2", "sh", "-c", program},
-			} {
-				out := run(exanet, append([]string{"preload", "--lib=../../bin"}, words...)...)
-				assert.Contains(t, out, "exanet: 2 ranks, protocol ticket", "%q", words)
-				// The launcher may put a line of the one between two of the other.
-				assert.Contains(t, ofOurs.ReplaceAllString(out, ""), "# Sum\n1\n", "%q", words)
-			}
-			t.Setenv("ASAN_OPTIONS", "detect_leaks=0") // those of the host MPI
-			assert.Contains(t, run(exanet, "preload", "--lib=../../bin", launcher, more, "-np", "1", program, ":",
-				"-np", "1", asan), "exanet: 2 ranks")
-			assert.Contains(t, run(exanet, "preload", "--lib=../../bin", program), "exanet: 1 ranks",
-				"without a launcher")
-			assert.Contains(t, run(exanet, "compare", "--lib=../../bin", "--runs=2", launcher, more, "-np", "2",
-				program),
-				"# Sum\n# Size               without              with             ratio\n0                       "+
-					"1.00              1.00              1.00\n")
-		})
-	}
+	eachHost(t, func(t *testing.T, h *host) {
+		program, asan := h.build(t, source), h.build(t, source, "-fsanitize=address")
+		launcher, more := "mpirun."+h.mpi, map[string]string{"mpich": "-genvnone", "openmpi": "--oversubscribe"}[h.mpi]
+		for _, words := range [][]string{
+			{launcher, more, "-np", "2", program},
+			{launcher, more, "-n", "1", program, ":", "-n", "1", "env", "-u", "NOTHING", program},
+			{"timeout", "60", launcher, more, "-np", "2", "sh", "-c", program},
+		} {
+			out := run(exanet, append([]string{"preload", "--lib=../../bin"}, words...)...)
+			assert.Contains(t, out, "exanet: 2 ranks, protocol ticket", "%q", words)
+			// The launcher may put a line of the one between two of the other.
+			assert.Contains(t, ofOurs.ReplaceAllString(out, ""), "# Sum\n1\n", "%q", words)
+		}
+		t.Setenv("ASAN_OPTIONS", "detect_leaks=0") // those of the host MPI
+		assert.Contains(t, run(exanet, "preload", "--lib=../../bin", launcher, more, "-np", "1", program, ":",
+			"-np", "1", asan), "exanet: 2 ranks")
+		assert.Contains(t, run(exanet, "preload", "--lib=../../bin", program), "exanet: 1 ranks",
+			"without a launcher")
+		assert.Contains(t, run(exanet, "compare", "--lib=../../bin", "--runs=2", launcher, more, "-np", "2",
+			program),
+			"# Sum\n# Size               without              with             ratio\n0                       "+
+				"1.00              1.00              1.00\n")
+	})
 }

@@ -1,4 +1,4 @@
-//go:build mpich || openmpi
+//go:build mpich || openmpi || abi
 
 package main
 
@@ -216,8 +216,17 @@ func structure(combiner C.int, c *contents, parts []*datatype.Type) (*datatype.T
 	return datatype.Struct(lengths[:k], displs[:k], parts[:k])
 }
 
+// Under the standard ABI Open MPI 6.0.0rc2 tells these by the numbers of its own header, which mean nothing else there
+// or in MPICH.
+const (
+	openMPIsBlock       = 0
+	openMPIsCyclic      = 1
+	openMPIsDefaultDarg = -1
+	openMPIsFortran     = 1
+)
+
 func order(o int) datatype.Order {
-	if o == C.MPI_ORDER_FORTRAN {
+	if o == C.MPI_ORDER_FORTRAN || o == openMPIsFortran {
 		return datatype.OrderFortran
 	}
 	return datatype.OrderC
@@ -228,17 +237,17 @@ func darray(c *contents, part *datatype.Type) (*datatype.Type, error) {
 	gsizes := list(dims, c.count)
 	distribs := make([]datatype.Distribution, dims)
 	for i := range distribs {
-		switch c.number() {
-		case C.MPI_DISTRIBUTE_BLOCK:
+		switch n := c.number(); {
+		case n == C.MPI_DISTRIBUTE_BLOCK || n == openMPIsBlock:
 			distribs[i] = datatype.DistributeBlock
-		case C.MPI_DISTRIBUTE_CYCLIC:
+		case n == C.MPI_DISTRIBUTE_CYCLIC || n == openMPIsCyclic:
 			distribs[i] = datatype.DistributeCyclic
 		default:
 			distribs[i] = datatype.DistributeNone
 		}
 	}
 	dargs := list(dims, func() int {
-		if n := c.number(); n != C.MPI_DISTRIBUTE_DFLT_DARG {
+		if n := c.number(); n != C.MPI_DISTRIBUTE_DFLT_DARG && n != openMPIsDefaultDarg {
 			return n
 		}
 		return datatype.DistributeDefault

@@ -1,4 +1,4 @@
-//go:build mpich || openmpi
+//go:build mpich || openmpi || abi
 
 package main
 
@@ -8,7 +8,7 @@ import "C"
 import "unsafe"
 
 // A handle is one of the host's as a number of the same width: MPICH's are ints,
-// Open MPI's pointers. So a number of ours may stand where a request of the host's
+// Open MPI's and the standard ABI's pointers. So a number of ours may stand where a request of the host's
 // would, and is never held in a variable that the collector takes for a pointer.
 
 // as is a handle in the host's type T for it.

@@ -1,4 +1,4 @@
-//go:build mpich || openmpi
+//go:build mpich || openmpi || abi
 
 #include "host.h"
 
@@ -18,7 +18,9 @@ const MPI_Request exanet_no_request = MPI_REQUEST_NULL;
 const MPI_Message exanet_no_message = MPI_MESSAGE_NULL, exanet_message_no_proc = MPI_MESSAGE_NO_PROC;
 const MPI_Op exanet_min = MPI_MIN;
 const MPI_Datatype exanet_byte = MPI_BYTE, exanet_int = MPI_INT, exanet_no_type = MPI_DATATYPE_NULL;
-#ifdef OPEN_MPI /* whose header may leave them out */
+#ifdef EXANET_ABI /* which does not have them */
+const MPI_Datatype exanet_lb = MPI_DATATYPE_NULL, exanet_ub = MPI_DATATYPE_NULL;
+#elif defined OPEN_MPI /* whose header may leave them out */
 extern struct ompi_predefined_datatype_t ompi_mpi_lb, ompi_mpi_ub;
 const MPI_Datatype exanet_lb = (MPI_Datatype)&ompi_mpi_lb, exanet_ub = (MPI_Datatype)&ompi_mpi_ub;
 #else
@@ -27,7 +29,7 @@ const MPI_Datatype exanet_lb = MPI_LB, exanet_ub = MPI_UB;
 
 /* For which operators there are predefined types, as the standard groups them. The hosts go
    beyond it: MPICH by logical operators on Fortran's integers, Open MPI by arithmetic
-   on bytes. */
+   on bytes. Under the standard ABI these calls are left to the host. */
 enum { SUMS = 1, ORDER = 2, LOGIC = 4, BITS = 8, LOCATION = 16 };
 enum {
 	NONE = 0,
@@ -36,12 +38,15 @@ enum {
 	COMPLEX = SUMS,
 	LOGICAL = LOGIC,
 	PAIR = LOCATION,
-#ifdef OPEN_MPI
+#ifdef EXANET_ADDRESSES
 	INTEGER = SUMS | ORDER | BITS,
+#else
+	INTEGER = C_INTEGER,
+#endif
+#ifdef OPEN_MPI
 	BYTE = C_INTEGER,
 	COMPUTES_BYTES = 1,
 #else
-	INTEGER = C_INTEGER,
 	BYTE = BITS,
 	COMPUTES_BYTES = 0,
 #endif
@@ -81,11 +86,13 @@ static const struct exanet_type types[] = {
 	{"Float32", MPI_REAL4, 0, REAL}, {"Float64", MPI_REAL8, 0, REAL}, {"LongDouble", MPI_REAL16, 1, REAL},
 	{"Complex64", MPI_COMPLEX8, 0, COMPLEX}, {"Complex128", MPI_COMPLEX16, 0, COMPLEX},
 	{"LongDoubleComplex", MPI_COMPLEX32, 1, COMPLEX},
-#ifdef OPEN_MPI
+#ifdef EXANET_ADDRESSES
 	{"Int8", MPI_LOGICAL1, 1, LOGICAL}, {"Int16", MPI_LOGICAL2, 1, LOGICAL}, {"Int32", MPI_LOGICAL4, 1, LOGICAL},
 	{"Int64", MPI_LOGICAL8, 1, LOGICAL},
+#endif
+#ifdef OPEN_MPI
 	{"TwoComplex64", MPI_2COMPLEX, 1, NONE}, {"TwoComplex128", MPI_2DOUBLE_COMPLEX, 1, NONE},
-#else
+#elif !defined EXANET_ABI
 	{"Uint16", MPIX_C_FLOAT16, 1, REAL},
 #endif
 	{0, 0, 0, NONE}
@@ -109,22 +116,25 @@ void exanet_call(void *f, int form, void *in, void *inout, int64_t count, MPI_Da
 		((void (*)(void *, void *, MPI_Count *, MPI_Datatype *))f)(in, inout, &n, &type);
 		return;
 	}
+#ifdef OPEN_MPI
 	if (form == EXANET_LARGE_FORTRAN_FUNCTION) {
 		MPI_Count n = count;
 		MPI_Fint handle = PMPI_Type_c2f(type);
 		((void (*)(void *, void *, MPI_Count *, MPI_Fint *))f)(in, inout, &n, &handle);
 		return;
 	}
+#endif
 	/* A vector longer than an int can say comes in parts. */
 	while (count > 0) {
 		int n = count < (1 << 30) ? (int)count : 1 << 30;
 		MPI_Aint lb, extent;
-		if (form == EXANET_FORTRAN_FUNCTION) {
-			MPI_Fint length = n, handle = PMPI_Type_c2f(type);
+#ifdef OPEN_MPI
+		MPI_Fint length = n, handle = PMPI_Type_c2f(type);
+		if (form == EXANET_FORTRAN_FUNCTION)
 			((void (*)(void *, void *, MPI_Fint *, MPI_Fint *))f)(in, inout, &length, &handle);
-		} else {
+		else
+#endif
 			((MPI_User_function *)f)(in, inout, &n, &type);
-		}
 		if (!(count -= n))
 			break;
 		PMPI_Type_get_extent(type, &lb, &extent);
@@ -154,7 +164,7 @@ void exanet_watch(MPI_Datatype type)
 static MPI_Status *wanted(MPI_Status *s) { return s ? s : MPI_STATUS_IGNORE; }
 static MPI_Status *all_wanted(MPI_Status *s) { return s ? s : MPI_STATUSES_IGNORE; }
 
-#ifdef OPEN_MPI
+#ifdef EXANET_ADDRESSES
 /* Open MPI's Waitall does not return if one of them has failed before, as a generalized
    request has that was asked whether it has completed. */
 int exanet_waitall(int n, MPI_Request *rs, MPI_Status *sts)
@@ -270,6 +280,23 @@ void exanet_end(void)
 	PMPI_Wait(&poll_request, MPI_STATUS_IGNORE);
 	PMPI_Comm_free(&quiet);
 }
+
+#ifdef EXANET_ABI
+int exanet_find_count(void)
+{
+	MPI_Status theirs = {0}, ours;
+	const MPI_Count count = (7LL << 32) + 5;
+	PMPI_Status_set_elements_x(&theirs, MPI_BYTE, count);
+	PMPI_Status_set_cancelled(&theirs, 1);
+	for (int at = EXANET_COUNT_OF_MPICH; at <= EXANET_COUNT_OF_OPEN_MPI; at++) {
+		memset(&ours, 0, sizeof ours);
+		exanet_set_size(&ours, at, count, 1);
+		if (memcmp(ours.MPI_internal, theirs.MPI_internal, sizeof ours.MPI_internal) == 0)
+			return at;
+	}
+	return -1;
+}
+#endif
 
 void *exanet_where(void *f) { return ((void *(*)(void))f)(); }
 

@@ -70,8 +70,13 @@ struct exanet_shape {
 };
 int exanet_get_shape(MPI_Datatype t, struct exanet_shape *s);
 
-/* Constructors of MPI-1, whose displacements are ints. */
-#if defined(OPEN_MPI) && !OMPI_ENABLE_MPI1_COMPAT
+/* Constructors of MPI-1, whose displacements are ints. The standard ABI has none. */
+#ifdef EXANET_ABI
+enum { exanet_hvector_integer = -3, exanet_hindexed_integer, exanet_struct_integer };
+
+/* Where a status has its count (c/handles.h); -1: elsewhere. */
+int exanet_find_count(void);
+#elif defined(OPEN_MPI) && !OMPI_ENABLE_MPI1_COMPAT
 enum {
 	exanet_hvector_integer = OMPI_WAS_MPI_COMBINER_HVECTOR_INTEGER,
 	exanet_hindexed_integer = OMPI_WAS_MPI_COMBINER_HINDEXED_INTEGER,

@@ -16,9 +16,6 @@ const messageKind = C.EXANET_MESSAGE
 
 const bufferRule = mpi.BufferNeeded
 
-// failedClass is the class of errors that a rank's death makes.
-const failedClass = C.MPIX_ERR_PROC_FAILED
-
 func requestHandle(n int32) handle { return handle(n) }
 func messageHandle(n int32) handle { return handle(n | messageKind) }
 

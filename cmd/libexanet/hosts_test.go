@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,15 +20,19 @@ import (
 
 // host is an MPI that programs are built with.
 type host struct {
-	name     string                // of its library of ours, and behind its commands
+	name     string                // of its library of ours
+	mpi      string                // behind the names of its commands
 	launcher []string              // the command that starts programs
 	set      func(string) []string // its arguments for NAME=VALUE in their environment
 	env      []string              // of the launcher
+	abi      bool                  // programs are those of the standard ABI
+	flags    []string              // of the compiler for these
 }
 
 var (
 	mpich = &host{
 		name:     "mpich",
+		mpi:      "mpich",
 		launcher: []string{"mpirun.mpich"},
 		set: func(e string) []string {
 			name, value, _ := strings.Cut(e, "=")
@@ -36,12 +41,52 @@ var (
 	}
 	openmpi = &host{
 		name:     "openmpi",
+		mpi:      "openmpi",
 		launcher: []string{"mpirun.openmpi", "--oversubscribe"},
 		set:      func(e string) []string { return []string{"-x", e} },
 		env:      []string{"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"},
 	}
 	hosts = []*host{mpich, openmpi}
+
+	// abis are the same with their libraries of the standard ABI, as far as they have them.
+	abis []*host
 )
+
+// findABIs looks for the libraries of the standard ABI, which have one name, and makes links to them in folders of
+// their own below dir. The test programs know what is peculiar to a host by macros of its header. Libraries that were
+// built elsewhere may be without the one for these.
+func findABIs(dir string) error {
+	if _, err := os.Stat(filepath.Join(*libraries, "libexanet-abi.so")); err != nil {
+		return nil
+	}
+	for _, h := range hosts {
+		libraries, _ := filepath.Glob("/usr/lib/*/libmpi_abi_" + h.mpi + ".so.1.0.0")
+		headers, _ := filepath.Glob(map[*host]string{
+			mpich: "/usr/lib/*/mpi_abi_mpich/include", openmpi: "/usr/lib/*/openmpi/include/standard_abi"}[h])
+		if len(libraries) != 1 || len(headers) != 1 {
+			continue
+		}
+		to := filepath.Join(dir, h.mpi)
+		if err := os.Mkdir(to, 0o777); err != nil {
+			return err
+		}
+		for _, name := range []string{"libmpi_abi.so", "libmpi_abi.so.1"} {
+			if err := os.Symlink(libraries[0], filepath.Join(to, name)); err != nil {
+				return err
+			}
+		}
+		abi := *h
+		abi.name, abi.abi = "abi", true
+		abi.flags = append(map[*host][]string{mpich: {"-DMPICH", "-DMPICH_VERSION"}, openmpi: {"-DOPEN_MPI"}}[h],
+			"-DSTANDARD_ABI", "-I"+headers[0], "-L"+to, "-Wl,-rpath,"+to, "-lmpi_abi")
+		for _, object := range []string{"Request", "Message"} {
+			abi.flags = append(abi.flags, fmt.Sprintf("-DMPI_%[1]s_c2f=MPI_%[1]s_toint", object),
+				fmt.Sprintf("-DMPI_%[1]s_f2c=MPI_%[1]s_fromint", object))
+		}
+		abis = append(abis, &abi)
+	}
+	return nil
+}
 
 // libraries is where they are: those that were built elsewhere are tested with this flag.
 var libraries = flag.String("libraries", "../../bin", "the folder of the preload libraries")
@@ -51,9 +96,17 @@ var job, library, compile = mpich.job, mpich.library, mpich.compile
 
 // eachHost runs a test with every host.
 func eachHost(t *testing.T, test func(t *testing.T, h *host)) {
-	for _, h := range hosts {
-		t.Run(h.name, func(t *testing.T) { test(t, h) })
+	for _, h := range append(hosts, abis...) {
+		t.Run(h.title(), func(t *testing.T) { test(t, h) })
 	}
+}
+
+// title names a host in tests.
+func (h *host) title() string {
+	if h.abi {
+		return "abi-" + h.mpi
+	}
+	return h.name
 }
 
 // outcome is how a job has ended.
@@ -104,13 +157,20 @@ func (h *host) compile(t *testing.T, name string) string {
 func (h *host) build(t *testing.T, source string, flags ...string) (program string) {
 	t.Helper()
 	kind := filepath.Ext(source)
-	compiler := map[string]string{".c": "mpicc.", ".cc": "mpicxx.", ".f90": "mpifort.", ".F90": "mpifort."}[kind]
-	if compiler == "mpifort." { // a buffer is of any type; Open MPI's wrapper leaves it to us
+	if strings.EqualFold(kind, ".f90") { // a buffer is of any type; Open MPI's wrapper leaves it to us
 		flags = append(flags, "-fallow-argument-mismatch")
 	}
 	program = filepath.Join(t.TempDir(), strings.TrimSuffix(filepath.Base(source), kind))
-	out, err := exec.Command(compiler+h.name, append(flags, "-O1", "-w", "-pthread", "-o", program,
-		source)...).CombinedOutput()
+	out, err := h.compiler(kind, append(flags, "-O1", "-w", "-pthread", "-o", program, source)...).CombinedOutput()
 	require.NoError(t, err, string(out))
 	return program
+}
+
+// compiler is the command that compiles and links programs whose source files have names that end in kind.
+func (h *host) compiler(kind string, args ...string) *exec.Cmd {
+	if h.abi {
+		return exec.Command(map[string]string{".c": "cc", ".cc": "c++"}[kind], append(args, h.flags...)...)
+	}
+	wrapper := map[string]string{".c": "mpicc.", ".cc": "mpicxx.", ".f90": "mpifort.", ".F90": "mpifort."}[kind]
+	return exec.Command(wrapper+h.mpi, args...)
 }

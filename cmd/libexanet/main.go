@@ -1,5 +1,5 @@
 // Command libexanet is the preload library: an MPI program that knows nothing of
-// this stack runs over it, with LD_PRELOAD=libexanet-mpich.so, or -openmpi.so, in its environment.
+// this stack runs over it, with LD_PRELOAD=libexanet-mpich.so in its environment, or -openmpi.so or -abi.so.
 // "make preload" builds it; docs/preload.md tells what it does.
 //
 // It has two parts. The one that is preloaded (c) is C: an entry point for
@@ -12,9 +12,9 @@
 //	datatype.go  datatypes, read off the host's
 //	op.go        operators
 //	p2p.go, probe.go, coll.go, neighbour.go  the calls
-//	handle.go    handles of the host as numbers; host_mpich.go, host_openmpi.go and
-//	             host.c have what differs between the hosts, for which the package is
-//	             built with the tag mpich or openmpi
+//	handle.go    handles of the host as numbers; host_mpich.go, host_openmpi.go, host_abi.go (the
+//	             standard ABI), host_addresses.go and host.c have what differs between the hosts,
+//	             for which the package is built with the tag mpich, openmpi or abi
 //	request.go   requests and messages of ours; table.go, their numbers; look.go, looks at several
 //	scratch.go   what calls need until they return
 //	signals.go   which of a program's signals Go is not to unblock

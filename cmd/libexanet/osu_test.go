@@ -3,7 +3,6 @@
 package main
 
 import (
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -18,7 +17,7 @@ func TestBenchmarkPrograms(t *testing.T) {
 	require.NoError(t, err)
 	eachHost(t, func(t *testing.T, h *host) {
 		program := filepath.Join(t.TempDir(), "osu")
-		out, err := exec.Command("mpicc."+h.name, append([]string{"-std=gnu11", "-O2", "-Wall", "-Wextra",
+		out, err := h.compiler(".c", append([]string{"-std=gnu11", "-O2", "-Wall", "-Wextra",
 			"-Wno-stringop-overflow", "-Werror", "-o", program}, sources...)...).CombinedOutput()
 		require.NoError(t, err, string(out))
 		lib := h.library(t)

@@ -6,7 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -52,7 +51,7 @@ func TestRandomPrograms(t *testing.T) {
 		}
 	}()
 	for p := range ready {
-		t.Run(fmt.Sprintf("%d %s", p.seed, p.host.name), func(t *testing.T) {
+		t.Run(fmt.Sprintf("%d %s", p.seed, p.host.title()), func(t *testing.T) {
 			require.NoError(t, p.err)
 			alone := p.host.job(t, p.ranks, nil, p.path)
 			require.Zero(t, alone.code, "under the host MPI alone: %.2000s", alone.out)
@@ -72,9 +71,10 @@ func TestRandomPrograms(t *testing.T) {
 var unsteady = []uint64{55}
 
 func generated(dir string, seed uint64) randomProgram {
-	p := randomProgram{seed: seed, host: hosts[seed%uint64(len(hosts))],
+	all := append(hosts, abis...)
+	p := randomProgram{seed: seed, host: all[seed%uint64(len(all))],
 		path: filepath.Join(dir, fmt.Sprint("random", seed))}
-	if slices.Contains(unsteady, seed) {
+	if slices.Contains(unsteady, seed) && p.host == openmpi {
 		p.host = mpich
 	}
 	var text string
@@ -82,7 +82,7 @@ func generated(dir string, seed uint64) randomProgram {
 	if p.err = os.WriteFile(p.path+".c", []byte(text), 0o644); p.err != nil {
 		return p
 	}
-	if out, err := exec.Command("mpicc."+p.host.name, "-O0", "-w", "-pthread", "-o", p.path,
+	if out, err := p.host.compiler(".c", "-O0", "-w", "-pthread", "-o", p.path,
 		p.path+".c").CombinedOutput(); err != nil {
 		p.err = fmt.Errorf("%w: %s", err, strings.TrimSpace(string(out)))
 	}

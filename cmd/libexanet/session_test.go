@@ -17,7 +17,7 @@ import (
 // together is MPICH with the library in its launcher as well, if that is wanted, as LD_PRELOAD in front of the command
 // and exanet preload have it: then the ranks of a host share a session. Others do anyway.
 func (h *host) together(t *testing.T, wanted bool) *host {
-	if h != mpich || !wanted {
+	if h.mpi != "mpich" || !wanted {
 		return h
 	}
 	shared := *h

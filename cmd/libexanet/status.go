@@ -1,4 +1,4 @@
-//go:build mpich || openmpi
+//go:build mpich || openmpi || abi
 
 package main
 
@@ -113,7 +113,7 @@ var classes = []struct {
 	err   error
 	class C.int
 }{
-	{mpi.ErrProcFailed, failedClass}, // whatever has come of it, as a message of the wrong size
+	{mpi.ErrProcFailed, C.EXANET_ERR_FAILED}, // whatever has come of it, as a message of the wrong size
 	{mpi.ErrTruncate, C.MPI_ERR_TRUNCATE},
 	{mpi.ErrRank, C.MPI_ERR_RANK},
 	{mpi.ErrRoot, C.MPI_ERR_ROOT},

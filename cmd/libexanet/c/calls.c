@@ -11,6 +11,9 @@
 #include "shared.h"
 #include "wait.h"
 
+#ifdef EXANET_ABI
+int exanet_count_at;
+#endif
 struct fast_table *exanet_table;
 static exanet_handle no_request;
 
@@ -28,7 +31,9 @@ static inline void set_status(MPI_Status *s, int source, int tag, uint32_t size)
 {
 	s->MPI_SOURCE = source;
 	s->MPI_TAG = tag;
-#ifdef OPEN_MPI
+#ifdef EXANET_ABI
+	exanet_set_size(s, exanet_count_at, size, 0);
+#elif defined OPEN_MPI
 	s->_ucount = size;
 	s->_cancelled = 0;
 #else

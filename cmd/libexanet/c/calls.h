@@ -9,6 +9,10 @@
 /* 0: there is none. */
 extern struct fast_table *exanet_table;
 
+#ifdef EXANET_ABI
+extern int exanet_count_at; /* in a status */
+#endif
+
 void exanet_fast_open(struct fast_table *t, exanet_handle no_request);
 
 int exanet_fast_send(const void *buf, int64_t count, exanet_handle type, int dest, int tag, exanet_handle comm);

@@ -37,6 +37,9 @@ static void (*counted)(const char *, uint64_t);
 static void (*share)(void *shared, uint64_t size);
 static uint64_t (*fast)(void *no_request, uint64_t size);
 static void (*trace)(void *(*caller)(void));
+#ifdef EXANET_ABI
+static int (*find_count)(void);
+#endif
 
 /* What this part calls of the Go part beside what the entry points call. */
 static const struct exanet_slot own[] = {
@@ -52,26 +55,27 @@ static const struct exanet_slot own[] = {
 	{"exanet_fast", (void **)&fast},
 	{"exanet_share", (void **)&share},
 	{"exanet_trace", (void **)&trace},
+#ifdef EXANET_ABI
+	{"exanet_find_count", (void **)&find_count},
+#endif
 	{0, 0}
 };
 
-#ifdef OPEN_MPI
-#define OPEN_MPI_HERE 1
-#else
-#define OPEN_MPI_HERE 0
-#endif
-
-/* Handles of one MPI, passed on as those of the other, lead anywhere: the program is
+/* Handles of one MPI, passed on as those of another, lead anywhere: the program is
    not begun with the wrong library. */
 static void fits(void)
 {
-	static const char *const names[] = {"MPICH", "Open MPI"}, *const files[] = {"mpich", "openmpi"};
-	int other = exanet_symbol("ompi_mpi_comm_world") != 0;
-	if (other == OPEN_MPI_HERE)
+	enum { OF_MPICH, OF_OPEN_MPI, OF_ABI };
+	static const char *const names[] = {"MPICH", "Open MPI", "one of the standard ABI"},
+		*const files[] = {"mpich", "openmpi", "abi"};
+	int (*version)(int *, int *) = (int (*)(int *, int *))exanet_symbol("PMPI_Abi_get_version");
+	int major = -1, minor, of = exanet_symbol("ompi_mpi_comm_world") ? OF_OPEN_MPI : OF_MPICH;
+	if (version && version(&major, &minor) == 0 && major > 0) /* others have the function, too */
+		of = OF_ABI;
+	if (strcmp(files[of], EXANET_HOST) == 0)
 		return;
-	fprintf(stderr, "exanet: libexanet-%s.so is preloaded, which is for %s, but the program's MPI is %s: "
-			"preload libexanet-%s.so, or use exanet preload\n",
-		files[!other], names[!other], names[other], files[other]);
+	fprintf(stderr, "exanet: libexanet-" EXANET_HOST ".so is preloaded, but the program's MPI is %s: "
+			"preload libexanet-%s.so, or use exanet preload\n", names[of], files[of]);
 	exit(2);
 }
 
@@ -149,13 +153,14 @@ static int find(void *lib, const struct exanet_slot *s)
 }
 
 /* load loads the Go part, which lies beside this library. */
+#define GO_PART "libexanet-" EXANET_HOST "-go.so"
 static int load(void)
 {
 	Dl_info self;
-	char here[PATH_MAX], path[PATH_MAX + sizeof EXANET_GO_PART + 1];
+	char here[PATH_MAX], path[PATH_MAX + sizeof GO_PART + 1];
 	if (!dladdr((void *)load, &self) || !realpath(self.dli_fname, here))
 		return 0;
-	snprintf(path, sizeof path, "%s/%s", dirname(here), EXANET_GO_PART);
+	snprintf(path, sizeof path, "%s/%s", dirname(here), GO_PART);
 	if (!enough_memory()) {
 		complain("the Go part needs 1.75 GiB of address space and 256 MiB of data", "ulimit -v, -d or -l leaves less");
 		return 0;
@@ -172,6 +177,12 @@ static int load(void)
 	}
 	if (!find(lib, exanet_slots) || !find(lib, own))
 		return 0;
+#ifdef EXANET_ABI
+	if ((exanet_count_at = find_count()) < 0) {
+		complain("the statuses of the program's MPI", "they are not as MPICH's or Open MPI's are");
+		return 0;
+	}
+#endif
 	pthread_atfork(0, 0, forked);
 	return 1;
 }
@@ -298,9 +309,9 @@ int exanet_finish(void)
 	return r ? exanet_failed(r) : MPI_SUCCESS;
 }
 
-#ifdef OPEN_MPI
-/* In Open MPI these look into the object; MPICH's are numbers as they are. The functions with ints are those of
-   MPI 5. */
+#ifdef EXANET_ADDRESSES
+/* These look into the object, but in MPICH, whose handles are numbers as they are. The functions with ints are those
+   of MPI 5; the standard ABI has no others. */
 #define NUMBER(object, from, made, kind)                                                            \
 	int object##from(object h)                                                                  \
 	{                                                                                           \
@@ -317,8 +328,10 @@ int exanet_finish(void)
 		HOST_GIVES(object, #object #made, int);                                             \
 		return host(n);                                                                     \
 	}
-NUMBER(MPI_Request, _c2f, _f2c, EXANET_REQUEST)
-NUMBER(MPI_Message, _c2f, _f2c, EXANET_MESSAGE)
 NUMBER(MPI_Request, _toint, _fromint, EXANET_REQUEST)
 NUMBER(MPI_Message, _toint, _fromint, EXANET_MESSAGE)
+#ifdef OPEN_MPI
+NUMBER(MPI_Request, _c2f, _f2c, EXANET_REQUEST)
+NUMBER(MPI_Message, _c2f, _f2c, EXANET_MESSAGE)
+#endif
 #endif

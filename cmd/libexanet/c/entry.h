@@ -37,11 +37,7 @@ static inline const void *exanet_buffer(const void *p)
 }
 
 /* Whether this may be given for a status. */
-#ifdef OPEN_MPI
-#define exanet_status(p) 1
-#else
-#define exanet_status(p) ((p) != 0)
-#endif
+#define exanet_status(p) (!MPI_STATUS_IGNORE || (p))
 
 /* Whether the Go part is at work: between MPI_Init and MPI_Finalize. */
 extern int exanet_live;

@@ -76,7 +76,7 @@ static void words(int code, char *text)
 {
 	HOST(MPI_Error_string, int, char *, int *);
 	int n;
-	if (code == MPIX_ERR_PROC_FAILED) /* for which MPICH has a class, but no words */
+	if (code == EXANET_ERR_FAILED) /* for which MPICH has a class, but no words */
 		strcpy(text, "a rank has died");
 	else if (host(code, text, &n) != MPI_SUCCESS)
 		snprintf(text, MPI_MAX_ERROR_STRING, "error class %d", code);

@@ -5,12 +5,18 @@
 #include <mpi.h>
 #include <stdint.h>
 
-#ifdef OPEN_MPI
+/* The header of the standard ABI is no host's: several have libraries for it. */
+#if defined MPI_ABI_VERSION && !defined OPEN_MPI && !defined MPICH_VERSION
+#define EXANET_ABI
+#endif
+
+#if defined OPEN_MPI || defined EXANET_ABI
+#define EXANET_ADDRESSES
 typedef uintptr_t exanet_handle; /* the address of an object */
 
 /* A request or message of ours is a number, with its kind in the lowest bits: no
-   address of an object is odd. In Fortran, where Open MPI counts its objects from
-   0, it stands above a bit that no count reaches. */
+   address of an object is odd, nor has a constant of the standard ABI its kind there. In Fortran, where Open MPI
+   counts its objects from 0, it stands above a bit that no count reaches. */
 enum { EXANET_REQUEST = 1, EXANET_MESSAGE = 3, EXANET_SHIFT = 2, EXANET_FORTRAN = 1 << 30 };
 #else
 typedef int32_t exanet_handle;
@@ -25,7 +31,7 @@ enum { EXANET_NUMBERS = 1 << 26 };
 /* The handle of ours that a number makes up, and the number of a handle, 0 if it is none of that kind. */
 static inline exanet_handle exanet_handle_of(uint32_t n, exanet_handle kind)
 {
-#ifdef OPEN_MPI
+#ifdef EXANET_ADDRESSES
 	return (exanet_handle)n << EXANET_SHIFT | kind;
 #else
 	return n | kind;
@@ -34,12 +40,36 @@ static inline exanet_handle exanet_handle_of(uint32_t n, exanet_handle kind)
 
 static inline uint32_t exanet_number_of(exanet_handle h, exanet_handle kind)
 {
-#ifdef OPEN_MPI
+#ifdef EXANET_ADDRESSES
 	return (h & ((1 << EXANET_SHIFT) - 1)) == kind && h >> EXANET_SHIFT < EXANET_NUMBERS ? h >> EXANET_SHIFT : 0;
 #else
 	return (h & ~(EXANET_NUMBERS - 1)) == kind ? h & (EXANET_NUMBERS - 1) : 0;
 #endif
 }
+
+/* The class of the errors that a rank's death makes: Open MPI 4 has none. */
+#ifdef OPEN_MPI
+enum { EXANET_ERR_FAILED = MPI_ERR_OTHER };
+#elif defined EXANET_ABI
+enum { EXANET_ERR_FAILED = MPI_ERR_PROC_ABORTED };
+#else
+enum { EXANET_ERR_FAILED = MPIX_ERR_PROC_FAILED };
+#endif
+
+#ifdef EXANET_ABI
+/* Where the first of the two private ints of a status is that have the count of bytes. The other of the first two tells
+   whether it was cancelled; in MPICH, whose count comes first, by its lowest bit. */
+enum { EXANET_COUNT_OF_MPICH, EXANET_COUNT_OF_OPEN_MPI };
+
+static inline void exanet_set_size(MPI_Status *s, int at, int64_t bytes, int cancelled)
+{
+	int *hidden = s->MPI_internal;
+	hidden[at] = (int)bytes;
+	hidden[at + 1] = (int)(at == EXANET_COUNT_OF_MPICH ? bytes >> 32 << 1 | cancelled : bytes >> 32);
+	if (at == EXANET_COUNT_OF_OPEN_MPI)
+		hidden[0] = cancelled;
+}
+#endif
 
 /* What stands for the tag of a call that makes a communicator and has none: it can have a topology, or not. */
 enum { EXANET_PLAIN = -1, EXANET_TOPOLOGY = -2 };

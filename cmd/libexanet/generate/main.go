@@ -31,8 +31,13 @@ func main() {
 		fail(err)
 	}
 	g := generator{w: bufio.NewWriter(os.Stdout), header: attribute.ReplaceAllString(string(header), "")}
+	g.abi = strings.Contains(g.header, "MPI_ABI_Comm")
 	g.declarations()
-	fmt.Fprintln(g.w, "/* Generated from the list of functions: change that. */\n#include \"fortran.h\"")
+	include := "fortran.h"
+	if g.abi {
+		include = "entry.h"
+	}
+	fmt.Fprintf(g.w, "/* Generated from the list of functions: change that. */\n#include \"%s\"\n", include)
 	if !strings.Contains(g.header, "MPI_User_function_c") {
 		fmt.Fprintln(g.w, "typedef void MPI_User_function_c(void *, void *, MPI_Count *, MPI_Datatype *);")
 	}
@@ -157,6 +162,7 @@ func (fn *function) uses(types ...string) bool {
 type generator struct {
 	w      *bufio.Writer
 	header string // mpi.h, as the preprocessor leaves it, without attributes
+	abi    bool   // it is that of the standard ABI, which not all hosts have for Fortran
 	// What it declares: names without MPI_, in order, and parameters.
 	declared   []string
 	parameters map[string]string
@@ -266,6 +272,9 @@ func (g *generator) entry(e entry, fn function) {
 		if len(declared) == len(e.params) && !strings.Contains(declared[i], "const") {
 			d = strings.TrimPrefix(d, "const ") // older headers are not as strict as the standard
 		}
+		if len(declared) == len(e.params) && p.typ == "MPI_Count" && !strings.Contains(declared[i], p.typ) {
+			d = "int " + p.name // as MPICH 5's header of the standard ABI has it in Psend_init
+		}
 		decl = append(decl, d)
 		names = append(names, p.name)
 	}
@@ -349,7 +358,9 @@ func (g *generator) entry(e entry, fn function) {
 			e.note())
 	}
 	fmt.Fprintln(g.w, "}")
-	g.fortran(e, fn)
+	if !g.abi {
+		g.fortran(e, fn)
+	}
 }
 
 // mistakes is what else must hold of an error r for the entry point to tell of it: that

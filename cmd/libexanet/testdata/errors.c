@@ -164,7 +164,9 @@ static void buffers(int right, int left)
 	MPI_Isend(data, 1, MPI_CHAR, right, 1, MPI_COMM_WORLD, &rs[0]);
 	MPI_Irecv(data + 1, 1, MPI_CHAR, left, 1, MPI_COMM_WORLD, &rs[1]);
 	class("no place for a request", MPI_Irecv(data, 1, MPI_CHAR, left, 1, MPI_COMM_WORLD, 0));
+#if !defined OPEN_MPI || !defined STANDARD_ABI /* where it crashes */
 	class("no requests", MPI_Waitall(1, 0, MPI_STATUSES_IGNORE));
+#endif
 	class("no index", MPI_Waitany(2, rs, 0, &st));
 	class("no flag", MPI_Testall(2, rs, 0, MPI_STATUSES_IGNORE));
 	class("no count", MPI_Waitsome(2, rs, 0, &index, MPI_STATUSES_IGNORE));

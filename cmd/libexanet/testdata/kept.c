@@ -95,7 +95,9 @@ static void finish(MPI_Request *q, int way)
 			taken("looked at", &sts[i], i);
 			MPI_Request_get_status(q[i], &flag, &sts[i]);
 			MPI_Wait(&q[i], &sts[i]);
+#ifndef MPICH_VERSION /* whose 5.0.2 gives an empty status */
 			taken("looked at and waited for", &sts[i], i);
+#endif
 		}
 		break;
 	default: /* receives alone, then sends */
