@@ -27,7 +27,8 @@ type preloadFlags struct {
 func (f *preloadFlags) add(c *cobra.Command) {
 	flags := c.Flags()
 	flags.SetInterspersed(false) // flags after the first word are the command's
-	flags.StringVar(&f.mpi, "mpi", "", "the MPI that the program uses, mpich or openmpi, if it cannot be found out")
+	flags.StringVar(&f.mpi, "mpi", "", "the MPI that the program uses, mpich, openmpi or abi, if it cannot be "+
+		"found out")
 	flags.StringVar(&f.lib, "lib", "", "directory of the library (default that of exanet, bin in it, or bin of the "+
 		"checkout)")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "print the command that is run")
@@ -35,10 +36,9 @@ func (f *preloadFlags) add(c *cobra.Command) {
 
 // check is that of the commands' arguments.
 func (f *preloadFlags) check(c *cobra.Command, args []string) error {
-	mpis := []preload.MPI{"", preload.MPICH, preload.OpenMPI}
 	switch {
-	case !slices.Contains(mpis, preload.MPI(f.mpi)):
-		return usageErrorf("there is no library for %q: choose mpich or openmpi", f.mpi)
+	case f.mpi != "" && !slices.Contains(preload.MPIs, preload.MPI(f.mpi)):
+		return usageErrorf("there is no library for %q: choose mpich, openmpi or abi", f.mpi)
 	case len(args) == 0:
 		return usageErrorf("which command? It comes after the flags (see %s --help)", c.CommandPath())
 	}

@@ -29,7 +29,11 @@ type MPI string
 const (
 	MPICH   MPI = "mpich"
 	OpenMPI MPI = "openmpi"
+	ABI     MPI = "abi" // any whose library has the standard ABI
 )
+
+// MPIs are all of them.
+var MPIs = []MPI{MPICH, OpenMPI, ABI}
 
 func (m MPI) String() string {
 	switch m {
@@ -37,6 +41,8 @@ func (m MPI) String() string {
 		return "MPICH"
 	case OpenMPI:
 		return "Open MPI"
+	case ABI:
+		return "the standard ABI"
 	}
 	return string(m)
 }
@@ -131,16 +137,29 @@ func (p *planner) agree(line *line) (MPI, error) {
 	switch {
 	case l == nil && mpi == "":
 		return "", refuse(line.sections[0].program.name,
-			"nothing tells which MPI it uses: start it with that MPI's mpirun, or say --mpi mpich or --mpi openmpi")
+			"nothing tells which MPI it uses: start it with that MPI's mpirun, or say --mpi mpich, openmpi or abi")
 	case l == nil || l.mpi == "" && mpi != "":
 		return mpi, nil
 	case l.mpi == "":
-		return "", refuse(line.word, "neither it nor its program tells which MPI is used: say --mpi mpich or --mpi "+
-			"openmpi")
+		return "", refuse(line.word, "neither it nor its program tells which MPI is used: say --mpi mpich, openmpi or "+
+			"abi")
+	case mpi == ABI:
+		return mpi, p.matches(line)
 	case mpi != "" && mpi != l.mpi:
 		return "", refuse(line.word, "is %v's launcher, but %s: start it with %s", l.mpi, because, launcherOf[mpi])
 	}
 	return l.mpi, nil
+}
+
+// matches checks that the programs of the standard ABI find the library of their launcher's MPI.
+func (p *planner) matches(l *line) error {
+	for _, prog := range l.programs() {
+		if prog.behind != "" && prog.behind != l.launcher.mpi {
+			return refuse(l.word, "is %v's launcher, but %s finds the %s of %v: start it with %s", l.launcher.mpi,
+				prog.name, prog.soname, prog.behind, launcherOf[prog.behind])
+		}
+	}
+	return nil
 }
 
 // environment is a list of NAME=VALUE, of which the last of a name counts.

@@ -33,6 +33,8 @@ func site(t *testing.T) (dir string) {
 		"lib/libopen-pal.so.40": lib(),
 		"lib/libasan.so.8":      lib(),
 		"old/libmpi.so.12":      lib("libopen-pal.so.13"),
+		"lib/libmpi_abi.so.1":   lib(),
+		"old/libmpi_abi.so.1":   lib("libopen-pal.so.90"),
 
 		"mpich":    app("libc.so.6", "libmpich.so.12"),
 		"fortran":  app("libmpichfort.so"),
@@ -41,6 +43,7 @@ func site(t *testing.T) (dir string) {
 		"ompiasan": app("libmpi.so.40", "libasan.so.8"),
 		"abi":      app("libmpi.so.12"),
 		"oldompi":  {Needed: []string{"libmpi.so.12"}, RUNPATH: "$ORIGIN/old"},
+		"standard": app("libmpi_abi.so.1"),
 		"both":     app("libmpich.so.12", "libmpi.so.40"),
 		"plain":    app("libc.so.6"),
 		"static":   {Library: true},
@@ -58,6 +61,8 @@ func site(t *testing.T) (dir string) {
 		"x/libexanet-mpich-go.so":   lib("libmpich.so.12", "libc.so.6"),
 		"x/libexanet-openmpi.so":    lib(),
 		"x/libexanet-openmpi-go.so": lib("libmpi.so.40"),
+		"x/libexanet-abi.so":        lib(),
+		"x/libexanet-abi-go.so":     lib("libmpi_abi.so.1"),
 		"half/libexanet-mpich.so":   lib(),
 		"a b/libexanet-mpich.so":    lib(),
 	} {
@@ -109,11 +114,11 @@ func plan(dir, line string) (*preload.Command, error) {
 	return preload.Plan(cfg)
 }
 
-// What is run; M and O are the libraries of MPICH and Open MPI, A is libasan.
+// What is run; M, O and S are the libraries of MPICH, Open MPI and the standard ABI, A is libasan.
 func TestPlan(t *testing.T) {
 	dir := site(t)
 	short := strings.NewReplacer(dir+"/x/libexanet-mpich.so", "M", dir+"/x/libexanet-openmpi.so", "O",
-		dir+"/lib/libasan.so.8", "A")
+		dir+"/x/libexanet-abi.so", "S", dir+"/lib/libasan.so.8", "A", dir+"/old", "old")
 	for _, c := range []struct{ line, want string }{
 		{"mpirun.mpich -np 2 ./mpich -np 3", "LD_PRELOAD=M mpirun.mpich -genv LD_PRELOAD M -np 2 ./mpich -np 3"},
 		{"mpiexec -n 2 ./mpich", "LD_PRELOAD=M mpiexec -genv LD_PRELOAD M -n 2 ./mpich"},
@@ -129,6 +134,14 @@ func TestPlan(t *testing.T) {
 		{"timeout -k 1 9 mpirun -n 2 ./ompi", "timeout -k 1 9 mpirun -x LD_PRELOAD=O -n 2 ./ompi"},
 		{"timeout 9 ./mpich", "LD_PRELOAD=M timeout 9 ./mpich"},
 		{"mpirun -np 2 timeout 9 ./ompi", "mpirun -x LD_PRELOAD=O -np 2 timeout 9 ./ompi"},
+
+		// The standard ABI has no launcher of its own: the one of the MPI whose library is found.
+		{"./standard", "LD_PRELOAD=S ./standard"},
+		{"srun -n2 ./standard", "srun --export=ALL,LD_PRELOAD=S -n2 ./standard"},
+		{"mpirun.mpich ./standard", "LD_PRELOAD=S mpirun.mpich -genv LD_PRELOAD S ./standard"},
+		{"LD_LIBRARY_PATH=" + dir + "/old mpirun -n 2 ./standard",
+			"LD_LIBRARY_PATH=old mpirun -x LD_PRELOAD=S -n 2 ./standard"},
+		{"MPI=abi mpirun ./plain", "mpirun -x LD_PRELOAD=S ./plain"},
 
 		// Options with values that are programs' names, options that we do not know.
 		{"mpirun.mpich -genv plain timeout -f plain -ppn=1 ./mpich",
@@ -225,6 +238,8 @@ func TestRefusals(t *testing.T) {
 		{"mpirun ./run.sh", "but ./run.sh uses MPICH", 2},
 		{"MPI=mpich mpirun ./plain", "but --mpi says MPICH", 2},
 		{"mpirun ./ompi : ./mpich", "uses MPICH (libmpich.so.12), but ./ompi uses Open MPI", 2},
+		{"mpirun ./standard", "mpirun: is Open MPI's launcher, but ./standard finds the libmpi_abi.so.1 of MPICH: " +
+			"start it with mpirun.mpich", 2},
 		{"mpirun.mpich ./abi", "libmpi.so.12, but " + dir + "/x/libexanet-mpich.so is made for libmpich.so.12", 2},
 		{"mpirun ./oldompi", "libmpi.so.12, but " + dir + "/x/libexanet-openmpi.so is made for libmpi.so.40", 2},
 		{"DIR=y ./mpich", "make preload", 2},
@@ -311,7 +326,7 @@ func TestPython(t *testing.T) {
 }
 
 func TestWithout(t *testing.T) {
-	env := []string{"A=1", "LD_PRELOAD=/x/libexanet-mpich.so:u.so /y/libexanet-openmpi.so"}
+	env := []string{"A=1", "LD_PRELOAD=/x/libexanet-mpich.so:u.so /y/libexanet-openmpi.so /libexanet-abi.so"}
 	assert.Equal(t, []string{"A=1", "LD_PRELOAD=u.so"}, preload.Without(env))
 	assert.Equal(t, []string{"A=1"}, preload.Without(env[:1]))
 }

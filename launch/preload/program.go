@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -18,6 +19,7 @@ type program struct {
 	machine   elf.Machine // 0: a script
 	mpi       MPI         // "": what it is linked to does not tell
 	soname    string      // the MPI library
+	behind    MPI         // whose that is if it has the standard ABI; "": it was not found
 	sanitizer string      // path of a runtime that must be preloaded first
 	runs      bool        // it runs other code: a script, or an interpreter with one
 	static    bool
@@ -85,6 +87,12 @@ func (p *planner) linked(prog *program, o *ldso.Object) error {
 			return refuse(prog.name, "is linked to two MPIs: %s and %s", prog.soname, l.Name)
 		default:
 			prog.mpi, prog.soname = m, l.Name
+			if m == ABI && l.Object != nil {
+				prog.behind = MPICH
+				if ofOpenMPI(l.Object) {
+					prog.behind = OpenMPI
+				}
+			}
 		}
 	}
 	return nil
@@ -96,21 +104,23 @@ func mpiOf(soname string, o *ldso.Object) MPI {
 	switch {
 	case strings.HasPrefix(soname, "libmpich.so"):
 		return MPICH
+	case strings.HasPrefix(soname, "libmpi_abi.so"):
+		return ABI
 	case !strings.HasPrefix(soname, "libmpi.so"):
 		return ""
 	}
-	if o != nil {
-		for _, name := range o.Needed {
-			if strings.HasPrefix(name, "libopen-") || strings.HasPrefix(name, "libpmix") ||
-				strings.HasPrefix(name, "libprrte") {
-				return OpenMPI
-			}
-		}
-	}
-	if soname == "libmpi.so.12" {
+	if soname == "libmpi.so.12" && (o == nil || !ofOpenMPI(o)) {
 		return MPICH // and those that share its ABI
 	}
 	return OpenMPI
+}
+
+// ofOpenMPI reports whether an MPI library is one of Open MPI, by what it needs.
+func ofOpenMPI(o *ldso.Object) bool {
+	return slices.ContainsFunc(o.Needed, func(name string) bool {
+		return strings.HasPrefix(name, "libopen-") || strings.HasPrefix(name, "libpmix") ||
+			strings.HasPrefix(name, "libprrte")
+	})
 }
 
 // architecture is what people call one.

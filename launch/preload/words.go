@@ -94,7 +94,7 @@ func (p *planner) useless(prog *program) error {
 			"library of its MPI")
 	case prog.mpi == "" && !prog.runs && p.MPI == "":
 		return refuse(prog.name, "is not linked to MPICH or Open MPI (if it loads one when it runs, say which: --mpi "+
-			"mpich or --mpi openmpi)")
+			"mpich, openmpi or abi)")
 	}
 	return nil
 }
@@ -148,7 +148,7 @@ func (p *planner) section(l *line, s *section) error {
 	if p.MPI != "" { // the programs are in a file
 		return nil
 	}
-	return refuse(l.word, "which program does it start? (if a file says so: say --mpi mpich or --mpi openmpi)")
+	return refuse(l.word, "which program does it start? (if a file says so: say --mpi mpich, openmpi or abi)")
 }
 
 // wrapped looks behind programs like env and valgrind, which run an MPI program.
