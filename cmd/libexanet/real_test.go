@@ -59,7 +59,7 @@ func TestProgramsSeeTheSame(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			eachHost(t, func(t *testing.T, h *host) {
-				if c.only != "" && c.only != h.mpi || c.name == "fortran" && h.abi {
+				if c.only != "" && c.only != h.mpi {
 					return
 				}
 				lib, program := h.library(t), h.compile(t, c.name)

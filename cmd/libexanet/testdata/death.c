@@ -51,7 +51,9 @@ static void unseen(const char *way, const char *file)
 			while (e == MPI_SUCCESS && !flag);
 		}
 	char name[1000];
-#ifdef MPIX_ERR_PROC_FAILED
+#ifdef STANDARD_ABI
+	int wanted = MPI_ERR_PROC_ABORTED;
+#elif defined MPIX_ERR_PROC_FAILED
 	int wanted = MPIX_ERR_PROC_FAILED;
 #else
 	int wanted = MPI_ERR_OTHER;

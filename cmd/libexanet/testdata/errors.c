@@ -212,7 +212,9 @@ static void handlers(int right, int left)
 	MPI_Comm_set_errhandler(MPI_COMM_WORLD, h);
 	MPI_Comm_set_errhandler(dup, h);
 	MPI_Errhandler_free(&h);
+#if !defined OPEN_MPI || !defined STANDARD_ABI /* where the call does not return it */
 	say("its code is changed: %d\n", truncated(dup, right, left) == mine);
+#endif
 	MPI_Comm_create_errhandler(jumps, &h);
 	MPI_Comm_set_errhandler(MPI_COMM_WORLD, h);
 	MPI_Comm_set_errhandler(dup, h);
