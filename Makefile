@@ -236,7 +236,8 @@ bench-today-%: build
 	scripts/root.sh $* $(TODAY)/$*
 	scripts/enter.sh $(TODAY)/$* $(MAKE) build preload bench-programs
 	scripts/enter.sh $(TODAY)/$* bin/exanet bench report --rounds 5 --only latency,bandwidth,crowd --out bin/report
-	cp $(TODAY)/$*/var/lib/exanet/report.jsonl bench/results/$*.jsonl
+	sed "1s/\"commit\":\"unknown\"/\"commit\":\"$$(git rev-parse --short=12 HEAD)\"/" \
+		$(TODAY)/$*/var/lib/exanet/report.jsonl >bench/results/$*.jsonl # a root has no git
 
 clean:
 	rm -rf bin

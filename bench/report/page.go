@@ -56,13 +56,13 @@ func (c *Config) renderNewer() error {
 	var b strings.Builder
 	b.WriteString("# Figures under newer MPIs\n\nAs [" + filepath.Base(c.Out) + ".md](" + filepath.Base(c.Out) +
 		".md), in short, with the MPIs of newer Debians: make bench-today measures\nthem in roots of their own, and " +
-		"exanet bench report --with writes this page.\n")
+		"exanet bench report --with writes this page.\n\n")
 	for _, file := range c.With {
 		r, err := load(file)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(&b, "\n## %s\n\nMeasured on %s UTC with commit %s, %d rounds:\n\n", r.versions(), r.When, r.Commit,
+		fmt.Fprintf(&b, "## %s\n\nMeasured on %s UTC with commit %s, %d rounds:\n\n", r.versions(), r.When, r.Commit,
 			r.Rounds)
 		r.writeTable(&b, rowsOfNewer())
 	}
