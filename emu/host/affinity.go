@@ -165,13 +165,14 @@ func classify(ranks []affinity) []class {
 	return classes
 }
 
-// affinities are those that the ranks have published.
-func (j *Job) affinities() []affinity {
-	bs := make([]affinity, j.ranks)
-	for i := range bs {
-		bs[i] = j.control(i).affinity()
+// affinities are those that the ranks of this host have published.
+func (j *Job) affinities() (bs []affinity, of []*control) {
+	for i := range j.ranks {
+		if j.Here(i) {
+			bs, of = append(bs, j.control(i).affinity()), append(of, j.control(i))
+		}
 	}
-	return bs
+	return bs, of
 }
 
 func (c *control) affinity() (b affinity) {
@@ -195,8 +196,9 @@ func (c *control) publishAffinity() {
 // assess tells all ranks how they stand to each other, once all have joined.
 func (j *Job) assess() {
 	worst, sleep := dedicated, false
-	for i, v := range classify(j.affinities()) {
-		c := j.control(i)
+	affinities, controls := j.affinities()
+	for i, v := range classify(affinities) {
+		c := controls[i]
 		c.occupancy.Store(uint32(v.occupancy))
 		c.sharers.Store(uint32(v.sharers))
 		c.cores.Store(uint32(v.cores))

@@ -75,6 +75,9 @@ func (m *Member) WakeForeground() { m.job.wake(m.me, bellForeground) }
 // DisarmBackground takes the flag of the background bell down.
 func (m *Member) DisarmBackground() { m.self.flags.And(^bellBackground) }
 
+// BackgroundArmed reports whether that flag is up.
+func (m *Member) BackgroundArmed() bool { return m.self.flags.Load()&bellBackground != 0 }
+
 // MarkBackground is Mark for the background bell.
 func (m *Member) MarkBackground() uint32 { return m.self.background.Load() }
 

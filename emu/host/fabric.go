@@ -53,6 +53,9 @@ type Fabric struct {
 	spinBudget   time.Duration // for which it spins before it sleeps, with a core for each rank
 	backOffUntil time.Duration // until then it does not yield: another program would keep its core
 
+	beside func() bool // see Beside
+	listen func()
+
 	engine
 }
 
@@ -69,6 +72,10 @@ func NewFabric(m *Member, most int) *Fabric {
 // Settled tells the fabric that every rank has joined; until then it takes no
 // advantage of what they may have in common.
 func (f *Fabric) Settled() { f.fenced = f.job.head.fence.Load() != 0 }
+
+// Beside makes this rank wait for something else as well, from now on: arrived looks whether it is there, and listen, which
+// is called before each sleep, makes somebody Ring this rank when it comes.
+func (f *Fabric) Beside(arrived func() bool, listen func()) { f.beside, f.listen = arrived, listen }
 
 // Limit implements packetizer.Port.
 func (f *Fabric) Limit() int { return f.limit }

@@ -60,8 +60,8 @@ func (j *Job) join(rank int, profile string) (*Member, error) {
 	}
 	m := &Member{job: j, me: rank, self: j.control(rank), cookie: newCookie()}
 	m.occupancy = yielding // until all have joined
-	m.sharers, m.cores = j.ranks, runtime.NumCPU()
-	if j.localRings != nil && j.ranks <= m.cores {
+	m.sharers, m.cores = j.here(), runtime.NumCPU()
+	if j.localRings != nil && m.sharers <= m.cores {
 		m.occupancy = dedicated
 	}
 	if !m.self.state.CompareAndSwap(stateAbsent, stateJoining) {
@@ -104,6 +104,9 @@ func (m *Member) SawDeaths(n uint32) { m.deathsSeen = n }
 // Finalize marks this rank as having left in good order.
 func (m *Member) Finalize() { m.self.state.CompareAndSwap(stateAttached, stateFinalized) }
 
+// Lose marks another rank as dead, one that is not on this host.
+func (m *Member) Lose(rank int) { m.job.MarkDead(rank) }
+
 // Fail marks this rank as dead, for ranks of one process.
 func (m *Member) Fail() { m.job.MarkDead(m.me) }
 
@@ -118,7 +121,7 @@ func (m *Member) WaitJoined() error {
 		if !m.job.Attached(i) {
 			return fmt.Errorf("rank %d has not joined: %w", i, rdmaeng.ErrPeer)
 		}
-		if theirs := m.job.control(i).profileText(); theirs != mine && !m.job.Dead(i) {
+		if theirs := m.job.control(i).profileText(); theirs != mine && !m.job.Dead(i) && m.job.Here(i) {
 			return &ProfileError{Rank: m.me, Peer: i, Mine: mine, Theirs: theirs}
 		}
 	}

@@ -76,18 +76,11 @@ func (f *Fabric) carryOut(in *inbox, c *cell) {
 		return
 	}
 	body := (*recordBody)(unsafe.Pointer(&c.payload))
-	i, s := f.exposed(c.header[1])
 	if kind != notifyRecord {
-		n := int(body.size)
-		bulk := in.bulkNext(&f.job.geo, n)
-		off := int(c.header[2])
-		if s != nil {
-			s.put(bulk, off)
-		}
+		f.Deposit(c.header[1], in.bulkNext(&f.job.geo, int(body.size)), int(c.header[2]))
 	}
-	if s != nil && kind != depositRecord {
-		s.data = body.notify
-		f.notified = append(f.notified, i)
+	if kind != depositRecord {
+		f.Complete(c.header[1], body.notify)
 	}
 }
 

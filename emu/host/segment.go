@@ -93,10 +93,10 @@ type control struct {
 	cookie     atomic.Uint64
 	profile    [12]atomic.Uint64 // text; written before state
 
-	opened atomic.Uint32 // rings opened towards this rank
-	_      [4]byte
-	life   sys.Life // see detector.go
-	_      [24]byte
+	opened    atomic.Uint32 // rings opened towards this rank
+	elsewhere atomic.Uint32 // 1: it is on another host, see Job.Elsewhere
+	life      sys.Life      // see detector.go
+	_         [24]byte
 
 	// Where the rank may run, and what follows from that, see affinity.go.
 	cpus      [cpuWords]atomic.Uint64
@@ -151,11 +151,11 @@ func layout(n int, g geometry) (controlStep, ring0, ringStep, area0 int) {
 // the first messages meet a page fault for each page.
 func (j *Job) populate(rank int) {
 	const most = 12 << 20 // bytes for the job
-	if j.ranks*(j.ranks-1)*j.ringStep > most {
+	if n := j.here(); n*(n-1)*j.ringStep > most {
 		return
 	}
 	for i := range j.ranks {
-		if i != rank {
+		if i != rank && j.Here(i) {
 			sys.Populate(j.ringBytes(rank, i))
 			sys.Populate(j.ringBytes(i, rank))
 		}
@@ -236,6 +236,32 @@ func (j *Job) Ranks() int { return j.ranks }
 
 // File is the memory file for the rank processes to inherit.
 func (j *Job) File() *os.File { return j.file }
+
+// Elsewhere says that a rank is on another host: it does not join here, and what goes to it is somebody else's
+// affair (emu/net). It is for whoever has made the job, before a rank joins.
+func (j *Job) Elsewhere(rank int) {
+	c := j.control(rank)
+	c.elsewhere.Store(1)
+	c.state.Store(stateAttached)
+	j.head.joined.Add(1)
+}
+
+// Here reports whether a rank is on this host.
+func (j *Job) Here(rank int) bool { return j.control(rank).elsewhere.Load() == 0 }
+
+// Here and Spread tell a member where the ranks are: Spread, whether any is on another host.
+func (m *Member) Here(rank int) bool { return m.job.Here(rank) }
+func (m *Member) Spread() bool       { return m.job.here() < m.job.ranks }
+
+// here is how many are.
+func (j *Job) here() (n int) {
+	for i := range j.ranks {
+		if j.Here(i) {
+			n++
+		}
+	}
+	return n
+}
 
 // Attached reports whether a rank has joined the job.
 func (j *Job) Attached(rank int) bool { return j.control(rank).state.Load() > stateJoining }

@@ -90,6 +90,40 @@ func (t *exposures) exposed(notify uint64) (int32, *slot) {
 	return int32(i), s
 }
 
+// A write comes in pieces, in order: through a ring, or from another host (emu/net).
+
+// Room is n bytes of an exposed buffer from an offset on, nil if it has been withdrawn or has gaps.
+func (t *exposures) Room(notify uint64, off, n int) []byte {
+	if _, s := t.exposed(notify); s != nil && s.view.Type == nil && off >= 0 && n <= len(s.buf)-off {
+		return s.buf[off:][:n]
+	}
+	return nil
+}
+
+// Deposit puts a piece of a write into its place. One for a buffer that has been withdrawn is discarded.
+func (t *exposures) Deposit(notify uint64, piece []byte, off int) {
+	if _, s := t.exposed(notify); s != nil && off >= 0 {
+		s.put(piece, off)
+	}
+}
+
+// Complete ends a write, all of whose pieces are in their places.
+func (t *exposures) Complete(notify uint64, n rdmaeng.Notification) {
+	if i, s := t.exposed(notify); s != nil {
+		s.data = n
+		t.notified = append(t.notified, i)
+	}
+}
+
+// Exposed is the memory behind a notify address, in one piece or with gaps.
+func (t *exposures) Exposed(notify uint64) (buf []byte, v datatype.View, ok bool) {
+	_, s := t.exposed(notify)
+	if s == nil {
+		return nil, v, false
+	}
+	return s.buf, s.view, true
+}
+
 // Notified implements rdmaeng.Engine.
 func (t *exposures) Notified() (int, rdmaeng.Notification, bool) {
 	for t.taken < len(t.notified) {

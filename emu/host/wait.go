@@ -187,6 +187,9 @@ func (f *Fabric) settle() {
 	if !f.fenced {
 		sys.Barrier()
 	}
+	if f.listen != nil {
+		f.listen()
+	}
 }
 
 // ready reports whether a poll may find something. Only the poller may call it.
@@ -200,6 +203,9 @@ func (f *Fabric) ready(mark uint32) bool {
 			return true
 		}
 	}
+	if f.beside != nil && f.beside() {
+		return true
+	}
 	// The agent works when this rank polls, and so does a reader of shared copies.
 	return len(f.fetches) > 0 || len(f.shares) > 0 && f.readable()
 }
@@ -208,9 +214,11 @@ func (f *Fabric) ready(mark uint32) bool {
 // something has arrived meanwhile, which no sender will ring for. Only the
 // poller may call it. A flag that is still up need not be ordered again.
 func (f *Fabric) ArmBackground() (arrived bool) {
-	if f.self.flags.Load()&bellBackground == 0 {
+	if !f.BackgroundArmed() {
 		f.self.flags.Or(bellBackground)
 		f.settle()
+	} else if f.listen != nil {
+		f.listen()
 	}
 	return f.ready(f.self.foreground.Load())
 }

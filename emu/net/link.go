@@ -1,0 +1,278 @@
+package net
+
+import (
+	"encoding/binary"
+	"os"
+	"sync/atomic"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/exanet-mpi/exanet/packetizer"
+	"github.com/exanet-mpi/exanet/rdmaeng"
+)
+
+const (
+	pieceMost  = 256 << 10 // bytes of a write in a frame
+	readAtOnce = 16 << 10  // bytes that are read before it is known where they belong
+	outMost    = 128 << 10 // bytes that wait to be sent, above which a message is refused
+)
+
+// link is the connection to one rank. What is to be sent belongs to whoever has the rank's lock, and what
+// has come to the rank's poller.
+type link struct {
+	f    *Fabric
+	rank int
+	sock *os.File // whose descriptor fd is
+	fd   int
+	over atomic.Bool // the connection has ended, or nothing is to be sent any more
+
+	head  [headerSize]byte
+	out   []byte            // what waits to be sent, from sent on
+	sent  int               //
+	rest  []byte            // what is to be sent behind that: a part of the source of owner
+	owner *rdmaeng.Transfer //
+	wants bool              // the poller tells when there is room
+
+	in       []byte // bytes r to w have come and are not dealt with
+	r, w     int    //
+	readable bool   // there may be more
+	writable bool   // there is room again for what waits to be sent
+	fresh    bool   // some have come that next has not seen
+	body     frame  // a piece, of which left bytes are to come
+	left     int    //
+	gone     bool   // the peer has said good-bye
+}
+
+func newLink(f *Fabric, c Conn) *link {
+	room := headerSize + max(f.Limit(), readAtOnce) + readAtOnce
+	l := &link{f: f, rank: c.Rank, sock: c.sock, fd: int(c.sock.Fd()), in: make([]byte, room)}
+	_ = unix.SetNonblock(l.fd, true) // Fd has made it block
+	return l
+}
+
+// broken ends the link, and with it the rank at its other end, unless that has left in good order.
+func (l *link) broken() {
+	if !l.over.Swap(true) && !l.gone {
+		l.f.Lose(l.rank)
+	}
+}
+
+// pending reports whether something waits to be sent.
+func (l *link) pending() bool { return l.sent < len(l.out) || len(l.rest) > 0 }
+
+// send sends a frame of a message or of the fabric's own, and reports whether it was taken. A link that is over
+// takes everything.
+func (l *link) send(f *frame, data []byte) bool {
+	f.size = uint32(len(data))
+	if l.pending() {
+		l.flush()
+		if len(l.rest) > 0 || len(l.out)-l.sent > outMost {
+			return l.over.Load()
+		}
+	}
+	f.encode(l.head[:])
+	n := 0
+	if !l.pending() {
+		n = l.write(l.head[:], data)
+	}
+	if n < headerSize {
+		l.out = append(l.out, l.head[n:]...)
+		n = headerSize
+	}
+	l.out = append(l.out, data[n-headerSize:]...)
+	l.want()
+	return true
+}
+
+// write gives the kernel what it takes of a and then b, and returns how much that was: all, if the
+// link is over.
+func (l *link) write(a, b []byte) int {
+	all := len(a) + len(b)
+	for !l.over.Load() {
+		n, err := unix.SendmsgBuffers(l.fd, [][]byte{a, b}, nil, nil, unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL)
+		switch {
+		case err == nil:
+			return n
+		case err == unix.EAGAIN:
+			return 0
+		case err != unix.EINTR:
+			l.broken()
+		}
+	}
+	return all
+}
+
+// flush sends what waits, as far as there is room.
+func (l *link) flush() {
+	if !l.pending() {
+		return
+	}
+	n := l.write(l.out[l.sent:], l.rest)
+	if waits := len(l.out) - l.sent; n < waits {
+		l.sent += n
+	} else {
+		l.out, l.sent = l.out[:0], 0
+		l.rest = l.rest[min(n-waits, len(l.rest)):]
+	}
+	if len(l.rest) == 0 {
+		l.owner = nil
+	}
+	l.want()
+}
+
+// want tells the poller whether this link waits for room.
+func (l *link) want() {
+	if wants := l.pending() && !l.over.Load(); wants != l.wants {
+		l.wants = wants
+		l.f.poll.modify(l)
+	}
+}
+
+// read reads once into b, and reports whether anything came.
+func (l *link) read(b []byte) int {
+	for l.readable && !l.over.Load() {
+		n, err := unix.Read(l.fd, b)
+		switch {
+		case n > 0:
+			l.readable = n == len(b)
+			return n
+		case err == unix.EAGAIN:
+			l.readable = false
+		case err != unix.EINTR:
+			l.broken()
+		}
+	}
+	return 0
+}
+
+// more reads what comes next into the buffer, where at least need bytes are to be had; it is not more than that, and
+// what is read at once.
+func (l *link) more(need int) bool {
+	if l.r > 0 && (l.r == l.w || l.r+need > len(l.in)) {
+		l.w = copy(l.in, l.in[l.r:l.w])
+		l.r = 0
+	}
+	n := l.read(l.in[l.w:min(len(l.in), l.w+max(need-(l.w-l.r), readAtOnce))])
+	l.w += n
+	return n > 0
+}
+
+// has reads until n bytes are in the buffer, and reports whether they are.
+func (l *link) has(n int) bool {
+	for l.w-l.r < n {
+		if !l.more(n) {
+			return false
+		}
+	}
+	return true
+}
+
+// arrived reads something, if that has come, and reports whether next may do something. It looks at nothing but
+// the buffer, since its caller has not the rank's lock.
+func (l *link) arrived() bool {
+	if !l.fresh && l.readable && l.more(headerSize) {
+		l.fresh = true
+	}
+	return l.fresh
+}
+
+// next returns the next message, until release, and carries out the frames before it.
+func (l *link) next() (h packetizer.Header, payload []byte, ok bool) {
+	l.fresh = false
+	if l.writable {
+		l.writable = false
+		l.flush()
+	}
+	for {
+		if l.left > 0 {
+			if !l.deposit() {
+				return h, nil, false
+			}
+			continue
+		}
+		if !l.has(headerSize) {
+			return h, nil, false
+		}
+		var f frame
+		f.decode(l.in[l.r:])
+		if !f.sound(l.f.Limit()) { // no peer of this version sends that
+			l.broken()
+			l.r = l.w
+			return h, nil, false
+		}
+		switch f.kind {
+		case message, fetch:
+			if !l.has(headerSize + int(f.size)) {
+				return h, nil, false
+			}
+			data := l.in[l.r+headerSize:][:f.size]
+			if f.kind == message {
+				return f.word, data, true
+			}
+			l.r += headerSize + len(data)
+			l.f.fetch(l.rank, &f, int(binary.LittleEndian.Uint64(data)))
+		case piece:
+			l.r += headerSize
+			l.body, l.left = f, int(f.size)
+			if l.left == 0 {
+				l.complete()
+			}
+		case bye:
+			l.r += headerSize
+			l.gone = true
+		}
+	}
+}
+
+// release ends the use of the message that next has returned.
+func (l *link) release() {
+	l.r += headerSize + int(binary.LittleEndian.Uint32(l.in[l.r+4:]))
+}
+
+// deposit puts into its place what has come of a piece, and reports whether that was the last of it. The exposure
+// may end meanwhile: it is looked up each time.
+func (l *link) deposit() bool {
+	for l.left > 0 {
+		to, at := l.body.word[0], int(l.body.word[1])+int(l.body.size)-l.left
+		if n := min(l.left, l.w-l.r); n > 0 {
+			l.f.Deposit(to, l.in[l.r:l.r+n], at)
+			l.r += n
+			l.left -= n
+			continue
+		}
+		if room := l.f.Room(to, at, l.left); room != nil {
+			n := l.read(room)
+			if l.left -= n; n == 0 {
+				return false
+			}
+		} else if !l.more(min(l.left, readAtOnce)) {
+			return false
+		}
+	}
+	l.complete()
+	return true
+}
+
+// complete ends a piece.
+func (l *link) complete() {
+	if l.body.word[2] != 0 {
+		l.f.Complete(l.body.word[0], l.body.note)
+	}
+}
+
+// leave says good-bye when everything has been sent, for which it waits.
+func (l *link) leave() {
+	for !l.send(&frame{kind: bye}, nil) || l.pending() && !l.over.Load() {
+		fds := []unix.PollFd{{Fd: int32(l.fd), Events: unix.POLLOUT}}
+		_, _ = unix.Poll(fds, -1)
+		l.flush()
+	}
+}
+
+// shut ends the connection without a word.
+func (l *link) shut() {
+	l.over.Store(true)
+	_ = unix.Shutdown(l.fd, unix.SHUT_RDWR)
+}
+
+func (l *link) close() { _ = l.sock.Close() }

@@ -1,0 +1,252 @@
+package net
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// How ranks find each other. Each listens, and shows the others a card: where, by whatever has started
+// them. Then each connects to those above it that are not on its host. Before anything else both ends prove that they
+// know the secret of the job; whoever does not is refused and counted. When a rank has all its connections it
+// listens no more, so from then on there is nothing that a stranger could connect to. Nothing is encrypted.
+
+// card is what a rank tells the others.
+type card struct {
+	Addresses []string // where it listens, host:port
+}
+
+// Conn is a connection to a rank.
+type Conn struct {
+	Rank int
+	sock *os.File
+}
+
+// Listener is where the other ranks reach this one until all have.
+type Listener struct {
+	l       net.Listener
+	addrs   []string
+	Refused atomic.Int64 // connections of strangers
+}
+
+// helloTime is how long an end has to prove that it is of the job, and strangersMost how many connections may be trying
+// to at a time.
+const (
+	helloTime     = 5 * time.Second
+	strangersMost = 64
+	dialEvery     = 100 * time.Millisecond // tries, as long as nobody answers
+)
+
+// Listen listens at the addresses of this host, or at one of them.
+func Listen(address string) (*Listener, error) {
+	l, err := net.Listen("tcp", net.JoinHostPort(address, "0"))
+	if err != nil {
+		return nil, err
+	}
+	addrs := []string{address}
+	if address == "" {
+		addrs = own()
+	}
+	port := strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
+	for i, a := range addrs {
+		addrs[i] = net.JoinHostPort(a, port)
+	}
+	return &Listener{l: l, addrs: addrs}, nil
+}
+
+// own are the addresses of this host at which others may reach it; only if there is no other, that
+// which is this host's alone.
+func own() (addrs []string) {
+	all, _ := net.InterfaceAddrs()
+	for _, a := range all {
+		if n, ok := a.(*net.IPNet); ok && n.IP.IsGlobalUnicast() {
+			addrs = append(addrs, n.IP.String())
+		}
+	}
+	if addrs == nil {
+		addrs = []string{"127.0.0.1"}
+	}
+	return addrs
+}
+
+// Card is what the others need to reach this rank.
+func (l *Listener) Card() []byte {
+	b, _ := json.Marshal(card{l.addrs}) // strings can be encoded
+	return b
+}
+
+// Close gives up.
+func (l *Listener) Close() { _ = l.l.Close() }
+
+// A MeetError says which rank could not be reached.
+type MeetError struct {
+	Rank, Peer int
+	Err        error
+}
+
+func (e *MeetError) Error() string {
+	return fmt.Sprintf("rank %d could not connect to rank %d: %v: see whether a firewall keeps their hosts apart",
+		e.Rank, e.Peer, e.Err)
+}
+
+func (e *MeetError) Unwrap() error { return e.Err }
+
+// Connect makes the connections of rank me to those with a card, nil for those that need none, and ends the Listener. It
+// waits for the others until ctx ends. The error is a *MeetError.
+func (l *Listener) Connect(ctx context.Context, secret Secret, me int, cards [][]byte) ([]Conn, error) {
+	m := meeting{gate: gate{secret, uint32(me)}, me: me, conns: make(map[int]net.Conn), changed: make(chan struct{}, 1)}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	missing := 0
+	for rank, text := range cards {
+		if rank == me || text == nil {
+			continue
+		}
+		missing++
+		if rank > me {
+			var c card
+			if err := json.Unmarshal(text, &c); err != nil {
+				return nil, &MeetError{me, rank, err}
+			}
+			go m.dial(ctx, rank, c.Addresses)
+		}
+	}
+	go l.accept(ctx, &m, cards)
+	defer l.Close()
+	for {
+		m.Lock()
+		have := len(m.conns)
+		m.Unlock()
+		if have == missing {
+			return m.files()
+		}
+		select {
+		case <-m.changed:
+		case <-ctx.Done():
+			return nil, m.absent(ctx, cards)
+		}
+	}
+}
+
+// meeting is what has come of Connect so far.
+type meeting struct {
+	gate
+	me      int
+	changed chan struct{}
+
+	sync.Mutex
+	conns map[int]net.Conn
+	over  bool
+	last  error
+}
+
+// has takes a connection to a rank whose end has proved to be that, unless there is one.
+func (m *meeting) has(rank int, c net.Conn) {
+	m.Lock()
+	defer m.Unlock()
+	if m.over || m.conns[rank] != nil {
+		_ = c.Close()
+		return
+	}
+	m.conns[rank] = c
+	select {
+	case m.changed <- struct{}{}:
+	default:
+	}
+}
+
+// absent is the error about the first rank that there is no connection to.
+func (m *meeting) absent(ctx context.Context, cards [][]byte) error {
+	m.Lock()
+	defer m.Unlock()
+	m.over = true
+	peer := -1
+	for rank, text := range cards {
+		if c := m.conns[rank]; c != nil {
+			_ = c.Close()
+		} else if peer < 0 && rank != m.me && text != nil {
+			peer = rank
+		}
+	}
+	return &MeetError{m.me, peer, errors.Join(context.Cause(ctx), m.last)}
+}
+
+// files takes the connections out of the hands of Go's package net.
+func (m *meeting) files() (list []Conn, err error) {
+	m.Lock()
+	defer m.Unlock()
+	m.over = true
+	for rank, c := range m.conns {
+		sock, e := c.(*net.TCPConn).File() // a descriptor of its own, which blocks
+		_ = c.Close()
+		if e != nil {
+			err = &MeetError{m.me, rank, e}
+			continue
+		}
+		list = append(list, Conn{rank, sock})
+	}
+	slices.SortFunc(list, func(a, b Conn) int { return a.Rank - b.Rank })
+	if err != nil {
+		for _, c := range list {
+			_ = c.sock.Close()
+		}
+		return nil, err
+	}
+	return list, nil
+}
+
+// dial connects to a rank, at one of its addresses, as often as it takes.
+func (m *meeting) dial(ctx context.Context, rank int, addrs []string) {
+	d := net.Dialer{Timeout: helloTime}
+	for i := 0; ctx.Err() == nil; i++ {
+		c, err := d.DialContext(ctx, "tcp", addrs[i%len(addrs)])
+		if err == nil {
+			if err = m.knock(c, rank); err == nil {
+				m.has(rank, c)
+				return
+			}
+			_ = c.Close()
+		}
+		m.Lock()
+		m.last = err
+		m.Unlock()
+		select {
+		case <-time.After(dialEvery):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// accept lets ranks in until the Listener is closed.
+func (l *Listener) accept(ctx context.Context, m *meeting, cards [][]byte) {
+	places := make(chan struct{}, strangersMost)
+	for {
+		c, err := l.l.Accept()
+		if err != nil {
+			if ctx.Err() != nil || errors.Is(err, net.ErrClosed) {
+				return
+			}
+			time.Sleep(dialEvery) // out of descriptors
+			continue
+		}
+		places <- struct{}{}
+		go func() {
+			defer func() { <-places }()
+			rank, err := m.admit(c)
+			if err != nil || rank >= m.me || cards[rank] == nil {
+				l.Refused.Add(1)
+				_ = c.Close()
+				return
+			}
+			m.has(rank, c)
+		}()
+	}
+}

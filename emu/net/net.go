@@ -1,0 +1,149 @@
+// Package net is Exanet between hosts: packetizer, mailbox and RDMA engine over TCP, beside
+// the shared memory of the ranks of one host (emu/host).
+//
+//	Listener  how ranks find each other, and who is let in (meet.go)
+//	frame     what goes over a connection (frame.go)
+//	link      one connection: what is to be sent, what has come (link.go)
+//	Fabric    one rank's end: emu/host for the ranks of its host, a link to each other rank (this file),
+//	          its RDMA engine (rdma.go), and how it waits for both (wait.go)
+//
+// Each rank has a connection to every rank of other hosts. A message is a frame. An RDMA write is
+// frames of some hundred KiB: the writer's kernel takes them out of the source, and the reader puts
+// them into the exposed buffer as it reads them, so neither end copies anything by itself. TCP keeps the order,
+// and keeps a sender from what its receiver has no room for. A connection that ends is the death of
+// the rank at its other end, unless that has said good-bye.
+package net
+
+import (
+	"github.com/exanet-mpi/exanet/emu/host"
+	"github.com/exanet-mpi/exanet/packetizer"
+	"github.com/exanet-mpi/exanet/rdmaeng"
+)
+
+// Fabric is one rank's end of the network, and of its host's shared memory. It is a network.Fabric,
+// used as that of emu/host is.
+type Fabric struct {
+	*host.Fabric         // the ranks of this host, this rank's exposures, doorbells, and who has died
+	links        []*link // by rank; nil for those of this host
+	peers        []*link // the same without gaps
+	poll         *poller
+
+	turn    uint  // of Next
+	current *link // whose message is out; nil: the host's
+	cursor  int   // where in peers the next look begins
+	fetches []*rdmaeng.Transfer
+}
+
+// hostTurns is how many messages of its host a rank takes before it looks at the network.
+const hostTurns = 8
+
+// NewFabric joins a rank's end of its host to the connections of a Listener. It owns both from now on.
+func NewFabric(h *host.Fabric, links []Conn) (*Fabric, error) {
+	p, err := newPoller()
+	if err != nil {
+		return nil, err
+	}
+	f := &Fabric{Fabric: h, links: make([]*link, h.Size()), poll: p}
+	for _, c := range links {
+		l := newLink(f, c)
+		f.links[c.Rank] = l
+		f.peers = append(f.peers, l)
+		if err := p.add(l); err != nil {
+			f.Close()
+			return nil, err
+		}
+	}
+	h.Beside(f.arrived, p.arm)
+	go p.watch(func() { h.Ring(h.Rank()) })
+	return f, nil
+}
+
+// TrySend implements packetizer.Port.
+func (f *Fabric) TrySend(to int, h packetizer.Header, payload []byte) bool {
+	return f.TrySendAt(to, &h, payload)
+}
+
+// TrySendAt is TrySend for a header that it reads where it lies.
+func (f *Fabric) TrySendAt(to int, h *packetizer.Header, payload []byte) bool {
+	l := f.links[to]
+	if l == nil {
+		return f.Fabric.TrySendAt(to, h, payload)
+	}
+	return l.send(&frame{kind: message, word: *h}, payload)
+}
+
+// Next implements mbox.Box. Pieces of writes that it meets on the way are put in their places.
+func (f *Fabric) Next() (h packetizer.Header, payload []byte, ok bool) {
+	if len(f.fetches) > 0 {
+		f.runAgent()
+	}
+	f.current = nil
+	f.turn++
+	hostFirst := f.turn%hostTurns != 0
+	if hostFirst {
+		if h, payload, ok = f.Fabric.Next(); ok {
+			return h, payload, true
+		}
+	}
+	f.refresh()
+	for range f.peers {
+		l := f.peers[f.cursor]
+		if f.cursor++; f.cursor == len(f.peers) {
+			f.cursor = 0
+		}
+		if w, b, ok := l.next(); ok {
+			f.current = l
+			return w, b, true
+		}
+	}
+	if !hostFirst {
+		if h, payload, ok = f.Fabric.Next(); ok {
+			return h, payload, true
+		}
+	}
+	f.rearm()
+	return h, nil, false
+}
+
+// Release implements mbox.Box.
+func (f *Fabric) Release() {
+	if f.current == nil {
+		f.Fabric.Release()
+		return
+	}
+	f.current.release()
+	f.current = nil
+}
+
+// Reaches implements network.RemoteMemory: of ranks elsewhere nobody reads the memory.
+func (f *Fabric) Reaches(rank int) bool { return f.links[rank] == nil && f.Fabric.Reaches(rank) }
+
+// Finalize says good-bye, after all that is still to be sent, which it waits for.
+func (f *Fabric) Finalize() {
+	for _, l := range f.peers {
+		l.leave()
+	}
+	f.Fabric.Finalize()
+}
+
+// Fail leaves in disorder: the connections end, which tells the others.
+func (f *Fabric) Fail() {
+	for _, l := range f.peers {
+		l.shut()
+	}
+	f.Fabric.Fail()
+}
+
+// Close implements network.Fabric.
+func (f *Fabric) Close() {
+	f.poll.close()
+	for _, l := range f.peers {
+		l.close()
+	}
+	f.Fabric.Close()
+}
+
+var (
+	_ rdmaeng.Lender = (*Fabric)(nil)
+	_ rdmaeng.Reader = (*Fabric)(nil)
+)

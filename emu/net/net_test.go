@@ -1,0 +1,334 @@
+package net
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"sync"
+	"testing"
+	"time"
+	"unsafe"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/exanet-mpi/exanet/datatype"
+	"github.com/exanet-mpi/exanet/emu/host"
+	"github.com/exanet-mpi/exanet/packetizer"
+	"github.com/exanet-mpi/exanet/rdmaeng"
+)
+
+// connect makes the connections of n ranks, each of which is told what edit has made of the cards.
+func connect(t *testing.T, n int) [][]Conn {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	secret := NewSecret()
+	ls, cards := make([]*Listener, n), make([][]byte, n)
+	for i := range ls {
+		l, err := Listen("127.0.0.1")
+		require.NoError(t, err)
+		ls[i], cards[i] = l, l.Card()
+	}
+	conns, errs := make([][]Conn, n), make([]error, n)
+	var wg sync.WaitGroup
+	for i := range ls {
+		wg.Go(func() { conns[i], errs[i] = ls[i].Connect(ctx, secret, i, cards) })
+	}
+	wg.Wait()
+	for _, err := range errs {
+		require.NoError(t, err)
+	}
+	return conns
+}
+
+// ends makes n ranks, each on a host of its own.
+func ends(t *testing.T, n int) []*Fabric {
+	fs := make([]*Fabric, n)
+	for i, conns := range connect(t, n) {
+		job := host.NewLocalJob(n)
+		for k := range n {
+			if k != i {
+				job.Elsewhere(k)
+			}
+		}
+		m, err := job.JoinLocal(i)
+		require.NoError(t, err)
+		fs[i], err = NewFabric(host.NewFabric(m, 0), conns)
+		require.NoError(t, err)
+		t.Cleanup(fs[i].Close)
+	}
+	return fs
+}
+
+// pattern is what the n bytes of a message or write with a number are.
+func pattern(number uint64, n int) []byte {
+	b := make([]byte, n)
+	r := rand.New(rand.NewPCG(number, 1))
+	for i := range b {
+		b[i] = byte(r.Uint32())
+	}
+	return b
+}
+
+func TestMessagesComeInOrderAndWhole(t *testing.T) {
+	f := ends(t, 3)
+	const each = 400
+	size := func(i int) int { return rand.New(rand.NewPCG(uint64(i), 2)).IntN(f[0].Limit() + 1) }
+	var wg sync.WaitGroup
+	for from := range 2 {
+		wg.Go(func() {
+			for i := range each {
+				for !f[from].TrySend(2, packetizer.Header{0, uint64(from), uint64(i)}, pattern(uint64(i), size(i))) {
+					f[from].Next() // sends what waits
+				}
+			}
+			for f[from].links[2].pending() {
+				f[from].Next()
+			}
+		})
+	}
+	var next [2]int
+	for next[0]+next[1] < 2*each {
+		mark := f[2].Mark()
+		h, payload, ok := f[2].Next()
+		if !ok {
+			f[2].Sleep(mark)
+			continue
+		}
+		from, i := h[1], int(h[2])
+		require.Equal(t, next[from], i)
+		require.Equal(t, pattern(h[2], size(i)), payload)
+		f[2].Release()
+		next[from]++
+	}
+	wg.Wait()
+}
+
+func TestWritesComeWhole(t *testing.T) {
+	f := ends(t, 2)
+	gaps, err := datatype.Vector(1<<16, 3, 5, datatype.Byte)
+	require.NoError(t, err)
+	r := rand.New(rand.NewPCG(7, 7))
+	for i := range 40 {
+		n := r.IntN(3 * pieceMost)
+		src, dst := pattern(uint64(i), n), make([]byte, n)
+		var slot int
+		var w rdmaeng.Window
+		var spread []byte
+		if i%4 == 3 { // into memory with gaps
+			n = gaps.Size()
+			src, spread = pattern(uint64(i), n), make([]byte, 5<<16)
+			slot, w = f[1].ExposeView(datatype.View{Base: unsafe.Pointer(&spread[0]), Count: 1, Type: gaps})
+		} else {
+			slot, w = f[1].Expose(dst)
+		}
+		tr := &rdmaeng.Transfer{To: 1, Src: src, Dst: w, Notify: rdmaeng.Notification{int32(n), int32(i), 1, 0}}
+		f[0].Start(tr)
+		var note rdmaeng.Notification
+		for got, done := false, false; !got || !done; {
+			if !done {
+				done, err = f[0].Test(tr)
+				require.NoError(t, err)
+			}
+			if !got {
+				_, _, ok := f[1].Next()
+				require.False(t, ok)
+				var which int
+				if which, note, got = f[1].Notified(); got {
+					require.Equal(t, slot, which)
+				}
+			}
+		}
+		require.Equal(t, tr.Notify, note)
+		if spread != nil {
+			dst = make([]byte, n)
+			datatype.View{Base: unsafe.Pointer(&spread[0]), Count: 1, Type: gaps}.Pack(dst, 0)
+		}
+		require.True(t, bytes.Equal(src, dst), "write %d of %d bytes", i, n)
+		f[1].Withdraw(slot)
+	}
+}
+
+func TestAWriteIntoAWithdrawnBufferTouchesNothing(t *testing.T) {
+	f := ends(t, 2)
+	dst := make([]byte, 4*pieceMost)
+	slot, w := f[1].Expose(dst)
+	tr := &rdmaeng.Transfer{To: 1, Src: pattern(1, len(dst)), Dst: w}
+	f[0].Start(tr)
+	f[1].Next()
+	f[1].Withdraw(slot)
+	before := sha256.Sum256(dst)
+	other := make([]byte, 8)
+	f[1].Expose(other)
+	for done := false; !done; {
+		done, _ = f[0].Test(tr)
+		f[1].Next()
+	}
+	require.True(t, f[0].TrySend(1, packetizer.Header{0, 1, 2}, nil))
+	for {
+		if h, _, ok := f[1].Next(); ok {
+			require.Equal(t, uint64(2), h[2])
+			break
+		}
+	}
+	_, _, ok := f[1].Notified()
+	require.False(t, ok)
+	require.Equal(t, before, sha256.Sum256(dst))
+	require.Equal(t, make([]byte, 8), other)
+}
+
+func TestTheEndOfAConnectionIsADeath(t *testing.T) {
+	f := ends(t, 3)
+	f[0].Fail()
+	for !f[1].Dead(0) {
+		f[1].Sleep(f[1].Mark())
+	}
+	require.False(t, f[1].Dead(2))
+	f[2].Finalize()
+	for !f[1].links[2].gone {
+		f[1].Next()
+	}
+	f[2].links[1].shut()
+	for !f[1].links[2].over.Load() {
+		f[1].Next()
+	}
+	require.False(t, f[1].Dead(2), "it has said good-bye")
+	require.True(t, f[1].TrySend(0, packetizer.Header{}, nil), "a message to a dead rank is taken")
+	done, err := f[1].Test(&rdmaeng.Transfer{To: 0})
+	require.True(t, done)
+	require.ErrorIs(t, err, rdmaeng.ErrPeer)
+}
+
+// Strangers connect, say nothing, or garbage, or that they are rank 0, while the ranks meet: these find each other
+// all the same.
+func TestStrangers(t *testing.T) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	secret := NewSecret()
+	var cards [][]byte
+	var ls []*Listener
+	for range 2 {
+		l, err := Listen("127.0.0.1")
+		require.NoError(t, err)
+		ls, cards = append(ls, l), append(cards, l.Card())
+	}
+	var called sync.WaitGroup
+	call := func(say func(c net.Conn)) {
+		called.Go(func() {
+			if c, err := net.Dial("tcp", ls[1].addrs[0]); err == nil {
+				say(c)
+				_, _ = io.Copy(io.Discard, c) // until it is shut
+				_ = c.Close()
+			}
+		})
+	}
+	other := gate{NewSecret(), 0}
+	for i := range 200 {
+		call(func(c net.Conn) { fmt.Fprintf(c, "GET / HTTP/1.1\r\nHost: %d\r\n\r\n................", i) })
+		call(func(c net.Conn) { require.Error(t, other.knock(c, 1)) })
+	}
+	done := make(chan error, 1)
+	go func() {
+		_, err := ls[1].Connect(ctx, secret, 1, cards)
+		done <- err
+	}()
+	for ls[1].Refused.Load() < 400 && ctx.Err() == nil {
+		time.Sleep(time.Millisecond)
+	}
+	_, err := ls[0].Connect(ctx, secret, 0, cards)
+	require.NoError(t, err)
+	require.NoError(t, <-done)
+	called.Wait()
+	require.EqualValues(t, 400, ls[1].Refused.Load())
+	_, err = net.Dial("tcp", ls[1].addrs[0])
+	require.Error(t, err, "who has met listens no more")
+}
+
+func TestWhoIsMissingIsNamed(t *testing.T) {
+	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+	defer cancel()
+	l, err := Listen("127.0.0.1")
+	require.NoError(t, err)
+	gone, err := Listen("127.0.0.1")
+	require.NoError(t, err)
+	gone.Close()
+	_, err = l.Connect(ctx, NewSecret(), 0, [][]byte{l.Card(), nil, gone.Card()})
+	var e *MeetError
+	require.ErrorAs(t, err, &e)
+	require.Equal(t, 2, e.Peer)
+}
+
+func TestPlace(t *testing.T) {
+	const n = 5
+	secret := NewSecret()
+	p, err := NewPlace(secret, n)
+	require.NoError(t, err)
+	defer p.Close()
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() {
+			cards, _, err := Exchange(context.Background(), p.Meet(), i, fmt.Appendf(nil, `{"Addresses":["%d"]}`, i))
+			if err != nil || len(cards) != n {
+				t.Errorf("rank %d: %v %v", i, cards, err)
+				return
+			}
+			for k, c := range cards {
+				if string(c) != fmt.Sprintf(`{"Addresses":["%d"]}`, k) {
+					t.Errorf("rank %d: card %d is %s", i, k, c)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	q, err := NewPlace(secret, 2)
+	require.NoError(t, err)
+	_, _, err = Exchange(context.Background(), (&Place{l: q.l, g: gate{NewSecret(), thePlace}}).Meet(), 0, []byte("{}"))
+	require.ErrorIs(t, err, errStranger, "it is not the place of another job")
+	ctx, cancel := context.WithCancel(context.Background())
+	time.AfterFunc(10*time.Millisecond, cancel)
+	_, _, err = Exchange(ctx, q.Meet(), 0, []byte("{}"))
+	require.Error(t, err, "rank 1 does not come")
+	q.Close()
+	_, _, err = Exchange(context.Background(), "nonsense", 0, nil)
+	require.ErrorIs(t, err, ErrMeet)
+}
+
+// FuzzFrames gives a link whatever a peer might send. It may end the link, and must not do worse.
+func FuzzFrames(f *testing.F) {
+	whole := func(x frame, data []byte) []byte {
+		b := make([]byte, headerSize)
+		x.size = uint32(len(data))
+		x.encode(b)
+		return append(b, data...)
+	}
+	f.Add(whole(frame{kind: message, word: packetizer.Header{1, 2, 3}}, []byte("abc")))
+	f.Add(whole(frame{kind: piece, word: packetizer.Header{0, 4, 1}}, []byte("abcdefgh")))
+	f.Add(whole(frame{kind: piece, word: packetizer.Header{0, 1 << 63, 1}}, []byte("abcdefgh")))
+	f.Add(whole(frame{kind: fetch, word: packetizer.Header{0, 0, 0}}, make([]byte, 8)))
+	f.Add(append(whole(frame{kind: bye}, nil), whole(frame{kind: 99}, nil)...))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		job := host.NewLocalJob(2)
+		job.Elsewhere(1)
+		m, err := job.JoinLocal(0)
+		require.NoError(t, err)
+		h := host.NewFabric(m, 0)
+		x := &Fabric{Fabric: h, links: make([]*link, 2), poll: &poller{links: -1}}
+		l := &link{f: x, rank: 1, fd: -1, in: append(bytes.Clone(data), make([]byte, headerSize)...), w: len(data)}
+		x.links[1] = l
+		around := make([]byte, 64)
+		h.Expose(around[16:48])
+		for {
+			_, payload, ok := l.next()
+			if !ok {
+				break
+			}
+			require.LessOrEqual(t, len(payload), h.Limit())
+			l.release()
+		}
+		require.Equal(t, make([]byte, 16), around[:16])
+		require.Equal(t, make([]byte, 16), around[48:])
+	})
+}

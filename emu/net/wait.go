@@ -1,0 +1,137 @@
+package net
+
+import (
+	"sync/atomic"
+
+	"golang.org/x/sys/unix"
+)
+
+// A rank waits as emu/host has it, on its doorbell. While it spins it looks at its connections as well. Before
+// it sleeps it arms its watcher: a thread that sleeps until something comes on any of them, and then rings the
+// doorbell, once. So while a rank polls nobody is woken for what it finds by itself.
+
+// poller knows which connections have something.
+type poller struct {
+	links, watched int // epoll descriptors: of the connections; of that one, for the watcher
+	end            int // an eventfd that ends the watcher
+	events         [64]unix.EpollEvent
+	byFD           map[int32]*link
+	armed          atomic.Bool
+	ended          chan struct{}
+}
+
+func newPoller() (p *poller, err error) {
+	p = &poller{links: -1, watched: -1, end: -1, byFD: make(map[int32]*link), ended: make(chan struct{})}
+	if p.links, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err == nil {
+		p.watched, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC)
+	}
+	if err == nil {
+		p.end, err = unix.Eventfd(0, unix.EFD_CLOEXEC)
+	}
+	if err == nil {
+		err = unix.EpollCtl(p.watched, unix.EPOLL_CTL_ADD, p.end, &unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(p.end)})
+	}
+	if err == nil {
+		err = unix.EpollCtl(p.watched, unix.EPOLL_CTL_ADD, p.links, &unix.EpollEvent{Events: 0, Fd: int32(p.links)})
+	}
+	if err != nil {
+		p.release()
+		return nil, err
+	}
+	return p, nil
+}
+
+func (p *poller) release() {
+	for _, fd := range []int{p.links, p.watched, p.end} {
+		if fd >= 0 {
+			_ = unix.Close(fd)
+		}
+	}
+}
+
+func (p *poller) add(l *link) error {
+	p.byFD[int32(l.fd)] = l
+	return unix.EpollCtl(p.links, unix.EPOLL_CTL_ADD, l.fd, &unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(l.fd)})
+}
+
+// modify tells whether a link waits for room.
+func (p *poller) modify(l *link) {
+	events := uint32(unix.EPOLLIN)
+	if l.wants {
+		events |= unix.EPOLLOUT
+	}
+	_ = unix.EpollCtl(p.links, unix.EPOLL_CTL_MOD, l.fd, &unix.EpollEvent{Events: events, Fd: int32(l.fd)})
+}
+
+// drop forgets a link that is over, of which there would be something for ever.
+func (p *poller) drop(l *link) { _ = unix.EpollCtl(p.links, unix.EPOLL_CTL_DEL, l.fd, nil) }
+
+// look marks the links that have something to read, and reports whether any has, or has room again.
+func (p *poller) look() (any bool) {
+	n, _ := unix.EpollWait(p.links, p.events[:], 0)
+	for i := range max(n, 0) {
+		l := p.byFD[p.events[i].Fd]
+		if l.over.Load() {
+			p.drop(l)
+			continue
+		}
+		any = true
+		l.readable = l.readable || p.events[i].Events&^unix.EPOLLOUT != 0
+		l.writable = l.writable || p.events[i].Events&unix.EPOLLOUT != 0
+	}
+	return any
+}
+
+// arm makes the watcher ring at the next arrival. The flag of the doorbell is up before: else the watcher might
+// ring in vain for what came earlier, and be found armed.
+func (p *poller) arm() {
+	if !p.armed.Swap(true) {
+		_ = unix.EpollCtl(p.watched, unix.EPOLL_CTL_MOD, p.links,
+			&unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLONESHOT, Fd: int32(p.links)})
+	}
+}
+
+// watch is the watcher, until close.
+func (p *poller) watch(ring func()) {
+	defer close(p.ended)
+	var events [2]unix.EpollEvent
+	for {
+		n, err := unix.EpollWait(p.watched, events[:], -1)
+		if err != nil && err != unix.EINTR {
+			return
+		}
+		for i := range max(n, 0) {
+			if int(events[i].Fd) == p.end {
+				return
+			}
+			p.armed.Store(false)
+			ring()
+		}
+	}
+}
+
+func (p *poller) close() {
+	_, _ = unix.Write(p.end, []byte{1, 0, 0, 0, 0, 0, 0, 0})
+	<-p.ended
+	p.release()
+}
+
+// refresh finds out which links have something.
+func (f *Fabric) refresh() { f.poll.look() }
+
+// arrived reports whether Next may find something on a connection. The fabric of the host asks it with all else.
+func (f *Fabric) arrived() (any bool) {
+	if f.poll.look() {
+		for _, l := range f.peers {
+			any = l.arrived() || l.writable || any
+		}
+	}
+	return any
+}
+
+// rearm arms the watcher again which has rung, if the background still listens.
+func (f *Fabric) rearm() {
+	if f.BackgroundArmed() {
+		f.poll.arm()
+	}
+}
