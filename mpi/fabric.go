@@ -12,12 +12,15 @@ import (
 type fabric = network.Fabric
 
 // Devices returns the names of the devices.
-func Devices() []string { return []string{deviceHost, devicePrototype, deviceRegisters} }
+func Devices() []string { return []string{deviceHost, devicePrototype, deviceRegisters, deviceNetwork} }
 
 // openFabric opens the device for a member of a job that all ranks have joined.
 func openFabric(m *host.Member, o *settings) (fabric, error) {
-	if o.device == deviceRegisters {
+	switch {
+	case o.device == deviceRegisters:
 		return openRegisters(m)
+	case o.device == deviceNetwork:
+		return openNetwork(m, o)
 	}
 	return settled(m, o), nil
 }

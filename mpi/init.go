@@ -85,6 +85,7 @@ const (
 	deviceHost      = "host"      // shared memory
 	devicePrototype = "prototype" // shared memory, with the prototype's 64-byte messages
 	deviceRegisters = "registers" // the prototype's register pages, as software
+	deviceNetwork   = "network"   // TCP, as between hosts
 )
 
 // WithDevice chooses the device: "host", "prototype" or "registers"; the last

@@ -64,6 +64,9 @@ func newRank(f fabric, o *settings) (*rank, error) {
 		k.near.open(f, proto)
 	}
 	shared := offers.Shared
+	if o.device == deviceNetwork { // there is some, but not of all ranks
+		shared = nil
+	}
 	if o.device != deviceHost { // the others are as the prototype is: its ranks share no memory
 		offers.Shared = nil
 	}

@@ -35,16 +35,15 @@ func Run(n int, main func(world *Comm) error, opts ...Option) error {
 		return initError(errors.New("the device registers serves processes"), "start the program with exanet run")
 	}
 	env.WarnOnce(os.Stderr)
-	job := host.NewLocalJob(n)
+	fabs, err := inProcess(n, o)
+	if err != nil {
+		return initError(err, "")
+	}
 	errs := make([]error, n)
 	var wg sync.WaitGroup
 	ranks := make([]*rank, n)
-	for i := range n {
-		m, err := job.JoinLocal(i)
-		if err != nil {
-			return err
-		}
-		if ranks[i], err = newRank(host.NewFabric(m, o.limit()), o); err != nil {
+	for i, f := range fabs {
+		if ranks[i], err = newRank(f, o); err != nil {
 			return initError(err, "")
 		}
 	}
@@ -62,6 +61,22 @@ func Run(n int, main func(world *Comm) error, opts ...Option) error {
 		return err
 	}
 	return primary(errs)
+}
+
+// inProcess makes the fabrics of n ranks that are goroutines.
+func inProcess(n int, o *settings) ([]fabric, error) {
+	if o.device == deviceNetwork {
+		return overNetwork(n, o)
+	}
+	job, fabs := host.NewLocalJob(n), make([]fabric, n)
+	for i := range fabs {
+		m, err := job.JoinLocal(i)
+		if err != nil {
+			return nil, err
+		}
+		fabs[i] = host.NewFabric(m, o.limit())
+	}
+	return fabs, nil
 }
 
 // WithContext lets Run end early: when the context ends, the calls of all ranks end with

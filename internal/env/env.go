@@ -32,6 +32,7 @@ const (
 	Registers = "EXANET_REGISTERS" // file descriptor of the software device's pages
 	Sim       = "EXANET_SIM"       // file descriptor of a simulated job
 	Watch     = "EXANET_WATCH"     // abstract socket of exanet preload --timeout
+	Meet      = "EXANET_MEET"      // where ranks that talk over a network find each other, and the job's secret
 )
 
 const (
@@ -41,7 +42,7 @@ const (
 
 var (
 	settings = []string{Variant, Device, Coll, Stats, Check, Verbose, Disable}
-	told     = []string{Rank, Size, Job, Control, Registers, Sim, Watch}
+	told     = []string{Rank, Size, Job, Control, Registers, Sim, Watch, Meet}
 )
 
 // Unknown returns a line for each variable of an environment that looks like a setting and is

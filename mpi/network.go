@@ -1,0 +1,96 @@
+package mpi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/exanet-mpi/exanet/emu/host"
+	"github.com/exanet-mpi/exanet/emu/net"
+	"github.com/exanet-mpi/exanet/internal/env"
+)
+
+// meetTime is how long ranks may take to connect to each other, once all have said where they are.
+const meetTime = 60 * time.Second
+
+// overNetwork makes the ranks of Run on the device network: each is a host of its own, and they are connected
+// over this host's own network.
+func overNetwork(n int, o *settings) ([]fabric, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), meetTime)
+	defer cancel()
+	secret := net.NewSecret()
+	listeners, cards := make([]*net.Listener, n), make([][]byte, n)
+	for i := range listeners {
+		l, err := net.Listen("127.0.0.1")
+		if err != nil {
+			return nil, err
+		}
+		defer l.Close()
+		listeners[i], cards[i] = l, l.Card()
+	}
+	fabs, errs := make([]fabric, n), make([]error, n)
+	var wg sync.WaitGroup
+	for i, l := range listeners {
+		wg.Go(func() {
+			conns, err := l.Connect(ctx, secret, i, cards)
+			if err == nil {
+				fabs[i], err = alone(n, i, conns, o)
+			}
+			if errs[i] = err; err != nil {
+				cancel()
+			}
+		})
+	}
+	wg.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return fabs, nil
+}
+
+// openNetwork connects a rank to those of other hosts. If there are none, every rank is taken for one.
+func openNetwork(m *host.Member, o *settings) (fabric, error) {
+	l, err := net.Listen("")
+	if err != nil {
+		return nil, err
+	}
+	defer l.Close()
+	cards, secret, err := net.Exchange(context.Background(), os.Getenv(env.Meet), m.Rank(), l.Card())
+	if errors.Is(err, net.ErrMeet) {
+		return nil, fmt.Errorf("the device network serves jobs of exanet run: choose another device (%w)", err)
+	} else if err != nil {
+		return nil, err
+	}
+	for i := range cards {
+		if m.Spread() && m.Here(i) {
+			cards[i] = nil
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), meetTime)
+	defer cancel()
+	conns, err := l.Connect(ctx, secret, m.Rank(), cards)
+	if err != nil {
+		return nil, err
+	}
+	return net.NewFabric(settled(m, o), conns)
+}
+
+// alone is the fabric of a rank that is the only one of its host.
+func alone(n, me int, conns []net.Conn, o *settings) (fabric, error) {
+	job := host.NewLocalJob(n)
+	for i := range n {
+		if i != me {
+			job.Elsewhere(i)
+		}
+	}
+	m, err := job.JoinLocal(me)
+	if err != nil {
+		return nil, err
+	}
+	return net.NewFabric(host.NewFabric(m, o.limit()), conns)
+}
