@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/exanet-mpi/exanet/emu/net"
 	"github.com/exanet-mpi/exanet/emu/regs"
 	"github.com/exanet-mpi/exanet/internal/env"
 )
@@ -15,19 +16,22 @@ const (
 	pagesFD   = 5 // only if there is a software device
 )
 
-// registersDevice is a value of EXANET_DEVICE: the launcher runs that device itself.
-const registersDevice = "registers"
+// Values of EXANET_DEVICE: the launcher runs the software device itself, or tells the ranks where they meet.
+const (
+	registersDevice = "registers"
+	networkDevice   = "network"
+)
 
 // setEnvironment makes what the ranks' environments have in common. Of several
 // values of a variable the last one counts, and what a surrounding job may have
 // set is dropped: programs would see the first.
-func (j *Job) setEnvironment() {
+func (j *Job) setEnvironment() error {
 	at := make(map[string]int)
 	var vars []string
 	for _, kv := range j.cfg.Env {
 		name, _, _ := strings.Cut(kv, "=")
 		switch name {
-		case env.Rank, env.Size, env.Job, env.Control, env.Registers:
+		case env.Rank, env.Size, env.Job, env.Control, env.Registers, env.Meet:
 			continue
 		}
 		if i, ok := at[name]; ok {
@@ -38,13 +42,28 @@ func (j *Job) setEnvironment() {
 		vars = append(vars, kv)
 	}
 	j.env = append(vars,
-		env.Size+"="+strconv.Itoa(j.cfg.Ranks),
+		env.Size+"="+strconv.Itoa(j.cfg.Size),
 		env.Job+"="+strconv.Itoa(jobFD),
 		env.Control+"="+strconv.Itoa(controlFD))
-	if i, ok := at[env.Device]; ok && vars[i] == env.Device+"="+registersDevice {
+	device := ""
+	if i, ok := at[env.Device]; ok {
+		device = strings.TrimPrefix(vars[i], env.Device+"=")
+	}
+	switch {
+	case device == registersDevice:
 		j.env = append(j.env, env.Registers+"="+strconv.Itoa(pagesFD))
 		j.registers = true
+	case device == networkDevice && j.cfg.Meet == "":
+		place, err := net.NewPlace(net.NewSecret(), j.cfg.Size)
+		if err != nil {
+			return j.startError(0, err)
+		}
+		j.place, j.cfg.Meet = place, place.Meet()
 	}
+	if j.cfg.Meet != "" {
+		j.env = append(j.env, env.Meet+"="+j.cfg.Meet)
+	}
+	return nil
 }
 
 // startDevice runs the software device, if the ranks are to use it: a page of

@@ -40,10 +40,11 @@ import (
 	"time"
 
 	"github.com/exanet-mpi/exanet/emu/host"
+	"github.com/exanet-mpi/exanet/emu/net"
 	"github.com/exanet-mpi/exanet/emu/regs"
 )
 
-// Config describes a job.
+// Config describes a job, or a part of one that runs on several hosts.
 type Config struct {
 	Ranks int      // number of processes
 	Prog  string   // program, looked up in PATH if it has no slash
@@ -62,6 +63,11 @@ type Config struct {
 	// Label puts "[rank] " before each line.
 	Label bool
 
+	// Of a part: the number of its first rank, how many ranks the job has, and what tells its ranks where all of them
+	// meet.
+	First, Size int
+	Meet        string
+
 	// Timeout is how long the job may take, 0: as long as it likes. Then it says what its ranks wait for
 	// and is ended as by SIGTERM; the error of Wait is a *TimeoutError.
 	Timeout time.Duration
@@ -76,13 +82,15 @@ type Job struct {
 	device      *regs.Device
 	ranks       []*rank
 	feed        *feed
-	memoryKills uint64 // before there were ranks
+	place       *net.Place // where the ranks meet, if they talk over a network
+	memoryKills uint64     // before there were ranks
 	stdout      sink
 	stderr      sink
 	notices     chan notice
 	printing    sync.WaitGroup // of notices
 	events      events
 	reports     chan struct{}
+	others      chan struct{} // another part of the job has failed
 
 	done chan struct{} // closed when all is over
 	err  error         // valid then
@@ -112,6 +120,9 @@ func Start(ctx context.Context, cfg Config) (*Job, error) {
 	if err != nil {
 		return nil, err
 	}
+	if cfg.Size == 0 {
+		cfg.Size = cfg.Ranks
+	}
 	if cfg.Env == nil {
 		cfg.Env = os.Environ()
 	}
@@ -127,6 +138,7 @@ func Start(ctx context.Context, cfg Config) (*Job, error) {
 		stderr:  sink{w: cfg.Stderr},
 		notices: make(chan notice, 16),
 		reports: make(chan struct{}, 1),
+		others:  make(chan struct{}),
 		done:    make(chan struct{}),
 	}
 	j.memoryKills, _ = memoryKills()
@@ -147,7 +159,7 @@ func (j *Job) Wait() error {
 }
 
 // Pid returns the PID of a rank. It names that rank until Wait returns.
-func (j *Job) Pid(rank int) int { return j.ranks[rank].pid }
+func (j *Job) Pid(rank int) int { return j.ranks[rank-j.cfg.First].pid }
 
 // Report makes each rank print to its standard error what it waits for, and
 // says so itself for ranks that cannot.

@@ -96,12 +96,22 @@ func (j *Job) startAll(ctx context.Context, path string) (err error) {
 	if err := checkLimits(j.cfg.Ranks); err != nil {
 		return err
 	}
-	if j.segment, err = host.NewJob(j.cfg.Ranks); err != nil {
+	if j.segment, err = host.NewJob(j.cfg.Size); err != nil {
 		return j.startError(0, err)
 	}
-	j.setEnvironment()
+	for rank := range j.cfg.Size {
+		if rank < j.cfg.First || rank >= j.cfg.First+j.cfg.Ranks {
+			j.segment.Elsewhere(rank)
+		}
+	}
+	if err := j.setEnvironment(); err != nil {
+		return err
+	}
 	if err := j.startDevice(); err != nil {
 		return err
+	}
+	if j.cfg.First > 0 {
+		j.cfg.Stdin = nil
 	}
 	input, feed, err := openInput(j.cfg.Stdin)
 	if err != nil {
@@ -115,8 +125,8 @@ func (j *Job) startAll(ctx context.Context, path string) (err error) {
 	}
 	defer empty.Close()
 
-	for number := range j.cfg.Ranks {
-		stdin := empty
+	for i := range j.cfg.Ranks {
+		number, stdin := j.cfg.First+i, empty
 		if number == 0 {
 			stdin = input
 		}
@@ -164,6 +174,9 @@ func (j *Job) release() {
 	if j.device != nil {
 		_ = j.device.Close()
 	}
+	if j.place != nil {
+		j.place.Close()
+	}
 	if j.segment != nil {
 		_ = j.segment.Close()
 	}
@@ -191,6 +204,9 @@ func (j *Job) supervise(ctx context.Context) {
 			j.report()
 		case <-j.reports:
 			j.report()
+		case <-j.others:
+			j.interrupted = true // what has failed is told where that was
+			j.endSoon()
 		case <-cancelled:
 			cancelled = nil
 			j.onSignal(syscall.SIGTERM)
@@ -235,6 +251,9 @@ func (j *Job) lookAtRanks() {
 		// counts too: others that call Init would wait for it.
 		r.signal(syscall.SIGKILL)
 		j.segment.MarkDead(r.number)
+		if j.place != nil {
+			j.place.Close() // nobody need wait for it there
+		}
 	}
 	// Of ranks found together those hit by a signal come first: the others
 	// may have stumbled over them.
@@ -259,6 +278,11 @@ func (j *Job) onFailure(r *rank) {
 		}
 		j.say(r, line)
 	}
+	j.endSoon()
+}
+
+// endSoon ends the ranks, unless they end by themselves before.
+func (j *Job) endSoon() {
 	now := time.Now()
 	j.deadlines.term = now.Add(termAfterFailure)
 	j.deadlines.kill = now.Add(killAfterFailure)

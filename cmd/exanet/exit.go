@@ -52,9 +52,10 @@ func exitCode(err error) int {
 // explain prints err as one line, unless the job has done so already.
 func explain(w io.Writer, err error) {
 	var rank *launch.RankError
+	var host *launch.HostError
 	var timeout *launch.TimeoutError
 	var command commandExit
-	if err == nil || errors.As(err, &rank) || errors.As(err, &timeout) || errors.As(err, &command) {
+	if err == nil || errors.As(err, &rank) || errors.As(err, &host) || errors.As(err, &timeout) || errors.As(err, &command) {
 		return
 	}
 	fmt.Fprintln(w, "exanet: "+strings.Join(strings.Fields(err.Error()), " "))

@@ -27,10 +27,11 @@ func newRun() *cobra.Command {
 		label           bool
 		timeout         time.Duration
 		variant, device string
+		hosts, shell    string
 	)
 	c := &cobra.Command{
 		Use:   "run -n N [flags] PROG [ARGS...]",
-		Short: "Run a program as N ranks on this host",
+		Short: "Run a program as N ranks, on this host or on several",
 		Long: `Run starts N processes of a program, the ranks of a job, and waits for them.
 
 Rank 0 reads the standard input. Output is passed on whole lines at a time.
@@ -43,15 +44,20 @@ of the first rank that failed (128 + N for signal N), 0 if none did; 127 or 126
 if the program cannot be started, 2 for a mistake in the command line or in
 EXANET_VARIANT, EXANET_DEVICE or EXANET_COLL, 124 if the job has timed out.
 
+With --hosts the ranks run on other hosts, in the order of the list, and talk over
+TCP to those of other hosts. exanet is started there by ssh, under the path that it has
+here, and the program in the directory that this is, with this environment.
+
 EXANET_CHECK=1 has the ranks look for mistakes in how the program uses MPI
 (docs/checking.md).`,
 		Example: `  exanet run -n 4 ./hello
   exanet run -n 2 --label python3 script.py --its-own-flag
   exanet run -n 4 --timeout 60s ./test
-  exanet run -n 4 --device prototype ./hello < input.txt`,
+  exanet run -n 4 --device prototype ./hello < input.txt
+  exanet run --hosts node1:2,node2:2 ./hello`,
 		Args: func(c *cobra.Command, args []string) error {
 			switch {
-			case ranks == 0:
+			case ranks == 0 && hosts == "":
 				return usageErrorf("how many ranks? Say -n N (see exanet run --help)")
 			case int(ranks) > host.MaxRanks:
 				return usageErrorf("%d ranks are too many: one host takes up to %d", ranks, host.MaxRanks)
@@ -70,10 +76,14 @@ EXANET_CHECK=1 has the ranks look for mistakes in how the program uses MPI
 			if device != "" {
 				env = append(env, "EXANET_DEVICE="+device)
 			}
-			return runJob(c.Context(), launch.Config{
+			cfg := launch.Config{
 				Ranks: int(ranks), Prog: args[0], Args: args[1:], Env: env, Label: label, Timeout: timeout,
 				Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
-			})
+			}
+			if hosts != "" {
+				return runOnHosts(c.Context(), cfg, hosts, shell)
+			}
+			return runJob(c.Context(), cfg)
 		},
 	}
 	f := c.Flags()
@@ -84,8 +94,9 @@ EXANET_CHECK=1 has the ranks look for mistakes in how the program uses MPI
 		"for,\nand is ended (default: for ever)")
 	f.StringVar(&variant, "variant", "", "protocol: "+strings.Join(mpi.Variants(), ", ")+" (default "+
 		mpi.DefaultVariant+", or $EXANET_VARIANT)")
-	f.StringVar(&device, "device", "", "fabric: host, prototype or registers (default host, or $EXANET_DEVICE); see "+
-		"exanet info")
+	f.StringVar(&device, "device", "", "fabric: "+strings.Join(mpi.Devices(), ", ")+" (default host, or\n$EXANET_DEVICE); see exanet info")
+	f.StringVar(&hosts, "hosts", "", "where the ranks run, as node1:2,node2:2; a host without a number has one")
+	f.StringVar(&shell, "shell", "ssh", "what runs a command on another host, given that and the command")
 	return c
 }
 

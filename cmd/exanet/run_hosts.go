@@ -1,0 +1,55 @@
+package main
+
+import (
+	"context"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/exanet-mpi/exanet/launch"
+)
+
+func init() { commands = append(commands, newRunPart) }
+
+// runOnHosts runs a job on the hosts of a list.
+func runOnHosts(ctx context.Context, cfg launch.Config, list, shell string) error {
+	hosts, err := launch.ParseHosts(list)
+	if err != nil {
+		return usageErrorf("--hosts: %w", err)
+	}
+	all := 0
+	for _, h := range hosts {
+		all += h.Ranks
+	}
+	if cfg.Ranks != 0 && cfg.Ranks != all {
+		return usageErrorf("-n %d: the hosts of --hosts have %d ranks; leave -n away", cfg.Ranks, all)
+	}
+	words := strings.Fields(shell)
+	if len(words) == 0 {
+		return usageErrorf("--shell: name a command, as ssh")
+	}
+	if err := checkSettings(cfg.Env); err != nil {
+		return err
+	}
+	for _, kv := range cfg.Env { // of several values the last one counts
+		if device, ok := strings.CutPrefix(kv, "EXANET_DEVICE="); ok && device != "" && device != "network" {
+			return usageErrorf("the device %s is within one host: with --hosts it is network", device)
+		}
+	}
+	cfg.Env = append(cfg.Env, "EXANET_DEVICE=network")
+	return launch.RunHosts(ctx, cfg, launch.Hosts{List: hosts, Shell: words, Exanet: self()})
+}
+
+// newRunPart is what run --hosts starts on each host.
+func newRunPart() *cobra.Command {
+	return &cobra.Command{
+		Use:    "run-part",
+		Short:  "Run the ranks of one host, for exanet run --hosts",
+		Hidden: true,
+		Args:   noArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return launch.RunPart(c.Context(), os.Stdin, os.Stdout, os.Stderr)
+		},
+	}
+}

@@ -1,0 +1,335 @@
+package launch
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/exanet-mpi/exanet/emu/net"
+)
+
+// A job on several hosts has a part on each: a launcher there, which this one starts by a remote shell, and which does
+// for its ranks what a launcher does. What the ranks print comes back as the shell's output. Its input carries orders: at
+// first the part, then what rank 0 reads, signals, and that another part has failed. When it ends, so does
+// the part; so nothing is left of a job whose first launcher has gone.
+
+// HostRanks is how many ranks a host has.
+type HostRanks struct {
+	Host  string
+	Ranks int
+}
+
+// ParseHosts reads a list as "a:2,b:2"; a host without a number has one rank.
+func ParseHosts(text string) (list []HostRanks, err error) {
+	for one := range strings.SplitSeq(text, ",") {
+		host, number, given := strings.Cut(one, ":")
+		h := HostRanks{Host: host, Ranks: 1}
+		if given {
+			if h.Ranks, err = strconv.Atoi(number); err != nil || h.Ranks < 1 {
+				return nil, fmt.Errorf("%q: want HOST:RANKS, as node1:2", one)
+			}
+		}
+		if host == "" || strings.HasPrefix(host, "-") {
+			return nil, fmt.Errorf("%q: want HOST:RANKS, as node1:2", one)
+		}
+		list = append(list, h)
+	}
+	return list, nil
+}
+
+// Hosts describes where a job runs.
+type Hosts struct {
+	List   []HostRanks
+	Shell  []string // the remote shell, which gets the host and a command
+	Exanet string   // the path of exanet there
+}
+
+// part is what a launcher on another host is to do.
+type part struct {
+	First, Ranks, Size int
+	Prog               string
+	Args, Env          []string
+	Dir                string
+	Label              bool
+	Meet               string
+}
+
+// order is what it is told: one of these.
+type order struct {
+	Part   *part
+	Input  []byte
+	Signal syscall.Signal
+	End    string // "": no; "input": there is no more; "job": another part has failed
+	Report bool
+}
+
+// HostError says that the part of a job on a host has failed.
+type HostError struct {
+	Host string
+	Code int // of the part's first rank that has failed, or of the remote shell
+}
+
+func (e *HostError) Error() string {
+	if e.Code == shellFailed {
+		return fmt.Sprintf("host %s: the remote shell has ended with %d: see whether it lets you in without a password",
+			e.Host, e.Code)
+	}
+	return fmt.Sprintf("host %s: its part of the job has ended with %d", e.Host, e.Code)
+}
+
+// ExitCode is what a command line should exit with.
+func (e *HostError) ExitCode() int { return max(e.Code, 1) }
+
+const shellFailed = 255 // what ssh ends with where there is no connection
+
+// remote is the part of a job on a host.
+type remote struct {
+	host   string
+	cmd    *exec.Cmd
+	mu     sync.Mutex
+	orders *json.Encoder
+	input  io.Closer
+	out    *relay
+	errs   *relay
+}
+
+func (r *remote) tell(o order) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_ = r.orders.Encode(o) // else it has ended, which is noticed
+}
+
+// RunHosts runs a job on several hosts, and returns when it is over. cfg.Ranks is not used. The error is a *HostError
+// of the first part that has failed, or as those of Start and Wait.
+func RunHosts(ctx context.Context, cfg Config, hosts Hosts) error {
+	if cfg.Env == nil {
+		cfg.Env = os.Environ()
+	}
+	size := 0
+	for _, h := range hosts.List {
+		size += h.Ranks
+	}
+	secret := net.NewSecret()
+	place, err := net.NewPlace(secret, size)
+	if err != nil {
+		return &StartError{What: fmt.Sprintf("%d ranks", size), Err: err, code: codeLimit}
+	}
+	defer place.Close()
+	dir, err := os.Getwd()
+	if err != nil {
+		return &StartError{What: cfg.Prog, Err: err, code: codeNotFound}
+	}
+	out, errs := sink{w: cfg.Stdout}, sink{w: cfg.Stderr}
+	var events events
+	events.listen()
+	defer events.stop()
+	var parts []*remote
+	ends := make(chan *remote)
+	first := 0
+	for _, h := range hosts.List {
+		p := &part{First: first, Ranks: h.Ranks, Size: size, Prog: cfg.Prog, Args: cfg.Args, Env: cfg.Env, Dir: dir,
+			Label: cfg.Label, Meet: place.Meet()}
+		r, err := startRemote(h.Host, hosts, p, &out, &errs)
+		if err != nil {
+			for _, other := range parts {
+				_ = other.input.Close()
+			}
+			return &StartError{What: strings.Join(hosts.Shell, " "), Err: err, code: codeNotExecutable}
+		}
+		parts = append(parts, r)
+		first += h.Ranks
+		go func() {
+			_ = r.cmd.Wait()
+			<-r.out.done
+			<-r.errs.done
+			ends <- r
+		}()
+	}
+	go parts[0].feed(cfg.Stdin)
+	all := func(o order) {
+		for _, r := range parts {
+			r.tell(o)
+		}
+	}
+	var timeout <-chan time.Time
+	if cfg.Timeout > 0 {
+		timeout = time.After(cfg.Timeout)
+	}
+	say := func(err error) { _ = errs.write([]byte("exanet: " + err.Error() + "\n")) }
+	var failure error
+	cancelled := ctx.Done()
+	for left := len(parts); left > 0; {
+		select {
+		case r := <-ends:
+			left--
+			if code := r.cmd.ProcessState.ExitCode(); code != 0 {
+				if failure == nil {
+					e := &HostError{Host: r.host, Code: code}
+					if failure = e; code == shellFailed { // else the part has said what it was
+						say(e)
+					}
+				}
+				place.Close() // nobody need wait for its ranks
+				all(order{End: "job"})
+			}
+		case s := <-events.user:
+			all(order{Signal: s.(syscall.Signal)})
+		case <-events.report:
+			all(order{Report: true})
+		case <-cancelled:
+			cancelled = nil
+			failure = fmt.Errorf("job ended early: %w", context.Cause(ctx))
+			all(order{Signal: syscall.SIGTERM})
+		case <-timeout:
+			failure = &TimeoutError{Timeout: cfg.Timeout}
+			all(order{Report: true})
+			time.AfterFunc(answerTime, func() { say(failure) })
+			time.AfterFunc(2*answerTime, func() { all(order{Signal: syscall.SIGTERM}) })
+		}
+	}
+	if failure == nil {
+		failure = errors.Join(out.lost(), errs.lost())
+	}
+	return failure
+}
+
+// startRemote starts the launcher of a part.
+func startRemote(host string, hosts Hosts, p *part, out, errs *sink) (*remote, error) {
+	words := append(append([]string{}, hosts.Shell...), host, "exec "+quoted(hosts.Exanet)+" run-part")
+	r := &remote{host: host, cmd: exec.Command(words[0], words[1:]...)}
+	// A group of its own: what a terminal sends is for this launcher, which passes it on.
+	r.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	pipes := [2]*os.File{}
+	for i, to := range []*io.Writer{&r.cmd.Stdout, &r.cmd.Stderr} {
+		ours, theirs, err := newPipe()
+		if err != nil {
+			return nil, err
+		}
+		f := os.NewFile(uintptr(theirs), "output of "+host)
+		defer f.Close()
+		pipes[i], *to = ours, f
+	}
+	in, err := r.cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := r.cmd.Start(); err != nil {
+		return nil, err
+	}
+	r.input, r.orders = in, json.NewEncoder(in)
+	r.out, r.errs = newRelay(pipes[0], out, "", false), newRelay(pipes[1], errs, "", false)
+	r.tell(order{Part: p})
+	return r, nil
+}
+
+// feed passes on what rank 0 is to read.
+func (r *remote) feed(src io.Reader) {
+	b := make([]byte, 32<<10)
+	for src != nil {
+		n, err := src.Read(b)
+		if n > 0 {
+			r.tell(order{Input: b[:n]})
+		}
+		if err != nil {
+			break
+		}
+	}
+	r.tell(order{End: "input"})
+}
+
+// quoted is a word for a shell.
+func quoted(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }
+
+// RunPart is the launcher of a part: its orders come from in. The error is as of Start and Wait.
+func RunPart(ctx context.Context, in io.Reader, stdout, stderr io.Writer) error {
+	orders := json.NewDecoder(in)
+	var o order
+	if err := orders.Decode(&o); err != nil || o.Part == nil {
+		return &StartError{What: "a part of a job", Err: errors.New("exanet run --hosts does this"), code: codeLimit}
+	}
+	p := o.Part
+	if err := os.Chdir(p.Dir); err != nil {
+		return &StartError{What: p.Prog, Err: err, code: codeNotFound}
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	input := newBacklog()
+	j, err := Start(ctx, Config{Ranks: p.Ranks, First: p.First, Size: p.Size, Prog: p.Prog, Args: p.Args, Env: p.Env,
+		Label: p.Label, Meet: p.Meet, Stdin: input, Stdout: stdout, Stderr: stderr})
+	if err != nil {
+		return err
+	}
+	go func() {
+		for {
+			var o order
+			if err := orders.Decode(&o); err != nil {
+				cancel(errors.New("the launcher of the job has gone"))
+				return
+			}
+			switch {
+			case o.Input != nil:
+				input.add(o.Input)
+			case o.End == "input":
+				input.end()
+			case o.End == "job":
+				j.others <- struct{}{}
+			case o.Signal != 0:
+				j.events.user <- o.Signal
+			case o.Report:
+				j.Report()
+			}
+		}
+	}()
+	return j.Wait()
+}
+
+// backlog is what rank 0 has not read yet. Orders behind it must not wait for that.
+type backlog struct {
+	mu    sync.Mutex
+	more  *sync.Cond
+	bytes []byte
+	over  bool
+}
+
+func newBacklog() *backlog {
+	b := new(backlog)
+	b.more = sync.NewCond(&b.mu)
+	return b
+}
+
+func (b *backlog) add(p []byte) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.bytes = append(b.bytes, p...)
+	b.more.Signal()
+}
+
+func (b *backlog) end() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.over = true
+	b.more.Signal()
+}
+
+// Read implements io.Reader.
+func (b *backlog) Read(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for len(b.bytes) == 0 && !b.over {
+		b.more.Wait()
+	}
+	n := copy(p, b.bytes)
+	if b.bytes = b.bytes[n:]; n == 0 && len(p) > 0 {
+		return 0, io.EOF
+	}
+	return n, nil
+}
