@@ -18,9 +18,9 @@ import (
 )
 
 // A job on several hosts has a part on each: a launcher there, which this one starts by a remote shell, and which does
-// for its ranks what a launcher does. What the ranks print comes back as the shell's output. Its input carries orders: at
-// first the part, then what rank 0 reads, signals, and that another part has failed. When it ends, so does
-// the part; so nothing is left of a job whose first launcher has gone.
+// for its ranks what a launcher does. What the ranks print comes back as the shell's output. The shell's input
+// carries orders: at first the part, then what rank 0 reads, signals, and that another part has failed. When it
+// ends, so does the part: nothing is left of a job whose first launcher has gone.
 
 // HostRanks is how many ranks a host has.
 type HostRanks struct {

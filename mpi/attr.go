@@ -51,8 +51,8 @@ var (
 	// (MPI_UNIVERSE_SIZE).
 	UniverseSize = predefined(func(c *Comm) any { return c.rank.fab.Size() })
 	// WtimeIsGlobal: whether the clocks of all ranks agree, a bool
-	// (MPI_WTIME_IS_GLOBAL). The ranks of a job are on one host.
-	WtimeIsGlobal = predefined(func(*Comm) any { return true })
+	// (MPI_WTIME_IS_GLOBAL): those of one host.
+	WtimeIsGlobal = predefined(func(c *Comm) any { return c.onOneHost() })
 	// Host: the rank of the host process, an int: there is none, so ProcNull
 	// (MPI_HOST).
 	Host = predefined(func(*Comm) any { return ProcNull })

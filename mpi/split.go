@@ -19,8 +19,8 @@ func (c *Comm) Split(color, key int) (*Comm, error) { return c.split("Split", co
 // SplitKind says what the ranks of a communicator of SplitType share.
 type SplitKind int
 
-// SplitShared: memory, that is, a host (MPI_COMM_TYPE_SHARED). All ranks of a
-// job are on one host so far.
+// SplitShared: memory, that is, a host (MPI_COMM_TYPE_SHARED). On the device network each
+// rank counts as a host of its own, unless the job has been started on several.
 const SplitShared SplitKind = 1
 
 // SplitType makes a communicator of the ranks of c that share what kind says, in
@@ -30,11 +30,34 @@ func (c *Comm) SplitType(kind SplitKind, key int) (*Comm, error) {
 	color := -1 // of an unknown kind: refused
 	switch kind {
 	case SplitShared:
-		color = 0
+		color = c.firstHere()
 	case Undefined:
 		color = Undefined
 	}
 	return c.split("SplitType", color, key)
+}
+
+// firstHere is the first of the ranks that are on this rank's host.
+func (c *Comm) firstHere() (i int) {
+	for c.usable("SplitType") == nil && i < c.Rank() && !c.here(i) {
+		i++
+	}
+	return i
+}
+
+// here reports whether a rank is on this rank's host.
+func (c *Comm) here(i int) bool {
+	return c.rank.Hosts == nil || c.rank.Hosts.Here(int(c.members.World(int32(i))))
+}
+
+// onOneHost reports whether all ranks are.
+func (c *Comm) onOneHost() bool {
+	for i := range c.size {
+		if !c.here(i) {
+			return false
+		}
+	}
+	return true
 }
 
 // vote is what a rank says in Split.

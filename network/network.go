@@ -98,6 +98,12 @@ type RemoteMemory interface {
 	Read(rank int, addr uint64, to []byte) bool
 }
 
+// Hosts is a network whose ranks may be on several hosts.
+type Hosts interface {
+	// Here reports whether a rank is on this rank's host.
+	Here(rank int) bool
+}
+
 // VirtualTime is a fabric in which time passes as a simulation has it, and that therefore
 // runs what belongs to a rank itself.
 type VirtualTime interface {

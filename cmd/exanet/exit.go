@@ -55,7 +55,8 @@ func explain(w io.Writer, err error) {
 	var host *launch.HostError
 	var timeout *launch.TimeoutError
 	var command commandExit
-	if err == nil || errors.As(err, &rank) || errors.As(err, &host) || errors.As(err, &timeout) || errors.As(err, &command) {
+	if err == nil || errors.As(err, &rank) || errors.As(err, &host) || errors.As(err, &timeout) ||
+		errors.As(err, &command) {
 		return
 	}
 	fmt.Fprintln(w, "exanet: "+strings.Join(strings.Fields(err.Error()), " "))

@@ -94,7 +94,8 @@ EXANET_CHECK=1 has the ranks look for mistakes in how the program uses MPI
 		"for,\nand is ended (default: for ever)")
 	f.StringVar(&variant, "variant", "", "protocol: "+strings.Join(mpi.Variants(), ", ")+" (default "+
 		mpi.DefaultVariant+", or $EXANET_VARIANT)")
-	f.StringVar(&device, "device", "", "fabric: "+strings.Join(mpi.Devices(), ", ")+" (default host, or\n$EXANET_DEVICE); see exanet info")
+	f.StringVar(&device, "device", "", "fabric: "+strings.Join(mpi.Devices(), ", ")+
+		" (default host, or\n$EXANET_DEVICE); see exanet info")
 	f.StringVar(&hosts, "hosts", "", "where the ranks run, as node1:2,node2:2; a host without a number has one")
 	f.StringVar(&shell, "shell", "ssh", "what runs a command on another host, given that and the command")
 	return c

@@ -73,8 +73,8 @@ func NewFabric(m *Member, most int) *Fabric {
 // advantage of what they may have in common.
 func (f *Fabric) Settled() { f.fenced = f.job.head.fence.Load() != 0 }
 
-// Beside makes this rank wait for something else as well, from now on: arrived looks whether it is there, and listen, which
-// is called before each sleep, makes somebody Ring this rank when it comes.
+// Beside makes this rank wait for something else as well, from now on: arrived looks whether it is there, and
+// listen, which is called before each sleep, makes somebody Ring this rank when it comes.
 func (f *Fabric) Beside(arrived func() bool, listen func()) { f.beside, f.listen = arrived, listen }
 
 // Limit implements packetizer.Port.

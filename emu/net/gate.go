@@ -26,8 +26,8 @@ type gate struct {
 	me     uint32 // a rank, or thePlace
 }
 
-// What the two ends say. Each proves by a digest of both ends' random numbers, made with the secret, that it knows that;
-// the end that was called first, so that a stranger who calls learns nothing that it could use elsewhere.
+// What the two ends say. Each proves that it knows the secret, by a digest that is made with it of both ends'
+// random numbers. The end that was called is the first to do so.
 const greeting = "exanet1\n"
 
 type hello struct {

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // How ranks find each other. Each listens, and shows the others a card: where, by whatever has started
@@ -99,8 +101,8 @@ func (e *MeetError) Error() string {
 
 func (e *MeetError) Unwrap() error { return e.Err }
 
-// Connect makes the connections of rank me to those with a card, nil for those that need none, and ends the Listener. It
-// waits for the others until ctx ends. The error is a *MeetError.
+// Connect makes the connections of rank me to those with a card, and ends the Listener. The card is nil of those
+// that need no connection. It waits for the others until ctx ends. The error is a *MeetError.
 func (l *Listener) Connect(ctx context.Context, secret Secret, me int, cards [][]byte) ([]Conn, error) {
 	m := meeting{gate: gate{secret, uint32(me)}, me: me, conns: make(map[int]net.Conn), changed: make(chan struct{}, 1)}
 	ctx, cancel := context.WithCancel(ctx)
@@ -185,7 +187,7 @@ func (m *meeting) files() (list []Conn, err error) {
 	defer m.Unlock()
 	m.over = true
 	for rank, c := range m.conns {
-		sock, e := c.(*net.TCPConn).File() // a descriptor of its own, which blocks
+		sock, e := watched(c.(*net.TCPConn))
 		_ = c.Close()
 		if e != nil {
 			err = &MeetError{m.me, rank, e}
@@ -201,6 +203,31 @@ func (m *meeting) files() (list []Conn, err error) {
 		return nil, err
 	}
 	return list, nil
+}
+
+// silence is how long a host may say nothing, not even that it has received something, before its ranks are taken
+// for dead.
+const silence = 30 * time.Second
+
+// watched makes the kernel end a connection whose other end has been silent for too long, and returns a
+// descriptor of it.
+func watched(c *net.TCPConn) (*os.File, error) {
+	const probes = 5
+	every := silence / (probes + 1)
+	err := c.SetKeepAliveConfig(net.KeepAliveConfig{Enable: true, Idle: every, Interval: every, Count: probes})
+	if err != nil {
+		return nil, err
+	}
+	sock, err := c.File()
+	if err != nil {
+		return nil, err
+	}
+	err = unix.SetsockoptInt(int(sock.Fd()), unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, int(silence.Milliseconds()))
+	if err != nil {
+		_ = sock.Close()
+		return nil, err
+	}
+	return sock, nil
 }
 
 // dial connects to a rank, at one of its addresses, as often as it takes.

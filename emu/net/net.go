@@ -85,7 +85,7 @@ func (f *Fabric) Next() (h packetizer.Header, payload []byte, ok bool) {
 			return h, payload, true
 		}
 	}
-	f.refresh()
+	f.poll.look()
 	for range f.peers {
 		l := f.peers[f.cursor]
 		if f.cursor++; f.cursor == len(f.peers) {
@@ -114,6 +114,9 @@ func (f *Fabric) Release() {
 	f.current.release()
 	f.current = nil
 }
+
+// Here implements network.Hosts. Ranks that are connected are not on the same host.
+func (f *Fabric) Here(rank int) bool { return f.links[rank] == nil }
 
 // Reaches implements network.RemoteMemory: of ranks elsewhere nobody reads the memory.
 func (f *Fabric) Reaches(rank int) bool { return f.links[rank] == nil && f.Fabric.Reaches(rank) }

@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// Place is where the ranks of a job show each other their cards, if no MPI is there yet that could do so: a server of the
-// launcher's. A rank connects, shows its card, and gets those of all when all have come.
+// Place is where the ranks of a job show each other their cards, if there is no MPI yet that could do so: a server
+// of the launcher's. A rank connects, shows its card, and gets those of all when all have come.
 type Place struct {
 	l     net.Listener
 	g     gate
@@ -126,8 +126,8 @@ func (p *Place) come(c net.Conn) error {
 	return p.l.Close()
 }
 
-// Exchange shows the card of a rank at the Place that meet names, and returns those of all ranks, and the secret of the
-// job. It waits until all have come, or ctx ends.
+// Exchange shows the card of a rank at the Place that meet names, and returns those of all ranks, and the secret
+// of the job. It waits until all have come, or ctx ends.
 func Exchange(ctx context.Context, meet string, rank int, mine []byte) (cards [][]byte, secret Secret, err error) {
 	secret, addrs, err := parseMeet(meet)
 	if err != nil {

@@ -7,9 +7,9 @@ import (
 	"github.com/exanet-mpi/exanet/rdmaeng"
 )
 
-// The RDMA engine. Exposed buffers are those of emu/host: a window tells both a rank of this host and one elsewhere where
-// to write. A write to another host is pieces, each a frame. Nothing else is sent to that rank
-// while a piece is under way, for which the source is lent to the link.
+// The RDMA engine. Exposed buffers are those of emu/host: a window tells both a rank of this host and one elsewhere
+// where to write. A write to another host is pieces, each a frame. Nothing else is sent to that rank while a
+// piece is under way, for which the source is lent to the link.
 
 // Start implements rdmaeng.Engine.
 func (f *Fabric) Start(t *rdmaeng.Transfer) {

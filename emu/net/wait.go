@@ -29,10 +29,10 @@ func newPoller() (p *poller, err error) {
 		p.end, err = unix.Eventfd(0, unix.EFD_CLOEXEC)
 	}
 	if err == nil {
-		err = unix.EpollCtl(p.watched, unix.EPOLL_CTL_ADD, p.end, &unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(p.end)})
+		err = control(p.watched, unix.EPOLL_CTL_ADD, p.end, unix.EPOLLIN)
 	}
 	if err == nil {
-		err = unix.EpollCtl(p.watched, unix.EPOLL_CTL_ADD, p.links, &unix.EpollEvent{Events: 0, Fd: int32(p.links)})
+		err = control(p.watched, unix.EPOLL_CTL_ADD, p.links, 0)
 	}
 	if err != nil {
 		p.release()
@@ -51,7 +51,12 @@ func (p *poller) release() {
 
 func (p *poller) add(l *link) error {
 	p.byFD[int32(l.fd)] = l
-	return unix.EpollCtl(p.links, unix.EPOLL_CTL_ADD, l.fd, &unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(l.fd)})
+	return control(p.links, unix.EPOLL_CTL_ADD, l.fd, unix.EPOLLIN)
+}
+
+// control says which events of fd an epoll descriptor is to tell of.
+func control(epoll, op, fd int, events uint32) error {
+	return unix.EpollCtl(epoll, op, fd, &unix.EpollEvent{Events: events, Fd: int32(fd)})
 }
 
 // modify tells whether a link waits for room.
@@ -60,11 +65,11 @@ func (p *poller) modify(l *link) {
 	if l.wants {
 		events |= unix.EPOLLOUT
 	}
-	_ = unix.EpollCtl(p.links, unix.EPOLL_CTL_MOD, l.fd, &unix.EpollEvent{Events: events, Fd: int32(l.fd)})
+	_ = control(p.links, unix.EPOLL_CTL_MOD, l.fd, events)
 }
 
 // drop forgets a link that is over, of which there would be something for ever.
-func (p *poller) drop(l *link) { _ = unix.EpollCtl(p.links, unix.EPOLL_CTL_DEL, l.fd, nil) }
+func (p *poller) drop(l *link) { _ = control(p.links, unix.EPOLL_CTL_DEL, l.fd, 0) }
 
 // look marks the links that have something to read, and reports whether any has, or has room again.
 func (p *poller) look() (any bool) {
@@ -86,8 +91,7 @@ func (p *poller) look() (any bool) {
 // ring in vain for what came earlier, and be found armed.
 func (p *poller) arm() {
 	if !p.armed.Swap(true) {
-		_ = unix.EpollCtl(p.watched, unix.EPOLL_CTL_MOD, p.links,
-			&unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLONESHOT, Fd: int32(p.links)})
+		_ = control(p.watched, unix.EPOLL_CTL_MOD, p.links, unix.EPOLLIN|unix.EPOLLONESHOT)
 	}
 }
 
@@ -115,9 +119,6 @@ func (p *poller) close() {
 	<-p.ended
 	p.release()
 }
-
-// refresh finds out which links have something.
-func (f *Fabric) refresh() { f.poll.look() }
 
 // arrived reports whether Next may find something on a connection. The fabric of the host asks it with all else.
 func (f *Fabric) arrived() (any bool) {

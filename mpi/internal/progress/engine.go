@@ -89,6 +89,7 @@ type Offers struct {
 	Shared  network.SharedMemory
 	Remote  network.RemoteMemory
 	Virtual network.VirtualTime
+	Hosts   network.Hosts
 }
 
 // OffersOf asks a fabric for all.
@@ -97,6 +98,7 @@ func OffersOf(f network.Fabric) (o Offers) {
 	o.Shared, _ = f.(network.SharedMemory)
 	o.Remote, _ = f.(network.RemoteMemory)
 	o.Virtual, _ = f.(network.VirtualTime)
+	o.Hosts, _ = f.(network.Hosts)
 	return o
 }
 
