@@ -12,8 +12,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // How ranks find each other. Each listens, and shows the others a card: where, by whatever has started
@@ -218,16 +216,7 @@ func watched(c *net.TCPConn) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	sock, err := c.File()
-	if err != nil {
-		return nil, err
-	}
-	err = unix.SetsockoptInt(int(sock.Fd()), unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, int(silence.Milliseconds()))
-	if err != nil {
-		_ = sock.Close()
-		return nil, err
-	}
-	return sock, nil
+	return c.File()
 }
 
 // dial connects to a rank, at one of its addresses, as often as it takes.

@@ -47,6 +47,7 @@ func newLink(f *Fabric, c Conn) *link {
 	room := headerSize + max(f.Limit(), readAtOnce) + readAtOnce
 	l := &link{f: f, rank: c.Rank, sock: c.sock, fd: int(c.sock.Fd()), in: make([]byte, room)}
 	_ = unix.SetNonblock(l.fd, true) // Fd has made it block
+	_ = unix.SetsockoptInt(l.fd, unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, int(silence.Milliseconds()))
 	return l
 }
 
