@@ -69,8 +69,8 @@ func (v *receiver) take(st mpi.Status, buf []byte, anyTag bool) error {
 	return nil
 }
 
-// traffic is such a rank. In a round every rank begins to send to all others and then receives as many messages as there
-// are for it, some of which may be of later rounds.
+// traffic is such a rank. In a round every rank begins to send to all others and then receives as many messages as
+// there are for it, some of which may be of later rounds.
 func traffic(c *mpi.Comm, seed uint64, rounds int, wildcards bool) error {
 	me := c.Rank()
 	v := receiver{c, rand.New(rand.NewPCG(seed, uint64(me))), map[int][]letter{}, map[int]int{}}
