@@ -16,6 +16,9 @@ import (
 // meetTime is how long ranks may take to connect to each other, once all have said where they are.
 const meetTime = 60 * time.Second
 
+// lookEvery is how often a rank that waits for the others to come looks whether one has died.
+const lookEvery = 50 * time.Millisecond
+
 // overNetwork makes the ranks of Run on the device network: each is a host of its own, and they are connected
 // over this host's own network.
 func overNetwork(n int, o *settings) ([]fabric, error) {
@@ -60,7 +63,7 @@ func openNetwork(m *host.Member, o *settings) (fabric, error) {
 		return nil, err
 	}
 	defer l.Close()
-	cards, secret, err := net.Exchange(context.Background(), os.Getenv(env.Meet), m.Rank(), l.Card())
+	cards, secret, err := exchange(m, l.Card())
 	if errors.Is(err, net.ErrMeet) {
 		return nil, fmt.Errorf("the device network serves jobs of exanet run: choose another device (%w)", err)
 	} else if err != nil {
@@ -78,6 +81,24 @@ func openNetwork(m *host.Member, o *settings) (fabric, error) {
 		return nil, err
 	}
 	return net.NewFabric(settled(m, o), conns)
+}
+
+// exchange is net.Exchange, but waits no longer when a rank of this host has died: it may not have come.
+func exchange(m *host.Member, mine []byte) (cards [][]byte, secret net.Secret, err error) {
+	ctx, stop := context.WithCancel(context.Background())
+	var watch sync.WaitGroup
+	watch.Go(func() {
+		for ctx.Err() == nil && m.Deaths() == 0 {
+			select {
+			case <-ctx.Done():
+			case <-time.After(lookEvery):
+			}
+		}
+		stop()
+	})
+	defer watch.Wait()
+	defer stop()
+	return net.Exchange(ctx, os.Getenv(env.Meet), m.Rank(), mine)
 }
 
 // alone is the fabric of a rank that is the only one of its host.

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/exanet-mpi/exanet/rdmaeng"
 )
 
 // Place is where the ranks of a job show each other their cards, if there is no MPI yet that could do so: a server
@@ -127,7 +129,7 @@ func (p *Place) come(c net.Conn) error {
 }
 
 // Exchange shows the card of a rank at the Place that meet names, and returns those of all ranks, and the secret
-// of the job. It waits until all have come, or ctx ends.
+// of the job. It waits until all have come, or ctx ends. The error is rdmaeng.ErrPeer if not all will come.
 func Exchange(ctx context.Context, meet string, rank int, mine []byte) (cards [][]byte, secret Secret, err error) {
 	secret, addrs, err := parseMeet(meet)
 	if err != nil {
@@ -155,7 +157,7 @@ func Exchange(ctx context.Context, meet string, rank int, mine []byte) (cards []
 		return nil, secret, err
 	}
 	if err := json.NewDecoder(c).Decode(&cards); err != nil {
-		return nil, secret, fmt.Errorf("the launcher has not told rank %d where the others are: %w", rank, err)
+		return nil, secret, fmt.Errorf("rank %d was not told where the others are: %w: %w", rank, rdmaeng.ErrPeer, err)
 	}
 	return cards, secret, nil
 }
