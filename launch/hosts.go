@@ -68,7 +68,7 @@ type order struct {
 	Part   *part
 	Input  []byte
 	Signal syscall.Signal
-	End    string // "": no; "input": there is no more; "job": another part has failed
+	End    string // "": no; "input": there is no more; "job": a part has failed; "others": only after others
 	Report bool
 }
 
@@ -79,9 +79,15 @@ type HostError struct {
 }
 
 func (e *HostError) Error() string {
-	if e.Code == shellFailed {
+	switch e.Code {
+	case shellFailed:
 		return fmt.Sprintf("host %s: the remote shell has ended with %d: see whether it lets you in without a password",
 			e.Host, e.Code)
+	case codeBereft:
+		return fmt.Sprintf("host %s: its ranks have lost those of another host, which have not failed: see whether "+
+			"the network between them is broken", e.Host)
+	case shellKilled:
+		return fmt.Sprintf("host %s: the remote shell was killed; the other ranks are ended", e.Host)
 	}
 	return fmt.Sprintf("host %s: its part of the job has ended with %d", e.Host, e.Code)
 }
@@ -89,7 +95,10 @@ func (e *HostError) Error() string {
 // ExitCode is what a command line should exit with.
 func (e *HostError) ExitCode() int { return max(e.Code, 1) }
 
-const shellFailed = 255 // what ssh ends with where there is no connection
+const (
+	shellFailed = 255 // what ssh ends with where there is no connection
+	shellKilled = -1
+)
 
 // remote is the part of a job on a host.
 type remote struct {
@@ -166,20 +175,28 @@ func RunHosts(ctx context.Context, cfg Config, hosts Hosts) error {
 	}
 	say := func(err error) { _ = errs.write([]byte("exanet: " + err.Error() + "\n")) }
 	var failure error
+	var bereft *HostError // a part that has failed after another
 	cancelled := ctx.Done()
 	for left := len(parts); left > 0; {
 		select {
 		case r := <-ends:
 			left--
+			place.Close() // nobody need wait for its ranks
 			if code := r.cmd.ProcessState.ExitCode(); code != 0 {
-				if failure == nil {
-					e := &HostError{Host: r.host, Code: code}
-					if failure = e; code == shellFailed { // else the part has said what it was
+				e := &HostError{Host: r.host, Code: code}
+				switch {
+				case code == codeBereft:
+					bereft = e
+				case failure == nil:
+					if failure = e; code == shellFailed || code == shellKilled { // else the part has said what it was
 						say(e)
 					}
 				}
-				place.Close() // nobody need wait for its ranks
-				all(order{End: "job"})
+				if failure == nil {
+					all(order{End: "others"})
+				} else {
+					all(order{End: "job"})
+				}
 			}
 		case s := <-events.user:
 			all(order{Signal: s.(syscall.Signal)})
@@ -195,6 +212,10 @@ func RunHosts(ctx context.Context, cfg Config, hosts Hosts) error {
 			time.AfterFunc(answerTime, func() { say(failure) })
 			time.AfterFunc(2*answerTime, func() { all(order{Signal: syscall.SIGTERM}) })
 		}
+	}
+	if failure == nil && bereft != nil {
+		say(bereft)
+		failure = bereft
 	}
 	if failure == nil {
 		failure = errors.Join(out.lost(), errs.lost())
@@ -280,8 +301,8 @@ func RunPart(ctx context.Context, in io.Reader, stdout, stderr io.Writer) error 
 				input.add(o.Input)
 			case o.End == "input":
 				input.end()
-			case o.End == "job":
-				j.others <- struct{}{}
+			case o.End == "job" || o.End == "others":
+				j.others <- o.End == "job"
 			case o.Signal != 0:
 				j.events.user <- o.Signal
 			case o.Report:

@@ -90,7 +90,7 @@ type Job struct {
 	printing    sync.WaitGroup // of notices
 	events      events
 	reports     chan struct{}
-	others      chan struct{} // another part of the job has failed
+	others      chan bool // another part of the job has failed; true: it has been told which rank was the first
 
 	done chan struct{} // closed when all is over
 	err  error         // valid then
@@ -100,6 +100,7 @@ type Job struct {
 	failure     *RankError // the first
 	interrupted bool       // the user or the context wants the job to end, or it has timed out
 	timedOut    bool
+	ending      bool // the ranks have been told to end, after a failure
 	deadlines   deadlines
 }
 
@@ -138,7 +139,7 @@ func Start(ctx context.Context, cfg Config) (*Job, error) {
 		stderr:  sink{w: cfg.Stderr},
 		notices: make(chan notice, 16),
 		reports: make(chan struct{}, 1),
-		others:  make(chan struct{}),
+		others:  make(chan bool),
 		done:    make(chan struct{}),
 	}
 	j.memoryKills, _ = memoryKills()

@@ -204,9 +204,11 @@ func (j *Job) supervise(ctx context.Context) {
 			j.report()
 		case <-j.reports:
 			j.report()
-		case <-j.others:
-			j.interrupted = true // what has failed is told where that was
-			j.endSoon()
+		case told := <-j.others:
+			j.interrupted = j.interrupted || told
+			if j.deadlines.kill.IsZero() {
+				j.endSoon()
+			}
 		case <-cancelled:
 			cancelled = nil
 			j.onSignal(syscall.SIGTERM)
@@ -251,13 +253,13 @@ func (j *Job) lookAtRanks() {
 		// counts too: others that call Init would wait for it.
 		r.signal(syscall.SIGKILL)
 		j.segment.MarkDead(r.number)
-		if j.place != nil {
-			j.place.Close() // nobody need wait for it there
-		}
 	}
 	// Of ranks found together those hit by a signal come first: the others
-	// may have stumbled over them.
+	// may have stumbled over them. Those that have stumbled over another host's come last.
 	slices.SortStableFunc(failed, func(a, b *rank) int {
+		if a, b := j.segment.Bereft(a.number), j.segment.Bereft(b.number); a != b {
+			return map[bool]int{true: 1, false: -1}[a]
+		}
 		return -cmp.Compare(min(a.end.Signal, 1), min(b.end.Signal, 1))
 	})
 	if len(failed) > 0 && j.failure == nil {
@@ -268,8 +270,13 @@ func (j *Job) lookAtRanks() {
 // onFailure begins the end of the job: r has failed first.
 func (j *Job) onFailure(r *rank) {
 	j.failure = j.rankError(r, r.end)
+	j.failure.Bereft = j.ending || j.segment.Bereft(r.number)
 	if j.interrupted {
 		return // as wanted
+	}
+	if j.failure.Bereft { // what has failed is told where that was
+		j.endSoon()
+		return
 	}
 	if !j.failure.brokenPipe() || !j.stdout.broken.Load() {
 		line := "exanet: " + j.failure.Error()
@@ -333,6 +340,7 @@ func (j *Job) onDeadline(now time.Time) (giveUp bool) {
 		j.onSignal(syscall.SIGTERM)
 	}
 	if due(&d.term) {
+		j.ending = true
 		j.signalRunning(syscall.SIGTERM)
 		j.signalRunning(syscall.SIGCONT) // a stopped rank cannot take it
 	}

@@ -96,7 +96,13 @@ func (m *Member) Size() int { return m.job.ranks }
 func (m *Member) Deaths() uint32 { return m.job.head.deaths.Load() }
 
 // Dead reports whether a rank has died.
-func (m *Member) Dead(rank int) bool { return m.job.Dead(rank) }
+func (m *Member) Dead(rank int) bool {
+	dead := m.job.Dead(rank)
+	if dead && !m.Here(rank) {
+		m.self.bereft.Store(1)
+	}
+	return dead
+}
 
 // SawDeaths makes Spin and Sleep wait again after n deaths have been dealt with.
 func (m *Member) SawDeaths(n uint32) { m.deathsSeen = n }
