@@ -57,7 +57,7 @@ EXANET_CHECK=1 has the ranks look for mistakes in how the program uses MPI
   exanet run --hosts node1:2,node2:2 ./hello`,
 		Args: func(c *cobra.Command, args []string) error {
 			switch {
-			case ranks == 0 && hosts == "":
+			case ranks == 0 && !c.Flags().Changed("hosts"):
 				return usageErrorf("how many ranks? Say -n N (see exanet run --help)")
 			case int(ranks) > host.MaxRanks:
 				return usageErrorf("%d ranks are too many: one host takes up to %d", ranks, host.MaxRanks)
@@ -80,7 +80,7 @@ EXANET_CHECK=1 has the ranks look for mistakes in how the program uses MPI
 				Ranks: int(ranks), Prog: args[0], Args: args[1:], Env: env, Label: label, Timeout: timeout,
 				Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 			}
-			if hosts != "" {
+			if c.Flags().Changed("hosts") {
 				return runOnHosts(c.Context(), cfg, hosts, shell)
 			}
 			return runJob(c.Context(), cfg)

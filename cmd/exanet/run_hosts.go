@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/exanet-mpi/exanet/emu/host"
 	"github.com/exanet-mpi/exanet/launch"
 )
 
@@ -20,6 +21,9 @@ func runOnHosts(ctx context.Context, cfg launch.Config, list, shell string) erro
 	}
 	all := 0
 	for _, h := range hosts {
+		if h.Ranks > host.MaxRanks-all {
+			return usageErrorf("--hosts %s: these are too many ranks: a job has up to %d", list, host.MaxRanks)
+		}
 		all += h.Ranks
 	}
 	if cfg.Ranks != 0 && cfg.Ranks != all {
