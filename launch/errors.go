@@ -17,7 +17,7 @@ const (
 	codeNotExecutable = 126
 	codeNotFound      = 127
 	codeInterrupted   = 128 + int(syscall.SIGINT)
-	codeBereft        = 254 // of a part of a job whose ranks have failed after those of another
+	codeLostPeer      = 254 // of a part of a job whose ranks have failed after those of another
 )
 
 // ErrLimit means that the host does not let us have that many processes, file
@@ -71,7 +71,7 @@ type RankError struct {
 	Core      bool           // it left a core dump
 	Code      int            // it exited with; 0 means: after Init, without Finalize
 	NoMemory  bool           // the kernel has killed processes for want of memory while the job ran
-	Bereft    bool           // after one of another host, and maybe because of that
+	LostPeer  bool           // after one of another host, and maybe because of that
 }
 
 func (j *Job) rankError(r *rank, end sys.End) *RankError {
@@ -115,8 +115,8 @@ func (e *RankError) Cause() string {
 // 128 and the number of the signal, as in shells; never 0.
 func (e *RankError) ExitCode() int {
 	switch {
-	case e.Bereft:
-		return codeBereft
+	case e.LostPeer:
+		return codeLostPeer
 	case e.Signal != 0:
 		return 128 + int(e.Signal)
 	case e.Code != 0:

@@ -83,7 +83,7 @@ func (e *HostError) Error() string {
 	case shellFailed:
 		return fmt.Sprintf("host %s: the remote shell has ended with %d: see whether it lets you in without a password",
 			e.Host, e.Code)
-	case codeBereft:
+	case codeLostPeer:
 		return fmt.Sprintf("host %s: its ranks have lost those of another host, which have not failed: see whether "+
 			"the network between them is broken", e.Host)
 	case shellKilled:
@@ -175,7 +175,7 @@ func RunHosts(ctx context.Context, cfg Config, hosts Hosts) error {
 	}
 	say := func(err error) { _ = errs.write([]byte("exanet: " + err.Error() + "\n")) }
 	var failure error
-	var bereft *HostError // a part that has failed after another
+	var lostPeer *HostError // a part that has failed after another
 	cancelled := ctx.Done()
 	for left := len(parts); left > 0; {
 		select {
@@ -185,8 +185,8 @@ func RunHosts(ctx context.Context, cfg Config, hosts Hosts) error {
 			if code := r.cmd.ProcessState.ExitCode(); code != 0 {
 				e := &HostError{Host: r.host, Code: code}
 				switch {
-				case code == codeBereft:
-					bereft = e
+				case code == codeLostPeer:
+					lostPeer = e
 				case failure == nil:
 					if failure = e; code == shellFailed || code == shellKilled { // else the part has said what it was
 						say(e)
@@ -213,9 +213,9 @@ func RunHosts(ctx context.Context, cfg Config, hosts Hosts) error {
 			time.AfterFunc(2*answerTime, func() { all(order{Signal: syscall.SIGTERM}) })
 		}
 	}
-	if failure == nil && bereft != nil {
-		say(bereft)
-		failure = bereft
+	if failure == nil && lostPeer != nil {
+		say(lostPeer)
+		failure = lostPeer
 	}
 	if failure == nil {
 		failure = errors.Join(out.lost(), errs.lost())

@@ -257,7 +257,7 @@ func (j *Job) lookAtRanks() {
 	// Of ranks found together those hit by a signal come first: the others
 	// may have stumbled over them. Those that have stumbled over another host's come last.
 	slices.SortStableFunc(failed, func(a, b *rank) int {
-		if a, b := j.segment.Bereft(a.number), j.segment.Bereft(b.number); a != b {
+		if a, b := j.segment.LostPeer(a.number), j.segment.LostPeer(b.number); a != b {
 			return map[bool]int{true: 1, false: -1}[a]
 		}
 		return -cmp.Compare(min(a.end.Signal, 1), min(b.end.Signal, 1))
@@ -270,11 +270,11 @@ func (j *Job) lookAtRanks() {
 // onFailure begins the end of the job: r has failed first.
 func (j *Job) onFailure(r *rank) {
 	j.failure = j.rankError(r, r.end)
-	j.failure.Bereft = j.ending || j.segment.Bereft(r.number)
+	j.failure.LostPeer = j.ending || j.segment.LostPeer(r.number)
 	if j.interrupted {
 		return // as wanted
 	}
-	if j.failure.Bereft { // what has failed is told where that was
+	if j.failure.LostPeer { // what has failed is told where that was
 		j.endSoon()
 		return
 	}

@@ -104,9 +104,9 @@ func (w *World) depends(q *Request) bool {
 	return d != nil && (q.Op.Peer == d.id || q.Op.Peer == int(variants.AnySource))
 }
 
-// bereft reports whether a receive has ended because of a death, or has got a
+// lostPeer reports whether a receive has ended because of a death, or has got a
 // message of the dead rank. What else that rank had sent does not matter any more.
-func (w *World) bereft(q *Request) bool {
+func (w *World) lostPeer(q *Request) bool {
 	d := w.deceased()
 	if d != nil && q.held != nil {
 		return int(q.held.Src) == d.id

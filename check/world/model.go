@@ -80,7 +80,7 @@ func (w *World) match(r *rank) {
 	}
 	for i, q := range r.reqs {
 		probes(i)
-		if q.Op.Kind != Recv || w.old(q) || w.bereft(q) || q.held == nil && !q.r.Done || q.status.Cancelled {
+		if q.Op.Kind != Recv || w.old(q) || w.lostPeer(q) || q.held == nil && !q.r.Done || q.status.Cancelled {
 			continue
 		}
 		if q.held != nil {

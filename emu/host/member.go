@@ -99,7 +99,7 @@ func (m *Member) Deaths() uint32 { return m.job.head.deaths.Load() }
 func (m *Member) Dead(rank int) bool {
 	dead := m.job.Dead(rank)
 	if dead && !m.Here(rank) {
-		m.self.bereft.Store(1)
+		m.self.lostPeer.Store(1)
 	}
 	return dead
 }

@@ -96,7 +96,7 @@ type control struct {
 	opened    atomic.Uint32 // rings opened towards this rank
 	elsewhere atomic.Uint32 // 1: it is on another host, see Job.Elsewhere
 	life      sys.Life      // see detector.go
-	bereft    atomic.Uint32 // 1: it knows that a rank of another host has died
+	lostPeer  atomic.Uint32 // 1: it knows that a rank of another host has died
 	_         [20]byte
 
 	// Where the rank may run, and what follows from that, see affinity.go.
@@ -254,8 +254,8 @@ func (j *Job) Here(rank int) bool { return j.control(rank).elsewhere.Load() == 0
 func (m *Member) Here(rank int) bool { return m.job.Here(rank) }
 func (m *Member) Spread() bool       { return m.job.here() < m.job.ranks }
 
-// Bereft reports whether a rank has learnt of the death of one of another host: its own end may follow from that.
-func (j *Job) Bereft(rank int) bool { return j.control(rank).bereft.Load() != 0 }
+// LostPeer reports whether a rank has learnt of the death of one of another host: its own end may follow from that.
+func (j *Job) LostPeer(rank int) bool { return j.control(rank).lostPeer.Load() != 0 }
 
 // here is how many are.
 func (j *Job) here() (n int) {
