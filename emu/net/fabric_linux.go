@@ -16,6 +16,7 @@ type Fabric struct {
 
 	turn    uint  // of Next
 	current *link // whose message is out; nil: the host's
+	more    bool  // a link had a message since Next found none: others may have been read behind it
 	cursor  int   // where in peers the next look begins
 	fetches []*rdmaeng.Transfer
 }
@@ -78,7 +79,7 @@ func (f *Fabric) Next() (h packetizer.Header, payload []byte, ok bool) {
 			f.cursor = 0
 		}
 		if w, b, ok := l.next(); ok {
-			f.current = l
+			f.current, f.more = l, true
 			return w, b, true
 		}
 	}
@@ -87,6 +88,7 @@ func (f *Fabric) Next() (h packetizer.Header, payload []byte, ok bool) {
 			return h, payload, true
 		}
 	}
+	f.more = false
 	f.rearm()
 	return h, nil, false
 }

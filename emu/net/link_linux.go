@@ -51,9 +51,14 @@ func newLink(f *Fabric, c Conn) *link {
 	return l
 }
 
-// broken ends the link, and with it the rank at its other end, unless that has left in good order.
+// broken ends the link, and with it the rank at its other end, unless that has left in good order. For that
+// one this rank is dead then.
 func (l *link) broken() {
-	if !l.over.Swap(true) && !l.gone {
+	if l.over.Swap(true) {
+		return
+	}
+	_ = unix.Shutdown(l.fd, unix.SHUT_RDWR)
+	if !l.gone {
 		l.f.Lose(l.rank)
 	}
 }

@@ -107,6 +107,45 @@ func TestMessagesComeInOrderAndWhole(t *testing.T) {
 	wg.Wait()
 }
 
+// A poll may leave messages behind that have been read already: they have arrived, and however often a rank looks it
+// neither loses them nor takes its peer for dead.
+func TestWhatAPollLeavesBehindHasArrived(t *testing.T) {
+	f := ends(t, 2)
+	const n = 2000
+	sent := 0
+	send := func() {
+		for sent < n && f[0].TrySend(1, packetizer.Header{0, 0, uint64(sent)}, pattern(uint64(sent), 40)) {
+			sent++
+		}
+	}
+	send()
+	for i := range n {
+		require.Eventually(t, f[1].arrived, time.Minute, time.Millisecond, "message %d", i)
+		for range 5 {
+			require.True(t, f[1].arrived())
+		}
+		h, payload, ok := f[1].Next()
+		for ; !ok; h, payload, ok = f[1].Next() { // the rest of it is under way
+			send()
+		}
+		require.Equal(t, uint64(i), h[2])
+		require.Equal(t, pattern(h[2], 40), payload)
+		f[1].Release()
+		require.False(t, f[1].Dead(0))
+	}
+}
+
+// A rank that ends a connection tells the other end.
+func TestWhoGivesAPeerUpTellsIt(t *testing.T) {
+	f := ends(t, 2)
+	f[0].links[1].broken()
+	require.True(t, f[0].Dead(1))
+	require.Eventually(t, func() bool {
+		f[1].Next()
+		return f[1].Dead(0)
+	}, time.Minute, time.Millisecond)
+}
+
 func TestWritesComeWhole(t *testing.T) {
 	f := ends(t, 2)
 	gaps, err := datatype.Vector(1<<16, 3, 5, datatype.Byte)

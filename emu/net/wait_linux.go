@@ -122,6 +122,9 @@ func (p *poller) close() {
 
 // arrived reports whether Next may find something on a connection. The fabric of the host asks it with all else.
 func (f *Fabric) arrived() (any bool) {
+	if f.more {
+		return true
+	}
 	if f.poll.look() {
 		for _, l := range f.peers {
 			any = l.arrived() || l.writable || any
