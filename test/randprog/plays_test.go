@@ -58,7 +58,7 @@ func (p *play) rules() Rules {
 		return Rules{}
 	}
 	r := Rules{Eager: host.DefaultLimit, Counted: p.counted}
-	if d := os.Getenv("EXANET_DEVICE"); d != "" && d != "host" {
+	if d := os.Getenv("EXANET_DEVICE"); d != "" && d != "host" && d != "network" {
 		r.Eager = packetizer.PayloadLimit
 	}
 	return r

@@ -25,6 +25,8 @@ const (
 	roleVar  = "EXANET_TEST_ROLE"
 	confined = "confined" // installs a filter first
 	launcher = "launcher" // RANKS FIRST PROGRAMS HANG PLAY
+	spread   = "spread"   // the same on two hosts, both of which are this one
+	partRole = "part"     // the launcher of one of them
 	rankRole = "rank"     // FIRST PROGRAMS HANG PLAY
 )
 
@@ -35,6 +37,10 @@ func TestMain(m *testing.M) {
 		os.Exit(4)
 	case launcher:
 		os.Exit(launcherMain(os.Args[1:]))
+	case spread:
+		os.Exit(spreadMain(os.Args[1:]))
+	case partRole:
+		os.Exit(told(launch.RunPart(context.Background(), os.Stdin, os.Stdout, os.Stderr)))
 	case rankRole:
 		os.Exit(rankMain(os.Args[1:]))
 	}
@@ -56,6 +62,34 @@ func launcherMain(args []string) int {
 	if err == nil {
 		err = j.Wait()
 	}
+	return told(err)
+}
+
+// spreadMain runs a job of RANKS, of which the last half is on another host.
+func spreadMain(args []string) int {
+	n, err := strconv.Atoi(args[0])
+	if err != nil {
+		panic(err)
+	}
+	env := append(os.Environ(), roleVar+"="+rankRole)
+	exe, err := os.Executable()
+	if err == nil {
+		err = os.Setenv(roleVar, partRole)
+	}
+	if err != nil {
+		panic(err)
+	}
+	return told(launch.RunHosts(context.Background(), launch.Config{
+		Prog: exe, Args: args[1:], Env: env, Stdout: os.Stdout, Stderr: os.Stderr,
+	}, launch.Hosts{
+		List:   []launch.HostRanks{{Host: "a", Ranks: n - n/2}, {Host: "b", Ranks: n / 2}},
+		Shell:  []string{"sh", "-c", `shift; exec sh -c "$*"`, "sh"},
+		Exanet: exe,
+	}))
+}
+
+// told is the exit code for an error, which it prints.
+func told(err error) int {
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -203,6 +237,24 @@ func TestProcessesPrototypeMessages(t *testing.T) {
 			}
 			require.NotZero(t, j.run(t, &p)["writes"])
 		})
+	}
+}
+
+// Ranks that share no memory, and ranks of two hosts.
+func TestProcessesNetwork(t *testing.T) {
+	for _, role := range []string{launcher, spread} {
+		for _, p := range playsOfProcesses() {
+			t.Run(role+" "+p.name, func(t *testing.T) {
+				j := jobs{role, []string{"EXANET_DEVICE=network"}, 5, 12}
+				if p.name == mpi.DefaultVariant {
+					j.programs = 40
+				}
+				if testing.Short() {
+					j.programs /= 4
+				}
+				require.NotZero(t, j.run(t, &p)["writes"])
+			})
+		}
 	}
 }
 
