@@ -32,7 +32,7 @@ func overNetwork(n int, o *settings) ([]fabric, error) {
 			return nil, err
 		}
 		defer l.Close()
-		listeners[i], cards[i] = l, l.Card()
+		listeners[i], cards[i] = l, l.Card(o.profile())
 	}
 	fabs, errs := make([]fabric, n), make([]error, n)
 	var wg sync.WaitGroup
@@ -63,14 +63,14 @@ func openNetwork(m *host.Member, o *settings) (fabric, error) {
 		return nil, err
 	}
 	defer l.Close()
-	cards, secret, err := exchange(m, l.Card())
+	cards, secret, err := exchange(m, l.Card(o.profile()))
 	if errors.Is(err, net.ErrMeet) {
 		return nil, fmt.Errorf("the device network serves jobs of exanet run: choose another device (%w)", err)
 	} else if err != nil {
 		return nil, err
 	}
 	for i := range cards {
-		if m.Spread() && m.Here(i) {
+		if m.Spread() && m.Here(i) && i != m.Rank() {
 			cards[i] = nil
 		}
 	}

@@ -64,6 +64,7 @@ func printInfo(w io.Writer, root fs.FS) error {
 	row("backends", "host: shared memory of this host (default)")
 	row("", "prototype: host, with the prototype's 64-byte messages")
 	row("", "registers: software register device")
+	row("", "network: TCP, as between hosts (exanet run --hosts)")
 	for _, node := range deviceNodes() {
 		row("", node+": device node")
 	}

@@ -1,6 +1,8 @@
 package net
 
 import (
+	"sync/atomic"
+
 	"github.com/exanet-mpi/exanet/emu/host"
 	"github.com/exanet-mpi/exanet/packetizer"
 	"github.com/exanet-mpi/exanet/rdmaeng"
@@ -14,10 +16,10 @@ type Fabric struct {
 	peers        []*link // the same without gaps
 	poll         *poller
 
-	turn    uint  // of Next
-	current *link // whose message is out; nil: the host's
-	more    bool  // a link had a message since Next found none: others may have been read behind it
-	cursor  int   // where in peers the next look begins
+	turn    uint        // of Next
+	current *link       // whose message is out; nil: the host's
+	more    atomic.Bool // a link had a message since Next found none: others may have been read behind it
+	cursor  int         // where in peers the next look begins
 	fetches []*rdmaeng.Transfer
 }
 
@@ -41,7 +43,7 @@ func NewFabric(h *host.Fabric, links []Conn) (*Fabric, error) {
 		}
 	}
 	h.Beside(f.arrived, p.arm)
-	go p.watch(func() { h.Ring(h.Rank()) })
+	go p.watch(func() { h.Ring(h.Rank()) }, func() { h.WakeBackground(h.Rank()) }, f.more.Load)
 	return f, nil
 }
 
@@ -79,7 +81,8 @@ func (f *Fabric) Next() (h packetizer.Header, payload []byte, ok bool) {
 			f.cursor = 0
 		}
 		if w, b, ok := l.next(); ok {
-			f.current, f.more = l, true
+			f.current = l
+			f.more.Store(true)
 			return w, b, true
 		}
 	}
@@ -88,7 +91,7 @@ func (f *Fabric) Next() (h packetizer.Header, payload []byte, ok bool) {
 			return h, payload, true
 		}
 	}
-	f.more = false
+	f.more.Store(false)
 	f.rearm()
 	return h, nil, false
 }

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/exanet-mpi/exanet/emu/host"
 )
 
 // How ranks find each other. Each listens, and shows the others a card: where, by whatever has started
@@ -22,6 +24,7 @@ import (
 // card is what a rank tells the others.
 type card struct {
 	Addresses []string // where it listens, host:port
+	Profile   string   // what all ranks must agree on, see host.Join
 }
 
 // Conn is a connection to a rank.
@@ -77,9 +80,9 @@ func own() (addrs []string) {
 	return addrs
 }
 
-// Card is what the others need to reach this rank.
-func (l *Listener) Card() []byte {
-	b, _ := json.Marshal(card{l.addrs}) // strings can be encoded
+// Card is what the others need to know of this rank: where it is, and its profile.
+func (l *Listener) Card(profile string) []byte {
+	b, _ := json.Marshal(card{l.addrs, profile}) // strings can be encoded
 	return b
 }
 
@@ -100,22 +103,29 @@ func (e *MeetError) Error() string {
 func (e *MeetError) Unwrap() error { return e.Err }
 
 // Connect makes the connections of rank me to those with a card, and ends the Listener. The card is nil of those
-// that need no connection. It waits for the others until ctx ends. The error is a *MeetError.
+// that need no connection. It waits for the others until ctx ends. The error is a *MeetError, or a *host.ProfileError.
 func (l *Listener) Connect(ctx context.Context, secret Secret, me int, cards [][]byte) ([]Conn, error) {
 	m := meeting{gate: gate{secret, uint32(me)}, me: me, conns: make(map[int]net.Conn), changed: make(chan struct{}, 1)}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	missing := 0
+	var mine card
+	if err := json.Unmarshal(cards[me], &mine); err != nil {
+		return nil, &MeetError{me, me, err}
+	}
 	for rank, text := range cards {
 		if rank == me || text == nil {
 			continue
 		}
 		missing++
+		var c card
+		if err := json.Unmarshal(text, &c); err != nil {
+			return nil, &MeetError{me, rank, err}
+		}
+		if c.Profile != mine.Profile {
+			return nil, &host.ProfileError{Rank: me, Peer: rank, Mine: mine.Profile, Theirs: c.Profile}
+		}
 		if rank > me {
-			var c card
-			if err := json.Unmarshal(text, &c); err != nil {
-				return nil, &MeetError{me, rank, err}
-			}
 			go m.dial(ctx, rank, c.Addresses)
 		}
 	}

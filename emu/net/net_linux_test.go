@@ -30,7 +30,7 @@ func connect(t *testing.T, n int) [][]Conn {
 	for i := range ls {
 		l, err := Listen("127.0.0.1")
 		require.NoError(t, err)
-		ls[i], cards[i] = l, l.Card()
+		ls[i], cards[i] = l, l.Card("")
 	}
 	conns, errs := make([][]Conn, n), make([]error, n)
 	var wg sync.WaitGroup
@@ -252,7 +252,7 @@ func TestStrangers(t *testing.T) {
 	for range 2 {
 		l, err := Listen("127.0.0.1")
 		require.NoError(t, err)
-		ls, cards = append(ls, l), append(cards, l.Card())
+		ls, cards = append(ls, l), append(cards, l.Card(""))
 	}
 	var called sync.WaitGroup
 	call := func(say func(c net.Conn)) {
@@ -294,10 +294,25 @@ func TestWhoIsMissingIsNamed(t *testing.T) {
 	gone, err := Listen("127.0.0.1")
 	require.NoError(t, err)
 	gone.Close()
-	_, err = l.Connect(ctx, NewSecret(), 0, [][]byte{l.Card(), nil, gone.Card()})
+	_, err = l.Connect(ctx, NewSecret(), 0, [][]byte{l.Card(""), nil, gone.Card("")})
 	var e *MeetError
 	require.ErrorAs(t, err, &e)
 	require.Equal(t, 2, e.Peer)
+}
+
+func TestRanksThatDisagree(t *testing.T) {
+	var cards [][]byte
+	var ls []*Listener
+	for _, profile := range []string{"ticket", "rtr"} {
+		l, err := Listen("127.0.0.1")
+		require.NoError(t, err)
+		defer l.Close()
+		ls, cards = append(ls, l), append(cards, l.Card(profile))
+	}
+	for i, l := range ls {
+		_, err := l.Connect(context.Background(), NewSecret(), i, cards)
+		require.ErrorIs(t, err, host.ErrProfile, "rank %d", i)
+	}
 }
 
 func TestPlace(t *testing.T) {

@@ -9,6 +9,9 @@ import (
 // A rank waits as emu/host has it, on its doorbell. While it spins it looks at its connections as well. Before
 // it sleeps it arms its watcher: a thread that sleeps until something comes on any of them, and then rings the
 // doorbell, once. So while a rank polls nobody is woken for what it finds by itself.
+//
+// Some messages must be answered even by a rank that has nothing to do. Nobody can ring on another host; so the
+// watcher looks now and then by itself, and wakes the background for what nobody has looked at meanwhile.
 
 // poller knows which connections have something.
 type poller struct {
@@ -17,6 +20,7 @@ type poller struct {
 	events         [64]unix.EpollEvent
 	byFD           map[int32]*link
 	armed          atomic.Bool
+	looked         atomic.Bool // somebody has, since the watcher did
 	ended          chan struct{}
 }
 
@@ -73,6 +77,9 @@ func (p *poller) drop(l *link) { _ = control(p.links, unix.EPOLL_CTL_DEL, l.fd, 
 
 // look marks the links that have something to read, and reports whether any has, or has room again.
 func (p *poller) look() (any bool) {
+	if !p.looked.Load() {
+		p.looked.Store(true)
+	}
 	n, _ := unix.EpollWait(p.links, p.events[:], 0)
 	for i := range max(n, 0) {
 		l := p.byFD[p.events[i].Fd]
@@ -95,14 +102,24 @@ func (p *poller) arm() {
 	}
 }
 
-// watch is the watcher, until close.
-func (p *poller) watch(ring func()) {
+// unattended is how many milliseconds something may wait that nobody looks at: up to twice as many.
+const unattended = 20
+
+// watch is the watcher, until close. It rings for what comes when it is armed, and wakes the background for what
+// nobody looks at: on the connections, or read from them already, of which more tells.
+func (p *poller) watch(ring, wake func(), more func() bool) {
 	defer close(p.ended)
 	var events [2]unix.EpollEvent
 	for {
-		n, err := unix.EpollWait(p.watched, events[:], -1)
+		n, err := unix.EpollWait(p.watched, events[:], unattended)
 		if err != nil && err != unix.EINTR {
 			return
+		}
+		if n == 0 && !p.looked.Swap(false) {
+			if some, _ := unix.EpollWait(p.links, events[:], 0); some > 0 || more() {
+				wake()
+			}
+			continue
 		}
 		for i := range max(n, 0) {
 			if int(events[i].Fd) == p.end {
@@ -122,7 +139,7 @@ func (p *poller) close() {
 
 // arrived reports whether Next may find something on a connection. The fabric of the host asks it with all else.
 func (f *Fabric) arrived() (any bool) {
-	if f.more {
+	if f.more.Load() {
 		return true
 	}
 	if f.poll.look() {
