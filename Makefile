@@ -26,10 +26,10 @@ test-fast:
 	$(MAKE) -j2 --output-sync=target test-most test-random
 
 test-most:
-	$(GO) test -timeout 20m $$($(GO) list ./... | grep -v /test/randprog)
+	$(GO) test -timeout 60m $$($(GO) list ./... | grep -v /test/randprog)
 
 test-random: # -v shows how often each event of the protocols occurred
-	$(GO) test -timeout 20m -v ./test/randprog
+	$(GO) test -timeout 60m -v ./test/randprog
 
 # Every interleaving of what ranks do in shared memory (docs/exploring.md).
 INTERLEAVED = ./emu/host ./coll/shm ./test/interleave/native
@@ -39,7 +39,7 @@ test-interleave:
 	$(GO) test -timeout 10m -overlay bin/_interleave/overlay.json -tags interleave -run '^TestEvery' $(INTERLEAVED)
 
 test-race:
-	CGO_ENABLED=1 $(GO) test -timeout 20m -p 4 $(RACE_FLAGS) $$($(GO) list ./... | grep -vE '/exanet/($(SERIAL))$$')
+	CGO_ENABLED=1 $(GO) test -timeout 60m -p 4 $(RACE_FLAGS) $$($(GO) list ./... | grep -vE '/exanet/($(SERIAL))$$')
 
 # Builds with one protocol.
 test-tags:
