@@ -37,6 +37,8 @@ const (
 func newProgress(c *cobra.Command, total int, doing string, more ...progressbar.Option) *progress {
 	p := &progress{w: c.ErrOrStderr(), doing: doing, total: total, begun: time.Now()}
 	if !isTerminal(c.OutOrStdout()) || !isTerminal(p.w) {
+		p.mu.Lock() // so that a line, however soon, finds the timer
+		defer p.mu.Unlock()
 		p.next = time.AfterFunc(lineAfter, p.line)
 		return p
 	}
