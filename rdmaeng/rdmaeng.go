@@ -114,6 +114,18 @@ type Engine interface {
 	Notified() (slot int, n Notification, ok bool)
 }
 
+// CarryOn tests transfers, and returns those that have not ended, in the same memory.
+func CarryOn(e Engine, list []*Transfer) []*Transfer {
+	keep := list[:0]
+	for _, t := range list {
+		if done, _ := e.Test(t); !done {
+			keep = append(keep, t)
+		}
+	}
+	clear(list[len(keep):])
+	return keep
+}
+
 // Lender is an Engine that lets the receiving side of a transfer begin before its
 // writer does, or while that does something else: the writer lends the source, and
 // tells the receiver by a message of its own what Lend has returned.

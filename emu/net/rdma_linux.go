@@ -119,12 +119,5 @@ func (f *Fabric) fetch(from int, w *frame, size int) {
 
 // runAgent carries the agent's writes on.
 func (f *Fabric) runAgent() {
-	keep := f.fetches[:0]
-	for _, t := range f.fetches {
-		if done, _ := f.Test(t); !done {
-			keep = append(keep, t)
-		}
-	}
-	clear(f.fetches[len(keep):])
-	f.fetches = keep
+	f.fetches = rdmaeng.CarryOn(f, f.fetches)
 }
