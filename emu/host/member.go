@@ -96,22 +96,26 @@ func (m *Member) Size() int { return m.job.ranks }
 func (m *Member) Deaths() uint32 { return m.job.head.deaths.Load() }
 
 // Dead reports whether a rank has died.
-func (m *Member) Dead(rank int) bool {
-	dead := m.job.Dead(rank)
-	if dead && !m.Here(rank) {
-		m.self.lostPeer.Store(1)
-	}
-	return dead
-}
+func (m *Member) Dead(rank int) bool { return m.job.Dead(rank) }
 
 // SawDeaths makes Spin and Sleep wait again after n deaths have been dealt with.
-func (m *Member) SawDeaths(n uint32) { m.deathsSeen = n }
+func (m *Member) SawDeaths(n uint32) {
+	m.deathsSeen = n
+	for i := range m.job.ranks {
+		if !m.Here(i) && m.Dead(i) {
+			m.self.lostPeer.Store(1)
+		}
+	}
+}
 
 // Finalize marks this rank as having left in good order.
 func (m *Member) Finalize() { m.self.state.CompareAndSwap(stateAttached, stateFinalized) }
 
-// Lose marks another rank as dead, one that is not on this host.
-func (m *Member) Lose(rank int) { m.job.MarkDead(rank) }
+// Lose marks another rank as dead, one that is not on this host, and this one as knowing of it.
+func (m *Member) Lose(rank int) {
+	m.self.lostPeer.Store(1)
+	m.job.MarkDead(rank)
+}
 
 // Fail marks this rank as dead, for ranks of one process.
 func (m *Member) Fail() { m.job.MarkDead(m.me) }
