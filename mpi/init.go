@@ -323,7 +323,7 @@ func Finalize() error {
 	if err != nil {
 		world.rank.fab.Fail()
 	}
-	world.rank.quit()
+	world.rank.quit(err)
 	return err
 }
 

@@ -4,8 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"runtime"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -363,5 +366,34 @@ func TestNetworkManyWorlds(t *testing.T) {
 			_, err := mpi.Recv(c, make([]byte, 40), before, 0)
 			return err
 		}, mpi.WithDevice("network")), "world %d", i)
+	}
+}
+
+// A world leaves no goroutine and no open file behind, whether its ranks leave in good order or not.
+func TestNetworkLeavesNothingBehind(t *testing.T) {
+	files := func() int {
+		list, err := os.ReadDir("/proc/self/fd")
+		if os.IsNotExist(err) {
+			t.Skip("this system does not list the open files of a process")
+		}
+		require.NoError(t, err)
+		return len(list)
+	}
+	for name, end := range map[string]error{"in good order": nil, "with an error": errors.New("end")} {
+		t.Run(name, func(t *testing.T) {
+			before, open := runtime.NumGoroutine(), files()
+			for range 3 {
+				require.ErrorIs(t, mpi.Run(3, func(c *mpi.Comm) error {
+					if err := c.Barrier(); err != nil {
+						return err
+					}
+					return end
+				}, mpi.WithDevice("network")), end)
+			}
+			require.Eventually(t, func() bool {
+				runtime.GC()
+				return runtime.NumGoroutine() <= before+1 && files() <= open // that of Eventually
+			}, time.Minute, 10*time.Millisecond)
+		})
 	}
 }

@@ -82,12 +82,16 @@ func newRank(f fabric, o *settings) (*rank, error) {
 	return k, nil
 }
 
-// quit ends what runs beside the calls.
-func (k *rank) quit() {
+// quit ends what runs beside the calls, and gives the fabric up if the rank has left in good order: else calls of
+// other goroutines may be under way.
+func (k *rank) quit(err error) {
 	if k.check != nil {
 		k.check.waits.close()
 	}
 	k.Close()
+	if err == nil {
+		k.fab.Close()
+	}
 }
 
 // Advance carries on the schedule of a request (progress.Owner).

@@ -132,7 +132,7 @@ func (k *rank) live(main func(*Comm) error) error {
 		k.fab.Fail()
 	}
 	if !panicked || k.unlocked() {
-		k.quit()
+		k.quit(err)
 	}
 	return err
 }

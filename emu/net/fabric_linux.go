@@ -38,7 +38,7 @@ func NewFabric(h *host.Fabric, links []Conn) (*Fabric, error) {
 		f.links[c.Rank] = l
 		f.peers = append(f.peers, l)
 		if err := p.add(l); err != nil {
-			f.Close()
+			p.release()
 			return nil, err
 		}
 	}
@@ -120,11 +120,13 @@ func (f *Fabric) Finalize() {
 	f.Fabric.Finalize()
 }
 
-// Fail leaves in disorder: the connections end, which tells the others.
+// Fail leaves in disorder: the connections end, which tells the others. Calls may be under way, so descriptors stay
+// open for as long as anybody has the fabric.
 func (f *Fabric) Fail() {
 	for _, l := range f.peers {
 		l.shut()
 	}
+	f.poll.stop()
 	f.Fabric.Fail()
 }
 

@@ -1,6 +1,7 @@
 package net
 
 import (
+	"os"
 	"sync/atomic"
 
 	"golang.org/x/sys/unix"
@@ -15,8 +16,9 @@ import (
 
 // poller knows which connections have something.
 type poller struct {
-	links, watched int // epoll descriptors: of the connections; of that one, for the watcher
-	end            int // an eventfd that ends the watcher
+	links, watched int        // epoll descriptors: of the connections; of that one, for the watcher
+	end            int        // an eventfd that ends the watcher
+	files          []*os.File // which close these: by release, or when nobody has the poller any more
 	events         [64]unix.EpollEvent
 	byFD           map[int32]*link
 	armed          atomic.Bool
@@ -25,12 +27,12 @@ type poller struct {
 }
 
 func newPoller() (p *poller, err error) {
-	p = &poller{links: -1, watched: -1, end: -1, byFD: make(map[int32]*link), ended: make(chan struct{})}
-	if p.links, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err == nil {
-		p.watched, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC)
+	p = &poller{byFD: make(map[int32]*link), ended: make(chan struct{})}
+	if p.links, err = p.own(unix.EpollCreate1(unix.EPOLL_CLOEXEC)); err == nil {
+		p.watched, err = p.own(unix.EpollCreate1(unix.EPOLL_CLOEXEC))
 	}
 	if err == nil {
-		p.end, err = unix.Eventfd(0, unix.EFD_CLOEXEC)
+		p.end, err = p.own(unix.Eventfd(0, unix.EFD_CLOEXEC))
 	}
 	if err == nil {
 		err = control(p.watched, unix.EPOLL_CTL_ADD, p.end, unix.EPOLLIN)
@@ -45,11 +47,17 @@ func newPoller() (p *poller, err error) {
 	return p, nil
 }
 
+// own takes a descriptor over.
+func (p *poller) own(fd int, err error) (int, error) {
+	if err == nil {
+		p.files = append(p.files, os.NewFile(uintptr(fd), "poller"))
+	}
+	return fd, err
+}
+
 func (p *poller) release() {
-	for _, fd := range []int{p.links, p.watched, p.end} {
-		if fd >= 0 {
-			_ = unix.Close(fd)
-		}
+	for _, f := range p.files {
+		_ = f.Close()
 	}
 }
 
@@ -131,8 +139,12 @@ func (p *poller) watch(ring, wake func(), more func() bool) {
 	}
 }
 
+// stop ends the watcher. Calls may still look.
+func (p *poller) stop() { _, _ = unix.Write(p.end, []byte{1, 0, 0, 0, 0, 0, 0, 0}) }
+
+// close is for when nobody looks any more.
 func (p *poller) close() {
-	_, _ = unix.Write(p.end, []byte{1, 0, 0, 0, 0, 0, 0, 0})
+	p.stop()
 	<-p.ended
 	p.release()
 }
