@@ -65,9 +65,10 @@ type Comm struct {
 
 	algorithms *coll.Selection // of collectives
 
-	area   *shm.Area // of blocking collectives, see shared.go; nil: they are messages
-	late   bool      // the first of them finds an area
-	areaID commid.ID // of an area that was found so
+	area    *shm.Area // of blocking collectives, see shared.go; nil: they are messages
+	late    bool      // the first of them finds an area
+	counted bool      // its number is, see reserve.go
+	areaID  commid.ID // of an area that was found so
 
 	reserves reserves // of communicators that another MPI makes of c
 

@@ -19,7 +19,7 @@ func openFabric(m *host.Member, o *settings) (fabric, error) {
 	switch {
 	case o.device == deviceRegisters:
 		return openRegisters(m)
-	case o.device == deviceNetwork:
+	case o.overNetwork():
 		return openNetwork(m, o)
 	}
 	return settled(m, o), nil

@@ -13,6 +13,7 @@ import (
 
 	"github.com/exanet-mpi/exanet/coll"
 	"github.com/exanet-mpi/exanet/emu/host"
+	"github.com/exanet-mpi/exanet/emu/net"
 	"github.com/exanet-mpi/exanet/internal/env"
 	"github.com/exanet-mpi/exanet/internal/sys"
 	"github.com/exanet-mpi/exanet/mpi/internal/progress"
@@ -50,8 +51,9 @@ type settings struct {
 	site     func() string     // where the program is, if not in Go
 	patience time.Duration     // of a rank that waits, before it looks for a deadlock
 
-	segment *os.File // of a job that no launcher of ours has made
-	place   int      // this process's rank in it
+	segment *os.File   // of a job that no launcher of ours has made
+	place   int        // this process's rank in it
+	peers   *net.Peers // of other hosts, or nil
 
 	context context.Context // with which Run ends, or nil
 }
@@ -110,12 +112,12 @@ func WithCollectives(list string) Option {
 }
 
 // withJob is inside.Functions.WithJob.
-func withJob(segment *os.File, rank int) Option {
+func withJob(segment *os.File, rank int, peers *net.Peers) Option {
 	return func(s *settings) error {
 		if segment == nil {
 			return errors.New("there is no job segment")
 		}
-		s.segment, s.place = segment, rank
+		s.segment, s.place, s.peers = segment, rank, peers
 		return nil
 	}
 }

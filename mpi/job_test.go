@@ -23,7 +23,7 @@ func TestWithJob(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 2 {
 		wg.Go(func() {
-			o, err := options([]Option{withJob(job.File(), i)})
+			o, err := options([]Option{withJob(job.File(), i, nil)})
 			if !assert.NoError(t, err) {
 				return
 			}
@@ -46,11 +46,11 @@ func TestWithJob(t *testing.T) {
 	}
 	wg.Wait()
 
-	_, err = options([]Option{withJob(nil, 0)})
+	_, err = options([]Option{withJob(nil, 0, nil)})
 	assert.ErrorIs(t, err, ErrInit)
-	a, err := profile(withJob(job.File(), 0))
+	a, err := profile(withJob(job.File(), 0, nil))
 	require.NoError(t, err)
-	b, err := profile(withJob(job.File(), 1), WithCollectives("bcast:binomial"))
+	b, err := profile(withJob(job.File(), 1, nil), WithCollectives("bcast:binomial"))
 	require.NoError(t, err)
 	assert.NotEqual(t, a, b)
 	_, err = profile(WithVariant("none"))
@@ -58,9 +58,9 @@ func TestWithJob(t *testing.T) {
 	if !slices.Contains(Devices(), deviceRegisters) {
 		return
 	}
-	_, err = profile(withJob(job.File(), 0), WithDevice(deviceRegisters))
+	_, err = profile(withJob(job.File(), 0, nil), WithDevice(deviceRegisters))
 	assert.ErrorContains(t, err, "registers")
-	o, err := options([]Option{withJob(job.File(), 0), WithDevice(deviceRegisters)})
+	o, err := options([]Option{withJob(job.File(), 0, nil), WithDevice(deviceRegisters)})
 	require.NoError(t, err)
 	_, err = join(o)
 	assert.ErrorContains(t, err, "registers")

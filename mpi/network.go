@@ -2,8 +2,6 @@ package mpi
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"os"
 	"sync"
 	"time"
@@ -18,6 +16,9 @@ const meetTime = 60 * time.Second
 
 // lookEvery is how often a rank that waits for the others to come looks whether one has died.
 const lookEvery = 50 * time.Millisecond
+
+// overNetwork reports whether ranks talk over the network, all of them or those of different hosts.
+func (s *settings) overNetwork() bool { return s.device == deviceNetwork || s.peers != nil }
 
 // overNetwork makes the ranks of Run on the device network: each is a host of its own, and they are connected
 // over this host's own network.
@@ -38,7 +39,7 @@ func overNetwork(n int, o *settings) ([]fabric, error) {
 	var wg sync.WaitGroup
 	for i, l := range listeners {
 		wg.Go(func() {
-			conns, err := l.Connect(ctx, secret, i, cards)
+			conns, err := (&net.Peers{Listener: l, Secret: secret, Cards: cards}).Connect(ctx, i)
 			if err == nil {
 				fabs[i], err = alone(n, i, conns, o)
 			}
@@ -58,25 +59,26 @@ func overNetwork(n int, o *settings) ([]fabric, error) {
 
 // openNetwork connects a rank to those of other hosts. If there are none, every rank is taken for one.
 func openNetwork(m *host.Member, o *settings) (fabric, error) {
-	l, err := net.Listen("")
-	if err != nil {
-		return nil, err
+	p := o.peers
+	if p == nil {
+		l, err := net.Listen("")
+		if err != nil {
+			return nil, err
+		}
+		defer l.Close()
+		p = &net.Peers{Listener: l}
+		if p.Cards, p.Secret, err = exchange(m, l.Card(o.profile())); err != nil {
+			return nil, err
+		}
 	}
-	defer l.Close()
-	cards, secret, err := exchange(m, l.Card(o.profile()))
-	if errors.Is(err, net.ErrMeet) {
-		return nil, fmt.Errorf("the device network serves jobs of exanet run: choose another device (%w)", err)
-	} else if err != nil {
-		return nil, err
-	}
-	for i := range cards {
+	for i := range p.Cards {
 		if m.Spread() && m.Here(i) && i != m.Rank() {
-			cards[i] = nil
+			p.Cards[i] = nil
 		}
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), meetTime)
 	defer cancel()
-	conns, err := l.Connect(ctx, secret, m.Rank(), cards)
+	conns, err := p.Connect(ctx, m.Rank())
 	if err != nil {
 		return nil, err
 	}

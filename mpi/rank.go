@@ -46,6 +46,7 @@ type rank struct {
 	collectives [coll.Collectives]shm.Count
 	stats       *callStats    // nil: not wanted
 	idents      commid.Supply // of communicators that this rank leads
+	counts      map[int]int   // by slot, of those that it counts: how many ranks use them, see expect
 	closing     []*Comm       // freed, but requests are pending on them
 	selfOnce    sync.Once
 	self        *Comm // see Comm.Self
@@ -64,11 +65,15 @@ func newRank(f fabric, o *settings) (*rank, error) {
 		k.near.open(f, proto)
 	}
 	shared := offers.Shared
-	if o.device == deviceNetwork { // there is some, but not of all ranks
+	if o.overNetwork() { // there is some, but not of all ranks
 		shared = nil
 	}
-	if o.device != deviceHost { // the others are as the prototype is: its ranks share no memory
+	if o.device != deviceHost || o.overNetwork() { // the other devices are as the prototype is, whose ranks share none
 		offers.Shared = nil
+	}
+	if offers.Shared == nil {
+		k.counts = make(map[int]int)
+		proto.OnLeft(k.departed)
 	}
 	k.Engine = progress.New(&k.mu, f, offers, proto, k, o.outside)
 	areas := 0

@@ -13,7 +13,7 @@ import (
 // only when they are used. So rank 0 of the parent takes some numbers at once and tells them in a broadcast that
 // nobody waits for, and each call reserves the next one, for all communicators that come of it: they have no
 // member in common. All ranks of the parent use it up, whether they are members or not. When all have, it is
-// free again: they are counted in shared memory.
+// free again: they are counted in shared memory, or where there is none by rank 0, whom the others tell.
 
 // reserves are the numbers that have been told to the ranks of a communicator.
 type reserves struct {
@@ -78,6 +78,7 @@ func (b *numbers) tell() error {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	k.Poll() // others may have told that they have left some
 	for i := range b.words[1:] {
 		if c.Rank() > 0 {
 			break
@@ -89,7 +90,7 @@ func (b *numbers) tell() error {
 			break
 		}
 		b.words[1+i] = d.Word()
-		k.users(d).Store(uint32(c.size))
+		k.expect(d, c.size)
 	}
 	tag, line := c.turns.tag()
 	x.prepare(tag)
@@ -104,7 +105,7 @@ func (b *numbers) tell() error {
 func (b *numbers) giveBack(from, to int) {
 	k := b.c.rank
 	for _, w := range b.words[from:to] {
-		k.users(commid.FromWord(w)).Store(0)
+		k.expect(commid.FromWord(w), 0)
 		k.idents.Return(commid.FromWord(w))
 	}
 }
@@ -142,7 +143,8 @@ func (d *reserved) Make(worlds []int32) (*Comm, error) {
 		members = group.Of(worlds)
 	}
 	n := c.heir(id, members, int(members.Rank(int32(c.rank.fab.Rank()))))
-	n.late = n.size > 1
+	n.late = n.size > 1 && c.rank.Shared != nil
+	n.counted = true
 	return n, nil
 }
 
@@ -175,9 +177,42 @@ func (r *reserves) giveUp(wait bool) {
 	r.dropped = left
 }
 
-// leave ends this rank's use of a number that is counted, with the lock held.
+// expect has a number in use until so many ranks have left it. It is called by its leader, with the lock held, as all
+// of these are.
+func (k *rank) expect(d commid.ID, ranks int) {
+	switch {
+	case k.Shared != nil:
+		k.users(d).Store(uint32(ranks))
+	case ranks == 0:
+		delete(k.counts, d.Slot())
+	default:
+		k.counts[d.Slot()] = ranks
+	}
+}
+
+// depart tells that this rank uses a number no more.
+func (k *rank) depart(d commid.ID) {
+	switch {
+	case k.Shared != nil:
+		k.users(d).Add(^uint32(0))
+	case d.Leader() == k.fab.Rank():
+		k.departed(d.Number, d.Gen)
+	default:
+		k.proto.Leave(d.Leader(), d.Number, d.Gen)
+	}
+}
+
+// departed counts a rank that uses a number of this rank's no more.
+func (k *rank) departed(number, gen uint32) {
+	slot := commid.ID{Number: number, Gen: gen}.Slot()
+	if k.counts[slot]--; k.counts[slot] == 0 {
+		delete(k.counts, slot)
+	}
+}
+
+// leave ends this rank's use of a number that is counted.
 func (k *rank) leave(d commid.ID) {
-	k.users(d).Add(^uint32(0))
+	k.depart(d)
 	if d.Leader() == k.fab.Rank() {
 		k.idents.Release(d)
 	}

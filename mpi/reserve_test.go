@@ -27,58 +27,67 @@ func ofColor(c *Comm, color int, of func(rank int) int) (worlds []int32) {
 // Reserved communicators are made by some ranks late and by some not at all, and freed in any order. Their
 // messages and collectives work, numbers are used again, and none is lost.
 func TestReservedCommunicators(t *testing.T) {
-	for _, p := range []int{1, 2, 5} {
-		require.NoError(t, Run(p, func(c *Comm) error {
-			parent, err := c.Dup()
+	for _, device := range []string{deviceHost, deviceNetwork} {
+		for _, p := range []int{1, 2, 5} {
+			t.Run(fmt.Sprintf("%d on %s", p, device), func(t *testing.T) { reservedCommunicators(t, p, device) })
+		}
+	}
+}
+
+func reservedCommunicators(t *testing.T, p int, device string) {
+	require.NoError(t, Run(p, func(c *Comm) error {
+		parent, err := c.Dup()
+		if err != nil {
+			return err
+		}
+		if err := c.Barrier(); err != nil {
+			return err
+		}
+		before := exhaust(c, 1<<20)
+		for round := range 150 {
+			color := func(rank int) int { return (rank + round) % 3 / 2 }
+			r, err := parent.reserve()
 			if err != nil {
 				return err
 			}
-			if err := c.Barrier(); err != nil {
+			if round%3 == 0 || color(c.Rank()) == 1 { // it is not used, or this rank is no member
+				r.Drop()
+				continue
+			}
+			d, err := r.Make(ofColor(c, 0, color))
+			if err != nil {
 				return err
 			}
-			before := exhaust(c, 1<<20)
-			for round := range 150 {
-				color := func(rank int) int { return (rank + round) % 3 / 2 }
-				r, err := parent.reserve()
-				if err != nil {
-					return err
-				}
-				if round%3 == 0 || color(c.Rank()) == 1 { // it is not used, or this rank is no member
-					r.Drop()
-					continue
-				}
-				d, err := r.Make(ofColor(c, 0, color))
-				if err != nil {
-					return err
-				}
-				next := (d.Rank() + 1) % d.Size()
-				got := []int{-1}
-				if _, err := Sendrecv(d, []int{round}, next, 0, got, AnySource, 0); err != nil || got[0] != round {
-					return fmt.Errorf("round %d: %d, %w", round, got[0], err)
-				}
-				if round%2 == 0 {
-					sum := []int{0}
-					if err := Allreduce(d, []int{1}, sum, Sum); err != nil || sum[0] != d.Size() {
-						return fmt.Errorf("round %d: sum %d, %w", round, sum[0], err)
-					}
-					require.Equal(t, d.Size() > 1, d.area != nil)
-				}
-				if err := d.Free(); err != nil {
-					return err
-				}
+			next := (d.Rank() + 1) % d.Size()
+			got := []int{-1}
+			if _, err := Sendrecv(d, []int{round}, next, 0, got, AnySource, 0); err != nil || got[0] != round {
+				return fmt.Errorf("round %d: %d, %w", round, got[0], err)
 			}
-			if c.Rank() == 0 {
-				require.LessOrEqual(t, before-exhaust(c, 1<<20), 2*mostReserved+1, "numbers that are in use")
+			if round%2 == 0 {
+				sum := []int{0}
+				if err := Allreduce(d, []int{1}, sum, Sum); err != nil || sum[0] != d.Size() {
+					return fmt.Errorf("round %d: sum %d, %w", round, sum[0], err)
+				}
+				require.Equal(t, d.Size() > 1 && device == deviceHost, d.area != nil)
 			}
-			if err := errors.Join(parent.Free(), c.Barrier()); err != nil {
+			if err := d.Free(); err != nil {
 				return err
 			}
-			if after := exhaust(c, 1<<20); c.Rank() == 0 {
-				require.Equal(t, before+1, after) // that of the parent
-			}
-			return c.Barrier()
-		}))
-	}
+		}
+		if err := c.Barrier(); err != nil { // what others have left has been told
+			return err
+		}
+		if c.Rank() == 0 {
+			require.LessOrEqual(t, before-exhaust(c, 1<<20), 2*mostReserved+1, "numbers that are in use")
+		}
+		if err := errors.Join(parent.Free(), c.Barrier()); err != nil {
+			return err
+		}
+		if after := exhaust(c, 1<<20); c.Rank() == 0 {
+			require.Equal(t, before+1, after) // that of the parent
+		}
+		return c.Barrier()
+	}, WithDevice(device)))
 }
 
 // A message for a reserved communicator that its receiver drops leaves nothing behind.

@@ -65,7 +65,7 @@ func Run(n int, main func(world *Comm) error, opts ...Option) error {
 
 // inProcess makes the fabrics of n ranks that are goroutines.
 func inProcess(n int, o *settings) ([]fabric, error) {
-	if o.device == deviceNetwork {
+	if o.overNetwork() {
 		return overNetwork(n, o)
 	}
 	job, fabs := host.NewLocalJob(n), make([]fabric, n)

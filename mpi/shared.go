@@ -71,7 +71,7 @@ func splitFrom(ranks int, oversubscribed bool) int {
 	return least
 }
 
-// users are the ranks that have not closed a communicator which its leader has opened.
+// users are the ranks that have not closed a communicator which its leader has opened, where ranks share memory.
 func (k *rank) users(d commid.ID) *atomic.Uint32 { return k.Shared.Counter(d.Leader(), d.Slot()) }
 
 // closeArea leaves the area of a communicator that is freed.
@@ -82,8 +82,13 @@ func (k *rank) closeArea(c *Comm) {
 		k.leave(c.areaID)
 		k.mu.Unlock()
 	}
-	if k.Shared != nil && c.local == nil {
+	switch {
+	case k.Shared != nil && c.local == nil:
 		k.users(c.id).Add(^uint32(0))
+	case c.counted:
+		k.mu.Lock()
+		k.depart(c.id)
+		k.mu.Unlock()
 	}
 }
 
@@ -110,7 +115,7 @@ func (c *Comm) findArea(op string) error {
 // vacant reports whether a slot of this rank may be used: all have closed the communicator that had it.
 func (k *rank) vacant(d commid.ID) bool {
 	if k.Shared == nil {
-		return true
+		return k.counts[d.Slot()] == 0
 	}
 	if k.users(d).Load() != 0 {
 		return false

@@ -178,8 +178,14 @@ func (s *Comms[C]) All() iter.Seq[*C] {
 // message is for none, it has taken care of the message, and returns nil.
 func (s *Comms[C]) Route(p *Core, h packetizer.Header, payload []byte) (*C, Envelope) {
 	e := Unpack(h)
-	if e.Kind == Credit {
+	switch e.Kind {
+	case Credit:
 		p.Out.credited(e, payload)
+		return nil, e
+	case Left:
+		if p.left != nil {
+			p.left(e.Ctx, e.Gen)
+		}
 		return nil, e
 	}
 	if o := s.find(e.Ctx, e.Gen); o != nil {
@@ -194,6 +200,15 @@ func (s *Comms[C]) Route(p *Core, h packetizer.Header, payload []byte) (*C, Enve
 	s.early[at] = append(s.early[at], early{h, append([]byte(nil), payload...)})
 	return nil, e
 }
+
+// Leave tells a rank of the job that this one has closed, or will never open, a communicator of which that
+// rank counts who has. OnLeft has f called for each such message: the id and the generation are all that it says.
+func (c *Core) Leave(world int, id, gen uint32) {
+	c.Out.Control(c.Out.Peer(int32(world)), Envelope{Kind: Left, Ctx: id, Gen: gen})
+}
+
+// OnLeft is for the rank that counts.
+func (c *Core) OnLeft(f func(id, gen uint32)) { c.left = f }
 
 // tooLate answers a message for a closed communicator, as far as its sender
 // needs an answer. To say that a receive may be taken back is right: whatever

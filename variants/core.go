@@ -24,6 +24,8 @@ type Core struct {
 	open    int     // requests that need this rank's attention, see NeedsArrivals
 	alone   int     // of active, those that nobody but this rank carries on
 
+	left func(id, gen uint32) // see OnLeft
+
 	spare  List[Message] // for reuse
 	spares int           // bytes
 }

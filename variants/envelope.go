@@ -29,11 +29,12 @@ const (
 	Mismatch                    // something does not fit (package optimistic)
 	Forget                      // may the counts of these tags be forgotten? (package ticket)
 	Forgotten                   // of which the sender has
+	Left                        // the sender has closed a communicator that the receiver counts, see Core.Leave
 	Kinds
 )
 
 var kindNames = [Kinds]string{"", "RTS", "CTS", "RTR", "Env", "EnvD", "EnvDS", "Ack",
-	"CancelRecv", "CancelSend", "CancelReply", "Credit", "Query", "Mismatch", "Forget", "Forgotten"}
+	"CancelRecv", "CancelSend", "CancelReply", "Credit", "Query", "Mismatch", "Forget", "Forgotten", "Left"}
 
 func (k Kind) String() string {
 	if k < Kinds {

@@ -18,6 +18,9 @@ type Protocol interface {
 	Close(*Context)
 	// Skip is an Open and a Close of what has an id and a generation, but takes less time.
 	Skip(id, gen uint32)
+	// Leave and OnLeft are of Core.
+	Leave(world int, id, gen uint32)
+	OnLeft(f func(id, gen uint32))
 
 	// TrySend sends a standard message that fits one message of the device and
 	// needs no request. It reports false, having done nothing, if the message

@@ -6,25 +6,24 @@ package main
 import "C"
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
 	"runtime"
 	"slices"
+	"time"
 	"unsafe"
 
-	"golang.org/x/sys/unix"
-
-	"github.com/exanet-mpi/exanet/cmd/libexanet/bootstrap"
-	"github.com/exanet-mpi/exanet/emu/host"
+	"github.com/exanet-mpi/exanet/emu/meet"
+	"github.com/exanet-mpi/exanet/emu/net"
+	"github.com/exanet-mpi/exanet/internal/env"
 	"github.com/exanet-mpi/exanet/mpi"
 )
 
 // How the ranks meet (thesis 3.2.1: there, too, the first exchange goes over what
-// the MPI has already). Rank 0 makes the segment of the job. Every rank shows a card
-// to all, by the one collective of the host that this takes, see c/entry.c: if they
-// do not fit, the whole job is left to the host MPI. Then rank 0 hands the segment
-// out, and they agree by package bootstrap.
+// the MPI has already), by package meet. Every rank shows a card to all, by the one collective of the host that this
+// takes on one host, see c/entry.c: if they do not fit, the whole job is left to the host MPI.
 
 // verbose says that the user wants to know.
 var verbose = !slices.Contains([]string{"", "0"}, os.Getenv("EXANET_VERBOSE"))
@@ -35,9 +34,7 @@ func say(format string, a ...any) { fmt.Fprintf(os.Stderr, "exanet: "+format+"\n
 type starting struct {
 	rank, size int
 	level      mpi.ThreadLevel
-	job        *host.Job         // of rank 0
-	server     *bootstrap.Server // of rank 0
-	err        error
+	*meet.Meeting
 }
 
 var boot starting
@@ -53,23 +50,11 @@ func exanet_card(level int32, card unsafe.Pointer) {
 		C.MPI_THREAD_SINGLE: mpi.ThreadSingle, C.MPI_THREAD_FUNNELED: mpi.ThreadFunneled,
 		C.MPI_THREAD_SERIALIZED: mpi.ThreadSerialized, C.MPI_THREAD_MULTIPLE: mpi.ThreadMultiple,
 	}
-	b, mine := &boot, (*bootstrap.Card)(card)
+	b := &boot
 	b.rank, b.size, b.level = int(rank), int(size), levels[level]
-	*mine = bootstrap.Card{Node: bootstrap.Node()}
 	// The segment is not there yet, but what is refused in jobs of others is.
-	profile, err := within.Profile(mpi.WithThreadLevel(b.level), within.WithJob(os.Stdin, b.rank))
-	if err == nil && rank == 0 {
-		if b.job, err = host.NewJob(b.size); err == nil {
-			_, err = unix.Getrandom(mine.Socket[:], 0)
-		}
-		if err == nil {
-			b.server, err = bootstrap.Open(mine.Socket[:], b.size)
-		}
-	}
-	mine.Profile = bootstrap.Digest([]byte(profile))
-	if b.err = err; err != nil {
-		mine.State = bootstrap.Failing
-	}
+	profile, err := within.Profile(mpi.WithThreadLevel(b.level), within.WithJob(os.Stdin, b.rank, nil))
+	b.Meeting, *(*meet.Card)(card) = meet.Begin(b.rank, b.size, profile, err)
 }
 
 // places is how many of Go's threads may run at once, at least. The program's threads keep theirs
@@ -83,14 +68,12 @@ const places = 4
 //export exanet_start
 func exanet_start(cards unsafe.Pointer) int32 {
 	b := &boot
-	if b.job != nil {
-		defer b.job.Close()
-		defer b.server.Close()
-	}
-	why, speaker := bootstrap.Refusal(unsafe.Slice((*bootstrap.Card)(cards), b.size))
+	defer b.End()
+	all := unsafe.Slice((*meet.Card)(cards), b.size)
+	why, speaker := meet.Refusal(all)
 	if why != nil {
-		if b.err != nil {
-			why = fmt.Errorf("%w: %w", why, b.err)
+		if err := b.Err(); err != nil {
+			why = fmt.Errorf("%w: %w", why, err)
 		}
 		if speaker == b.rank {
 			say("%v; the program runs over its own MPI", why)
@@ -100,16 +83,15 @@ func exanet_start(cards unsafe.Pointer) int32 {
 	if runtime.GOMAXPROCS(0) < places {
 		runtime.GOMAXPROCS(places)
 	}
-	name := (*bootstrap.Card)(cards).Socket[:]
 	var w *mpi.Comm
-	var all bool
-	var err error
-	if b.rank == 0 {
-		w, all, err = b.receive()
-	} else {
-		w, all, err = b.connect(name)
-	}
-	if !all {
+	joined, err := b.Join(all, hostMPI{b.size}, os.Getenv(env.Device) == "network",
+		func(segment *os.File, p *net.Peers) (err error) {
+			w, err = mpi.Init(within.WithJob(segment, b.rank, p), within.WithOutside(&hostBusy.n, poll),
+				within.WithPassed(passed), within.WithSite(site), mpi.WithThreadLevel(b.level), mpi.WithRecycling(),
+				mpi.WithBufferRule(bufferRule))
+			return err
+		})
+	if !joined {
 		// Those who failed know why; rank 0 speaks for all.
 		if err != nil && (b.rank == 0 || verbose) {
 			say("%v; the program runs over its own MPI", err)
@@ -129,54 +111,55 @@ func exanet_start(cards unsafe.Pointer) int32 {
 	return 1
 }
 
-// receive is rank 0's part once the cards fit.
-func (b *starting) receive() (w *mpi.Comm, all bool, err error) {
-	// Who waits for this rank's place in the job learns so that it is not taken.
-	if err := b.server.Serve(b.job.File(), b.size, excused); err != nil {
-		b.job.MarkDead(0)
-		return nil, false, err
-	}
-	b.server.Watch(b.job.MarkDead)
-	w, err = b.join(b.job.File())
-	if err != nil {
-		b.job.MarkDead(0)
-	}
-	if all = b.server.Outcome(err == nil); !all && err == nil {
-		err = errors.New("a rank could not join the others")
-	}
-	return w, all, err
-}
+// hostMPI is the host as it shows ranks what others say (meet.Launcher).
+type hostMPI struct{ size int }
 
-// connect is the part of the others.
-func (b *starting) connect(name []byte) (w *mpi.Comm, all bool, err error) {
-	client, segment, err := bootstrap.Connect(name, b.rank)
-	if client == nil {
-		excuse()
-		return nil, false, err
-	}
-	if err == nil {
-		w, err = b.join(segment)
-		segment.Close()
-	}
-	return w, client.Report(err == nil), err
-}
+// mostSaid is how many bytes a rank can say.
+const mostSaid = 4096
 
-func (b *starting) join(segment *os.File) (*mpi.Comm, error) {
-	return mpi.Init(within.WithJob(segment, b.rank), within.WithOutside(&hostBusy.n, poll), within.WithPassed(passed),
-		within.WithSite(site), mpi.WithThreadLevel(b.level), mpi.WithRecycling(), mpi.WithBufferRule(bufferRule))
+// Gather implements meet.Launcher. A blocking collective of a host may spin, in the way of the rank that it waits for.
+func (h hostMPI) Gather(mine []byte) ([][]byte, error) {
+	const block = 4 + mostSaid
+	if len(mine) > mostSaid {
+		return nil, fmt.Errorf("rank %d has too many addresses", boot.rank)
+	}
+	out, in := make([]byte, block), make([]byte, h.size*block)
+	binary.LittleEndian.PutUint32(out, uint32(len(mine)))
+	copy(out[4:], mine)
+	var pins runtime.Pinner
+	defer pins.Unpin()
+	pins.Pin(&out[0])
+	pins.Pin(&in[0])
+	var r C.MPI_Request
+	if C.PMPI_Iallgather(unsafe.Pointer(&out[0]), block, C.exanet_byte, unsafe.Pointer(&in[0]), block, C.exanet_byte,
+		C.exanet_world, &r) != C.MPI_SUCCESS {
+		return nil, errors.New("the host MPI's MPI_Iallgather has failed")
+	}
+	for done := C.int(0); done == 0; time.Sleep(50 * time.Microsecond) {
+		if C.exanet_test(&r, &done, nil) != C.MPI_SUCCESS {
+			return nil, errors.New("the host MPI's MPI_Iallgather has failed")
+		}
+	}
+	all := make([][]byte, h.size)
+	for i := range all {
+		b := in[i*block:][:block]
+		all[i] = b[4:][:binary.LittleEndian.Uint32(b)]
+	}
+	return all, nil
 }
 
 // excuseTag is that of the message of a rank that cannot come to the server. While
 // the ranks meet there are no others.
 const excuseTag = 0
 
-func excuse() {
+// Excuse implements meet.Launcher.
+func (hostMPI) Excuse(leader int) {
 	var none C.int
-	C.PMPI_Send(unsafe.Pointer(&none), 0, C.exanet_int, 0, excuseTag, C.exanet_world)
+	C.PMPI_Send(unsafe.Pointer(&none), 0, C.exanet_int, C.int(leader), excuseTag, C.exanet_world)
 }
 
-// excused returns how many such messages have come.
-func excused() (n int) {
+// Excused implements meet.Launcher.
+func (hostMPI) Excused() (n int) {
 	for {
 		var flag, none C.int
 		var st C.MPI_Status

@@ -7,7 +7,7 @@
 // is this package, as a shared library that the first loads in MPI_Init:
 //
 //	boot.go      how the ranks find each other, through the host MPI and package
-//	             bootstrap; MPI_Finalize
+//	             meet; MPI_Finalize
 //	comm.go      communicators of ours beside the host's, made when they are used
 //	datatype.go  datatypes, read off the host's
 //	op.go        operators

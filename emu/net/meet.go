@@ -40,6 +40,13 @@ type Listener struct {
 	Refused atomic.Int64 // connections of strangers
 }
 
+// Peers is what a rank needs to connect to those of other hosts.
+type Peers struct {
+	Listener *Listener
+	Secret   Secret
+	Cards    [][]byte // by rank; nil: it needs no connection
+}
+
 // helloTime is how long an end has to prove that it is of the job, and strangersMost how many connections may be trying
 // to at a time.
 const (
@@ -102,10 +109,11 @@ func (e *MeetError) Error() string {
 
 func (e *MeetError) Unwrap() error { return e.Err }
 
-// Connect makes the connections of rank me to those with a card, and ends the Listener. The card is nil of those
-// that need no connection. It waits for the others until ctx ends. The error is a *MeetError, or a *host.ProfileError.
-func (l *Listener) Connect(ctx context.Context, secret Secret, me int, cards [][]byte) ([]Conn, error) {
-	m := meeting{gate: gate{secret, uint32(me)}, me: me, conns: make(map[int]net.Conn), changed: make(chan struct{}, 1)}
+// Connect makes the connections of rank me to those with a card, and ends the Listener. It waits for the others
+// until ctx ends. The error is a *MeetError, or a *host.ProfileError.
+func (p *Peers) Connect(ctx context.Context, me int) ([]Conn, error) {
+	l, cards := p.Listener, p.Cards
+	m := meeting{gate: gate{p.Secret, uint32(me)}, me: me, conns: make(map[int]net.Conn), changed: make(chan struct{}, 1)}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	missing := 0

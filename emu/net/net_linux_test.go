@@ -35,7 +35,7 @@ func connect(t *testing.T, n int) [][]Conn {
 	conns, errs := make([][]Conn, n), make([]error, n)
 	var wg sync.WaitGroup
 	for i := range ls {
-		wg.Go(func() { conns[i], errs[i] = ls[i].Connect(ctx, secret, i, cards) })
+		wg.Go(func() { conns[i], errs[i] = (&Peers{ls[i], secret, cards}).Connect(ctx, i) })
 	}
 	wg.Wait()
 	for _, err := range errs {
@@ -271,13 +271,13 @@ func TestStrangers(t *testing.T) {
 	}
 	done := make(chan error, 1)
 	go func() {
-		_, err := ls[1].Connect(ctx, secret, 1, cards)
+		_, err := (&Peers{ls[1], secret, cards}).Connect(ctx, 1)
 		done <- err
 	}()
 	for ls[1].Refused.Load() < 400 && ctx.Err() == nil {
 		time.Sleep(time.Millisecond)
 	}
-	_, err := ls[0].Connect(ctx, secret, 0, cards)
+	_, err := (&Peers{ls[0], secret, cards}).Connect(ctx, 0)
 	require.NoError(t, err)
 	require.NoError(t, <-done)
 	called.Wait()
@@ -294,7 +294,7 @@ func TestWhoIsMissingIsNamed(t *testing.T) {
 	gone, err := Listen("127.0.0.1")
 	require.NoError(t, err)
 	gone.Close()
-	_, err = l.Connect(ctx, NewSecret(), 0, [][]byte{l.Card(""), nil, gone.Card("")})
+	_, err = (&Peers{l, NewSecret(), [][]byte{l.Card(""), nil, gone.Card("")}}).Connect(ctx, 0)
 	var e *MeetError
 	require.ErrorAs(t, err, &e)
 	require.Equal(t, 2, e.Peer)
@@ -310,7 +310,7 @@ func TestRanksThatDisagree(t *testing.T) {
 		ls, cards = append(ls, l), append(cards, l.Card(profile))
 	}
 	for i, l := range ls {
-		_, err := l.Connect(context.Background(), NewSecret(), i, cards)
+		_, err := (&Peers{l, NewSecret(), cards}).Connect(context.Background(), i)
 		require.ErrorIs(t, err, host.ErrProfile, "rank %d", i)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 
 	"github.com/exanet-mpi/exanet/coll/shm"
+	"github.com/exanet-mpi/exanet/emu/net"
 	"github.com/exanet-mpi/exanet/fastpath"
 	"github.com/exanet-mpi/exanet/network"
 	"github.com/exanet-mpi/exanet/variants"
@@ -27,10 +28,10 @@ var MPI any
 type Functions[Comm, Request, Message, Option any] struct {
 	// WithJob makes mpi.Init take the place of a rank in a job that somebody else than our
 	// launcher has started: another MPI, for instance. segment is the memory file that
-	// host.NewJob has made, the same for all ranks; it may be closed once Init has
-	// returned. Whoever has started the job ends it if a rank dies; where nobody does, the
+	// host.NewJob has made, the same for all ranks of a host; it may be closed once Init has
+	// returned. There are peers if ranks talk over a network. Whoever has started the job ends it if a rank dies; where nobody does, the
 	// others learn of it after some seconds.
-	WithJob func(segment *os.File, rank int) Option
+	WithJob func(segment *os.File, rank int, peers *net.Peers) Option
 
 	// WithOutside lets the calls that wait also call poll, as long as busy is not 0. Who
 	// changes busy from 0 calls Wake, which makes the calls of a rank that sleep look at it again.

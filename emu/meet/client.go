@@ -1,6 +1,6 @@
 //go:build linux
 
-package bootstrap
+package meet
 
 import (
 	"errors"
@@ -10,13 +10,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Client is another rank's connection to rank 0's server.
+// Client is another rank's connection to the server.
 type Client struct{ fd int }
 
 // Connect connects to the server of a name and gets the file that it hands out.
-// If there is a client, it must Report, even without a file; else rank 0 does not
+// If there is a client, it must Report, even without a file; else the server does not
 // know of this rank, which must excuse itself in some other way.
-func Connect(name []byte, rank int) (*Client, *os.File, error) {
+func Connect(name Socket, rank int) (*Client, *os.File, error) {
 	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, nil, fmt.Errorf("socket: %w", err)
@@ -32,7 +32,7 @@ func Connect(name []byte, rank int) (*Client, *os.File, error) {
 	return nil, nil, fmt.Errorf("fetch the job's memory: %w", err)
 }
 
-func greet(fd int, name []byte, rank int) error {
+func greet(fd int, name Socket, rank int) error {
 	for {
 		err := unix.Connect(fd, address(name))
 		if err == nil {
@@ -48,7 +48,7 @@ func greet(fd int, name []byte, rank int) error {
 		unix.MSG_NOSIGNAL)
 }
 
-// fetch also reports whether rank 0 has sent the file.
+// fetch also reports whether the server has sent the file.
 func fetch(fd int) (file *os.File, known bool, err error) {
 	var b [1]byte
 	oob := make([]byte, unix.CmsgSpace(4))

@@ -1,14 +1,18 @@
 //go:build linux
 
-// Package bootstrap is how the ranks of a job that another MPI has started find each
-// other: each shows its business card to all, by a collective of that MPI, and rank 0
-// hands out the memory of the job at a socket in the abstract name space, which leaves
-// no name behind. The sockets then carry what else must be agreed on before the
-// memory can be used: who waits sleeps, unlike in most collectives of an MPI.
+// Package meet is how the ranks of a job find each other that another launcher has started, or another MPI.
 //
-// Nothing here leaves a file open or goes through Go's poller, whose files the
-// program might close.
-package bootstrap
+//	Card      what each rank tells all, by whatever has started them (card.go)
+//	Server    hands out the memory of a host's ranks (server.go), and Client fetches it (client.go)
+//	Meeting   the whole way of a rank, from its card to its place in the job (meeting.go)
+//
+// Each rank shows its business card to all. The first rank of each host makes the memory of the ranks there, and
+// hands it out at a socket in the abstract name space, which leaves no name behind. The sockets then carry what else
+// must be agreed on before the memory can be used: who waits sleeps, unlike in most collectives of an MPI. If there are
+// several hosts the ranks first show each other where they listen (emu/net).
+//
+// Within a host nothing goes through Go's poller, whose files the program might close, or leaves a file open.
+package meet
 
 import (
 	"bytes"
@@ -24,11 +28,14 @@ import (
 // Card is a rank's business card: what it tells the others. It is plain memory of CardSize bytes.
 type Card struct {
 	State   State
-	Socket  [31]byte // of rank 0: where to fetch the memory
+	Socket  Socket   // of rank 0: where ranks of its host fetch the memory
 	Node    [32]byte // what host it is on
 	Profile [32]byte // what all must have alike
 	_       [32]byte
 }
+
+// Socket is the name of a Server, which others cannot guess.
+type Socket [31]byte
 
 // CardSize is the size of a card. Ranks without this package show one as well:
 // their state, and zeros.
@@ -71,8 +78,6 @@ func Refusal(all []Card) (why error, speaker int) {
 			return fmt.Errorf("rank %d has EXANET_DISABLE set, and not all have", i), speaker
 		case c.State != Ready:
 			return fmt.Errorf("rank %d cannot take part", i), i
-		case c.Node != all[0].Node:
-			return fmt.Errorf("ranks 0 and %d are on different hosts", i), speaker
 		case c.Profile != all[0].Profile:
 			return fmt.Errorf("ranks 0 and %d have different settings: give all the same EXANET_VARIANT, "+
 				"EXANET_DEVICE, EXANET_CHECK and EXANET_COLL", i), speaker

@@ -1,6 +1,6 @@
 //go:build linux
 
-package bootstrap
+package meet
 
 import (
 	"encoding/hex"
@@ -18,7 +18,7 @@ const (
 	no  = 0
 )
 
-// Server is where rank 0 receives the others. All connections stay open until
+// Server is where the first rank of a host receives the others. All connections stay open until
 // the outcome: who goes away is noticed.
 type Server struct {
 	listener int
@@ -26,12 +26,12 @@ type Server struct {
 	results  chan bool
 }
 
-func address(name []byte) *unix.SockaddrUnix {
-	return &unix.SockaddrUnix{Name: "@exanet-" + hex.EncodeToString(name)}
+func address(name Socket) *unix.SockaddrUnix {
+	return &unix.SockaddrUnix{Name: "@exanet-" + hex.EncodeToString(name[:])}
 }
 
-// Open begins to listen at a name that others cannot guess.
-func Open(name []byte, ranks int) (*Server, error) {
+// Open begins to listen.
+func Open(name Socket, ranks int) (*Server, error) {
 	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	if err != nil {
 		return nil, fmt.Errorf("socket: %w", err)
@@ -46,7 +46,7 @@ func Open(name []byte, ranks int) (*Server, error) {
 	return &Server{listener: fd, clients: make(map[int]int)}, nil
 }
 
-// Serve gives the file to ranks 1 to n-1, whoever comes. excused, which is called
+// Serve gives the file to n-1 other ranks, whoever comes. excused, which is called
 // now and then, returns how many have said in some other way that they cannot
 // come: if any, nobody is to take a place.
 func (s *Server) Serve(file *os.File, n int, excused func() int) error {
@@ -124,7 +124,7 @@ func (s *Server) Watch(failed func(rank int)) {
 	}()
 }
 
-// Outcome tells the clients, after Watch, whether all have taken their places, rank 0
+// Outcome tells the clients, after Watch, whether all have taken their places, this rank
 // as well, and returns that.
 func (s *Server) Outcome(mine bool) bool {
 	all := <-s.results && mine

@@ -1,0 +1,213 @@
+//go:build linux
+
+package meet
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/exanet-mpi/exanet/emu/host"
+	"github.com/exanet-mpi/exanet/emu/net"
+)
+
+// Launcher is what has started the ranks: another MPI, or a process manager.
+type Launcher interface {
+	// Gather shows all ranks what each of them says, by rank. All call it, in the same order.
+	Gather(mine []byte) ([][]byte, error)
+	// Excuse tells the rank leader that this one cannot come to its Server. Excused returns how many have
+	// said so to this rank since the last time.
+	Excuse(leader int)
+	Excused() int
+}
+
+// Meeting is a rank that looks for the others.
+type Meeting struct {
+	rank, size int
+	profile    string
+	job        *host.Job // of the first rank of a host
+	socket     Socket    // likewise
+	server     *Server   // likewise
+	err        error
+}
+
+// Begin begins with a rank's card. profile is what all must have alike; err, why this rank cannot take part.
+func Begin(rank, size int, profile string, err error) (*Meeting, Card) {
+	m := &Meeting{rank: rank, size: size, profile: profile, err: err}
+	c := Card{Node: Node(), Profile: Digest([]byte(profile))}
+	if m.err == nil && rank == 0 { // which is the first of its host in any case
+		m.lead(1)
+		c.Socket = m.socket
+	}
+	if m.err != nil {
+		c.State = Failing
+	}
+	return m, c
+}
+
+// Err is why this rank cannot take part.
+func (m *Meeting) Err() error { return m.err }
+
+// lead makes the memory of a host, which so many ranks at least will ask for.
+func (m *Meeting) lead(ranks int) {
+	if m.job, m.err = host.NewJob(m.size); m.err != nil {
+		return
+	}
+	if _, m.err = unix.Getrandom(m.socket[:], 0); m.err == nil {
+		m.server, m.err = Open(m.socket, max(ranks, m.size))
+	}
+}
+
+// End gives up what the Meeting has.
+func (m *Meeting) End() {
+	m.server.Close()
+	if m.job != nil {
+		_ = m.job.Close()
+	}
+}
+
+// first returns the first rank of a rank's host, and how many ranks that has.
+func first(cards []Card, rank int) (leader, ranks int) {
+	leader = -1
+	for i, c := range cards {
+		if c.Node == cards[rank].Node {
+			if ranks++; leader < 0 {
+				leader = i
+			}
+		}
+	}
+	return leader, ranks
+}
+
+// Join gives the rank its place, once all cards fit, see Refusal, and reports whether all ranks have theirs. take
+// joins the job of a segment, and connects to the ranks of other hosts if there are peers. Who calls Join with
+// apart has ranks of one host talk over the network as well. Errors are those of this rank, and none if another
+// one has failed.
+func (m *Meeting) Join(cards []Card, l Launcher, apart bool, take func(segment *os.File, p *net.Peers) error) (all bool, err error) {
+	leader, ranks := first(cards, m.rank)
+	socket := cards[leader].Socket
+	var peers *net.Peers
+	several := ranks < m.size
+	if several || apart {
+		if peers, socket, err = m.invite(cards, l, leader); err != nil {
+			return false, err
+		}
+		if peers.Listener != nil {
+			defer peers.Listener.Close()
+		}
+	}
+	if m.rank == leader {
+		all, err = m.receive(ranks, l, func(f *os.File) error { return take(f, peers) })
+	} else {
+		all, err = m.come(leader, socket, l, func(f *os.File) error { return take(f, peers) })
+	}
+	if several {
+		all, err = agreed(l, all, err)
+	}
+	return all, err
+}
+
+// receive is the part of the first rank of a host, which has so many.
+func (m *Meeting) receive(ranks int, l Launcher, take func(*os.File) error) (all bool, err error) {
+	// Who waits for this rank's place in the job learns so that it is not taken.
+	if err := m.server.Serve(m.job.File(), ranks, l.Excused); err != nil {
+		m.job.MarkDead(m.rank)
+		return false, err
+	}
+	m.server.Watch(m.job.MarkDead)
+	err = take(m.job.File())
+	if err != nil {
+		m.job.MarkDead(m.rank)
+	}
+	if all = m.server.Outcome(err == nil); !all && err == nil {
+		err = errors.New("a rank could not join the others")
+	}
+	return all, err
+}
+
+// come is the part of the others.
+func (m *Meeting) come(leader int, socket Socket, l Launcher, take func(*os.File) error) (all bool, err error) {
+	client, segment, err := Connect(socket, m.rank)
+	if client == nil {
+		l.Excuse(leader)
+		return false, err
+	}
+	if err == nil {
+		err = take(segment)
+		_ = segment.Close()
+	}
+	return client.Report(err == nil), err
+}
+
+// letter is what ranks of several hosts say before they connect.
+type letter struct {
+	Failed string          // why it cannot go on
+	Socket []byte          // of the first rank of a host
+	Secret []byte          // of the job, from rank 0
+	Card   json.RawMessage // of the network
+}
+
+// invite shows all ranks where each listens, and the ranks of a host the socket of its leader, which it returns.
+func (m *Meeting) invite(cards []Card, l Launcher, leader int) (*net.Peers, Socket, error) {
+	p := &net.Peers{Cards: make([][]byte, m.size)}
+	var mine letter
+	if m.rank == leader && m.job == nil {
+		m.lead(m.size)
+	}
+	if m.err == nil {
+		p.Listener, m.err = net.Listen("")
+	}
+	if m.err != nil {
+		mine.Failed = m.err.Error()
+	} else {
+		mine.Card, mine.Socket = p.Listener.Card(m.profile), m.socket[:]
+	}
+	if m.rank == 0 {
+		p.Secret = net.NewSecret()
+		mine.Secret = p.Secret[:]
+	}
+	text, err := json.Marshal(mine)
+	if err != nil {
+		return p, Socket{}, err
+	}
+	all, err := l.Gather(text)
+	if err != nil {
+		return p, Socket{}, err
+	}
+	letters := make([]letter, m.size)
+	for i, text := range all {
+		if err := json.Unmarshal(text, &letters[i]); err != nil {
+			return p, Socket{}, fmt.Errorf("rank %d says where it is in another language: %w", i, err)
+		}
+		if f := letters[i].Failed; f != "" {
+			return p, Socket{}, fmt.Errorf("rank %d cannot take part: %s", i, f)
+		}
+		p.Cards[i] = letters[i].Card
+		if m.job != nil && cards[i].Node != cards[m.rank].Node {
+			m.job.Elsewhere(i)
+		}
+	}
+	copy(p.Secret[:], letters[0].Secret)
+	return p, Socket(letters[leader].Socket), nil
+}
+
+// agreed reports whether all ranks of all hosts have their places.
+func agreed(l Launcher, mine bool, err error) (bool, error) {
+	b := []byte{no}
+	if mine {
+		b[0] = yes
+	}
+	all, e := l.Gather(b)
+	if err != nil || e != nil {
+		return false, errors.Join(err, e)
+	}
+	for i, b := range all {
+		if len(b) != 1 || b[0] != yes {
+			return false, fmt.Errorf("rank %d could not join the others", i)
+		}
+	}
+	return mine, nil
+}
