@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/exanet-mpi/exanet/emu/host"
+	"github.com/exanet-mpi/exanet/emu/net"
 	"github.com/exanet-mpi/exanet/network"
 	"github.com/exanet-mpi/exanet/variants"
 )
@@ -23,6 +24,17 @@ func openFabric(m *host.Member, o *settings) (fabric, error) {
 		return openNetwork(m, o)
 	}
 	return settled(m, o), nil
+}
+
+// hostOf is the part of a fabric by which ranks of one host talk, nil if it is not that of emu/host.
+func hostOf(f fabric) *host.Fabric {
+	switch f := f.(type) {
+	case *host.Fabric:
+		return f
+	case *net.Fabric:
+		return f.Fabric
+	}
+	return nil
 }
 
 // withAgents returns the fabric as the protocol readbased needs it.

@@ -1,7 +1,6 @@
 package mpi
 
 import (
-	"github.com/exanet-mpi/exanet/emu/host"
 	"github.com/exanet-mpi/exanet/fastpath"
 	"github.com/exanet-mpi/exanet/internal/mem"
 	"github.com/exanet-mpi/exanet/mpi/inside"
@@ -12,12 +11,13 @@ import (
 // shares with code outside of Go, and what has become of the receives pending there.
 // The code knows communicators by handles, which Lease tells.
 type fastPath struct {
-	rank  *rank
-	world *Comm
-	table *fastpath.Table
-	proto variants.Lessor
-	comms map[uint64]*Comm
-	posts [fastpath.Slots]*Request // of slots that have been posted
+	rank   *rank
+	world  *Comm
+	table  *fastpath.Table
+	proto  variants.Lessor
+	comms  map[uint64]*Comm
+	spread bool                     // some ranks are on other hosts: channels to and from those are not leased
+	posts  [fastpath.Slots]*Request // of slots that have been posted
 }
 
 // openFastPath is inside.Functions.OpenFastPath.
@@ -27,13 +27,13 @@ func (c *Comm) openFastPath(table *fastpath.Table) inside.FastPath[Comm, Request
 	}
 	k := c.rank
 	proto, leases := any(k.proto).(variants.Lessor)
-	fab, wired := any(k.fab).(*host.Fabric)
-	if !leases || !wired || k.check != nil {
+	fab := hostOf(k.fab)
+	if !leases || fab == nil || k.check != nil {
 		return nil
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	x := &fastPath{rank: k, world: c, table: table, proto: proto, comms: make(map[uint64]*Comm)}
+	x := &fastPath{rank: k, world: c, table: table, proto: proto, comms: make(map[uint64]*Comm), spread: !c.onOneHost()}
 	table.Limit, table.Window = uint32(k.limit), variants.CreditWindow
 	table.Rings.Cells, table.Rings.Shift, table.Rings.Bulk = fab.Geometry()
 	table.Doorbells, table.Step = fab.Doorbells()
@@ -139,7 +139,7 @@ func (c *Comm) leasable(n int) bool { return c.handle != 0 && n <= int(c.rank.fa
 
 // leaseOut leases the channel on which a call has sent a message, with the lock held.
 func (c *Comm) leaseOut(dest, tag int) {
-	if c.handle != 0 && dest >= 0 {
+	if c.handle != 0 && dest >= 0 && (!c.rank.fast.spread || c.here(dest)) {
 		c.rank.fast.proto.LeaseOut(c.p2p, int32(dest), int32(tag), c.handle)
 	}
 }
@@ -155,7 +155,7 @@ func (c *Comm) leaseIn(r *variants.Request) {
 }
 
 func (c *Comm) leaseInFrom(source, tag int32) {
-	if c.handle != 0 && source >= 0 && tag >= 0 {
+	if c.handle != 0 && source >= 0 && tag >= 0 && (!c.rank.fast.spread || c.here(int(source))) {
 		c.rank.fast.proto.LeaseIn(c.p2p, source, tag, c.handle)
 	}
 }
