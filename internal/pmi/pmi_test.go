@@ -108,10 +108,12 @@ func TestErrors(t *testing.T) {
 			ctx := minute(t)
 			launcher := pair(t, 1, 2)
 			defer launcher.Close()
-			go func() {
+			var said sync.WaitGroup
+			defer said.Wait()
+			said.Go(func() {
 				launcher.WriteString(c.script)
 				unix.Shutdown(int(launcher.Fd()), unix.SHUT_WR)
-			}()
+			})
 			client, err := Open(ctx)
 			if err == nil {
 				_, err = client.AllGather(ctx, "x", []byte("mine"))

@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// rankMain shows some bytes to the others, twice, and says what it has seen.
+// rankMain shows more and more bytes to the others, and says what it has seen.
 func rankMain(role string) error {
 	ctx, stop := context.WithTimeout(context.Background(), time.Minute)
 	defer stop()
@@ -42,7 +42,7 @@ func rankMain(role string) error {
 		return errors.New("there is no launcher")
 	}
 	of := func(rank, n int) []byte { return bytes.Repeat([]byte{byte(rank), '\n', ';'}, n)[:n] }
-	for _, n := range []int{0, 3000} {
+	for _, n := range []int{0, 3000, MaxData - 99} {
 		if role == "abort" && c.Rank == 1 && n > 0 {
 			if err := c.Abort(7); err != nil {
 				return err
