@@ -28,7 +28,7 @@ func listen(number int) error {
 	if _, ok := os.LookupEnv(env.Control); !ok {
 		return nil
 	}
-	f, err := inherited(env.Control)
+	f, err := env.File(env.Control)
 	if err != nil {
 		return err
 	}

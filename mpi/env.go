@@ -114,5 +114,6 @@ func (c *Comm) Abort(code int) {
 	if code <= 0 || code > 255 {
 		code = 1
 	}
+	_ = leaveLauncher(code)
 	os.Exit(code)
 }

@@ -9,8 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/exanet-mpi/exanet/coll"
 	"github.com/exanet-mpi/exanet/emu/host"
 	"github.com/exanet-mpi/exanet/emu/net"
@@ -183,10 +181,10 @@ func Init(opts ...Option) (*Comm, error) {
 	if err != nil {
 		return nil, err
 	}
+	f, err := join(o)
 	if _, launched := os.LookupEnv(env.Rank); !launched && o.place == 0 { // else exanet run or rank 0 says so
 		env.WarnOnce(os.Stderr)
 	}
-	f, err := join(o)
 	if errors.Is(err, rdmaeng.ErrPeer) {
 		return nil, (*Comm)(nil).fail("Init", noValue, noValue, noValue, fmt.Errorf("%w: %w", ErrProcFailed, err),
 			"see how that rank has ended")
@@ -237,14 +235,17 @@ var errRegisters = errors.New("the device registers serves jobs of exanet run: c
 // returns when all ranks have done so.
 func join(o *settings) (fabric, error) {
 	if o.segment != nil {
-		if o.device == deviceRegisters {
-			return nil, errRegisters
-		}
-		reachable(o.place)
 		return enter(o, o.segment, o.place)
 	}
 	text, ok := os.LookupEnv(env.Rank)
 	if !ok {
+		c, err := openLauncher()
+		if err != nil {
+			return nil, err
+		}
+		if c != nil {
+			return joinLaunched(c, o)
+		}
 		if err := refuseOthers(); err != nil {
 			return nil, err
 		}
@@ -261,7 +262,7 @@ func join(o *settings) (fabric, error) {
 	if err := listen(rank); err != nil {
 		return nil, err
 	}
-	file, err := inherited(env.Job)
+	file, err := env.File(env.Job)
 	if err != nil {
 		return nil, err
 	}
@@ -274,6 +275,12 @@ const launcherTakes = 5 * time.Second
 
 // enter takes a rank's place in the job of a segment.
 func enter(o *settings, segment *os.File, rank int) (fabric, error) {
+	if o.segment != nil { // of another's launcher
+		if o.device == deviceRegisters {
+			return nil, errRegisters
+		}
+		reachable(rank)
+	}
 	m, err := host.Join(segment, rank, o.profile())
 	if err != nil {
 		return nil, err
@@ -294,23 +301,6 @@ func settled(m *host.Member, o *settings) *host.Fabric {
 	return f
 }
 
-// inherited opens a file that the launcher has passed on, for this process
-// only.
-func inherited(name string) (*os.File, error) {
-	fd, err := strconv.Atoi(os.Getenv(name))
-	if err != nil || fd < 3 {
-		return nil, fmt.Errorf("%s=%q is not a file descriptor", name, os.Getenv(name))
-	}
-	if _, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err != nil {
-		return nil, fmt.Errorf("%s=%d is not open in this process", name, fd)
-	}
-	unix.CloseOnExec(fd)
-	if err := unix.SetNonblock(fd, true); err != nil { // so that the runtime polls it
-		return nil, fmt.Errorf("%s=%d: %w", name, fd, err)
-	}
-	return os.NewFile(uintptr(fd), name), nil
-}
-
 // Finalize ends MPI in this process (MPI_Finalize). It returns when all ranks
 // have called it and buffered sends have been delivered. No call may follow.
 func Finalize() error {
@@ -326,6 +316,11 @@ func Finalize() error {
 		world.rank.fab.Fail()
 	}
 	world.rank.quit(err)
+	if err == nil {
+		if e := leaveLauncher(0); e != nil {
+			err = world.fail("Finalize", noValue, noValue, noValue, e, "see why the launcher has gone")
+		}
+	}
 	return err
 }
 

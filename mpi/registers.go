@@ -35,7 +35,7 @@ const attachTimeout = 10 * time.Second
 const backgroundNap = 200 * time.Microsecond
 
 func openRegisters(m *host.Member) (fabric, error) {
-	file, err := inherited(env.Registers)
+	file, err := env.File(env.Registers)
 	if err != nil {
 		return nil, err
 	}

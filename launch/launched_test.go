@@ -1,0 +1,113 @@
+package launch_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/exanet-mpi/exanet/mpi"
+)
+
+func init() { roles["launched"] = launchedRole }
+
+// launchedRole is a program that tells what it is, sends long and short messages around, and with an argument
+// has rank 1 end as that says while the others wait for it.
+func launchedRole(args []string) int {
+	mpi.Main(func(c *mpi.Comm) error {
+		next, before := (c.Rank()+1)%c.Size(), (c.Rank()+c.Size()-1)%c.Size()
+		for _, n := range []int{1, 1000, 1 << 20} {
+			out, in := slices.Repeat([]byte{byte(c.Rank())}, n), make([]byte, n)
+			if _, err := mpi.Sendrecv(c, out, next, 0, in, before, 0); err != nil {
+				return err
+			}
+			if i := slices.IndexFunc(in, func(b byte) bool { return b != byte(before) }); i >= 0 {
+				return fmt.Errorf("byte %d is %d", i, in[i])
+			}
+		}
+		if len(args) > 0 && c.Rank() == 1 {
+			switch args[0] {
+			case "killed":
+				return syscall.Kill(os.Getpid(), syscall.SIGKILL)
+			case "aborts":
+				c.Abort(7)
+			}
+			return errors.New(args[0])
+		}
+		if len(args) > 0 {
+			_, err := mpi.Recv(c, make([]byte, 1), 1, 1)
+			return err
+		}
+		sum, err := mpi.AllreduceValue(c, c.Rank(), mpi.Sum)
+		fmt.Println(c.Rank(), "of", c.Size(), "sum", sum)
+		return err
+	})
+	return 0
+}
+
+// underHydra starts so many ranks by MPICH's mpirun, and returns what they say. It skips the test where that starts
+// nothing.
+func underHydra(t *testing.T, ranks int, env string, args ...string) (string, error) {
+	t.Helper()
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
+	if out, err := exec.CommandContext(ctx, "mpirun.mpich", "-np", "1", "true").CombinedOutput(); err != nil {
+		t.Skipf("mpirun.mpich cannot start processes: %v %s", err, out)
+	}
+	exe, err := os.Executable()
+	require.NoError(t, err)
+	cmd := exec.CommandContext(ctx, "mpirun.mpich", append([]string{"-np", strconv.Itoa(ranks), exe}, args...)...)
+	cmd.Env = append(os.Environ(), roleVar+"=launched", env)
+	cmd.WaitDelay = time.Second
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// A program that another launcher starts is one job, over shared memory and over the network.
+func TestUnderAnotherLauncher(t *testing.T) {
+	for _, env := range []string{"EXANET_DEVICE=host", "EXANET_DEVICE=network", "EXANET_VARIANT=rtr"} {
+		for _, n := range []int{1, 2, 5} {
+			out, err := underHydra(t, n, env)
+			require.NoError(t, err, "%s, %d ranks: %s", env, n, out)
+			var want []string
+			for r := range n {
+				want = append(want, fmt.Sprintf("%d of %d sum %d", r, n, n*(n-1)/2))
+			}
+			require.ElementsMatch(t, want, strings.Split(strings.TrimSpace(out), "\n"), env)
+		}
+	}
+}
+
+// However a rank ends, the job does, and nobody waits for it.
+func TestARankOfAnotherLauncherEnds(t *testing.T) {
+	for _, how := range []string{"killed", "aborts", "no such file"} {
+		for _, device := range []string{"host", "network"} {
+			out, err := underHydra(t, 3, "EXANET_DEVICE="+device, how)
+			var exit *exec.ExitError
+			require.ErrorAs(t, err, &exit, out)
+			switch how {
+			case "aborts":
+				require.Equal(t, 7, exit.ExitCode(), out)
+				require.Contains(t, out, "rank 1 called Abort with code 7")
+			case "no such file":
+				require.Contains(t, out, "rank 1: no such file")
+			}
+		}
+	}
+}
+
+// Ranks that are told unlike things do not begin.
+func TestRanksOfAnotherLauncherDisagree(t *testing.T) {
+	out, err := underHydra(t, 2, "EXANET_VARIANT=none")
+	require.Error(t, err)
+	require.Contains(t, out, `there is no protocol "none"`)
+}
