@@ -3,6 +3,7 @@
 package main
 
 import (
+	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
@@ -16,6 +17,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/exanet-mpi/exanet/mpi"
 	"github.com/exanet-mpi/exanet/test/unignored"
 )
 
@@ -87,6 +89,27 @@ func rankCounts() []int {
 		return []int{2, 4}
 	}
 	return []int{2, 3, 4}
+}
+
+// The same where the ranks talk over the network, as those of different hosts do.
+func TestOverTheNetwork(t *testing.T) {
+	eachHost(t, func(t *testing.T, h *host) {
+		lib := h.library(t)
+		for _, name := range []string{"p2p", "coll", "comm", "types", "wild", "matched", "threads", "idup"} {
+			program, dir := h.compile(t, name), t.TempDir()
+			alone := h.job(t, 3, nil, program)
+			ours := h.job(t, 3, []string{lib, "EXANET_DEVICE=network", "EXANET_STATS=" + dir}, program)
+			same(t, alone, ours, name)
+			text, err := os.ReadFile(filepath.Join(dir, "rank-1.json"))
+			require.NoError(t, err)
+			var stats mpi.Stats
+			require.NoError(t, json.Unmarshal(text, &stats))
+			for what, calls := range stats.FastPath {
+				assert.Zero(t, calls.N, "%s: %s", name, what)
+			}
+			assert.NotZero(t, stats.Control["EnvD"], name)
+		}
+	})
 }
 
 // The same with the protocols that are not the default.

@@ -86,7 +86,8 @@ func first(cards []Card, rank int) (leader, ranks int) {
 // joins the job of a segment, and connects to the ranks of other hosts if there are peers. Who calls Join with
 // apart has ranks of one host talk over the network as well. Errors are those of this rank, and none if another
 // one has failed.
-func (m *Meeting) Join(cards []Card, l Launcher, apart bool, take func(segment *os.File, p *net.Peers) error) (all bool, err error) {
+func (m *Meeting) Join(cards []Card, l Launcher, apart bool, take func(segment *os.File, p *net.Peers) error) (all bool,
+	err error) {
 	leader, ranks := first(cards, m.rank)
 	socket := cards[leader].Socket
 	var peers *net.Peers

@@ -113,7 +113,8 @@ func (e *MeetError) Unwrap() error { return e.Err }
 // until ctx ends. The error is a *MeetError, or a *host.ProfileError.
 func (p *Peers) Connect(ctx context.Context, me int) ([]Conn, error) {
 	l, cards := p.Listener, p.Cards
-	m := meeting{gate: gate{p.Secret, uint32(me)}, me: me, conns: make(map[int]net.Conn), changed: make(chan struct{}, 1)}
+	m := meeting{gate: gate{p.Secret, uint32(me)}, me: me, conns: make(map[int]net.Conn)}
+	m.changed = make(chan struct{}, 1)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	missing := 0

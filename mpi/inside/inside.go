@@ -29,8 +29,8 @@ type Functions[Comm, Request, Message, Option any] struct {
 	// WithJob makes mpi.Init take the place of a rank in a job that somebody else than our
 	// launcher has started: another MPI, for instance. segment is the memory file that
 	// host.NewJob has made, the same for all ranks of a host; it may be closed once Init has
-	// returned. There are peers if ranks talk over a network. Whoever has started the job ends it if a rank dies; where nobody does, the
-	// others learn of it after some seconds.
+	// returned. There are peers if ranks talk over a network. Whoever has started the job ends
+	// it if a rank dies; where nobody does, the others learn of it after some seconds.
 	WithJob func(segment *os.File, rank int, peers *net.Peers) Option
 
 	// WithOutside lets the calls that wait also call poll, as long as busy is not 0. Who
