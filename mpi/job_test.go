@@ -70,12 +70,13 @@ func TestWithJob(t *testing.T) {
 func TestOtherLaunchersAreRefused(t *testing.T) {
 	o, err := options(nil)
 	require.NoError(t, err)
-	for _, kv := range [][2]string{{"PMI_SIZE", "3"}, {"OMPI_COMM_WORLD_SIZE", "2"}, {"SLURM_STEP_NUM_TASKS", "64"},
-		{"PMIX_RANK", "1"}} {
+	for _, kv := range [][3]string{{"PMI_SIZE", "3", "PMI_FD"}, {"OMPI_COMM_WORLD_SIZE", "2", "/mpi/pmix\""},
+		{"SLURM_STEP_NUM_TASKS", "64", "--mpi=pmi2"}, {"PMIX_RANK", "1", "/mpi/pmix\""}} {
 		t.Run(kv[0], func(t *testing.T) {
 			t.Setenv(kv[0], kv[1])
 			_, err := join(o)
 			require.ErrorContains(t, err, kv[0]+"="+kv[1])
+			require.ErrorContains(t, err, kv[2])
 			require.ErrorContains(t, err, "exanet run -n ")
 		})
 	}

@@ -10,7 +10,8 @@ import (
 
 // A line is refused, or its fields make a line that is read as the same.
 func FuzzParse(f *testing.F) {
-	for _, s := range []string{"", "\n", "cmd=get_result rc=0 msg=success value=12.abc\n", "cmd", "=x", "a=b=c", " a=  b=\t"} {
+	for _, s := range []string{"", "\n", "cmd=get_result rc=0 msg=success value=12.abc\n", "cmd", "=x", "a=b=c",
+		" a=  b=\t"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -30,7 +31,8 @@ func FuzzParse(f *testing.F) {
 
 // A text in parts is refused, or it has the size that it says. Whatever is encoded comes back.
 func FuzzDecode(f *testing.F) {
-	for _, s := range []string{"", "0.", "0", "1.YQ", "3.YW,Jj", "3.,YWJj", "-1.", "99999999999999999999.", "1.YQYQ", "4.YW,,Jj"} {
+	for _, s := range []string{"", "0.", "0", "1.YQ", "3.YW,Jj", "3.,YWJj", "-1.", "99999999999999999999.", "1.YQYQ",
+		"4.YW,,Jj"} {
 		f.Add(s, []byte(s))
 	}
 	f.Fuzz(func(t *testing.T, s string, b []byte) {

@@ -98,7 +98,8 @@ func TestErrors(t *testing.T) {
 		{"gone in the barrier", begun + "cmd=put_result rc=0\n", "barrier_in: the launcher has closed"},
 		{"no such key", begun + "cmd=put_result rc=0\ncmd=barrier_out\ncmd=get_result rc=-1\n",
 			"x of rank 0: rank 1 asks its launcher for get: the launcher refuses with code -1"},
-		{"no size", begun + "cmd=put_result rc=0\ncmd=barrier_out\ncmd=get_result rc=0 value=ab\n", "not with its size"},
+		{"no size", begun + "cmd=put_result rc=0\ncmd=barrier_out\ncmd=get_result rc=0 value=ab\n",
+			"not with its size"},
 		{"a value that ends", begun + "cmd=put_result rc=0\ncmd=barrier_out\ncmd=get_result value=9.ab\n" +
 			"cmd=get_result value=\n", "ends after 2 of 12 characters"},
 		{"not base64", begun + "cmd=put_result rc=0\ncmd=barrier_out\ncmd=get_result value=1.!!\n", "illegal base64"},
@@ -164,7 +165,8 @@ func TestOpen(t *testing.T) {
 		env  map[string]string
 		says string
 	}{
-		{map[string]string{descriptorVar: "9999", rankVar: "0", sizeVar: "1"}, "not open in this process: if no launcher"},
+		{map[string]string{descriptorVar: "9999", rankVar: "0", sizeVar: "1"},
+			"not open in this process: if no launcher"},
 		{map[string]string{descriptorVar: "x", rankVar: "0", sizeVar: "1"}, "is not a file descriptor"},
 		{map[string]string{descriptorVar: "9999", rankVar: "-1", sizeVar: "1"}, `PMI_RANK: "-1"`},
 		{map[string]string{descriptorVar: "9999", rankVar: "0"}, `PMI_SIZE: ""`},

@@ -27,7 +27,7 @@ func TestHydra(t *testing.T) {
 	}
 }
 
-// A rank that aborts ends those that wait for it, and its code is the job's.
+// A rank that aborts ends the others, and its code is the job's.
 func TestHydraAbort(t *testing.T) {
 	out, err := pmirank.Run(t, pmirank.Abort, nil, "mpirun.mpich", "-np", "3")
 	var exit *exec.ExitError

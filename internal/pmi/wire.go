@@ -138,7 +138,8 @@ func (w *wire) begin(ctx context.Context) error {
 	w.key, w.value = w.key-1, w.value-1 // the launcher counts a byte behind them
 	w.value = min(w.value, maxRequest-len(line("put", w.entry("", "")...))-w.key)
 	if w.key < 1 || w.value < 32 {
-		return &Error{w.rank, "get_maxes", fmt.Errorf("keys of %d bytes and values of %d are too short", w.key, w.value)}
+		return &Error{w.rank, "get_maxes", fmt.Errorf("keys of %d bytes and values of %d are too short",
+			w.key, w.value)}
 	}
 	return nil
 }
@@ -242,7 +243,8 @@ func parse(line string) (map[string]string, error) {
 	for field := range strings.FieldsSeq(line) {
 		name, value, ok := strings.Cut(field, "=")
 		if !ok || name == "" {
-			return nil, fmt.Errorf("the launcher's answer %.80q is not in PMI-1: its %.20q is no name=value", line, field)
+			return nil, fmt.Errorf("the launcher's answer %.80q is not in PMI-1: its %.20q is no name=value",
+				line, field)
 		}
 		fields[name] = value
 	}

@@ -33,8 +33,9 @@ type launcher struct {
 func open(ctx context.Context) (*pmi.Client, error) {
 	lib, err := load()
 	if err != nil {
-		return nil, fmt.Errorf("the launcher is one of PMIx (PMIX_NAMESPACE=%s), and its library cannot be loaded: %w: "+
-			"install it (Debian: libpmix2), or name its folder in LD_LIBRARY_PATH", os.Getenv("PMIX_NAMESPACE"), err)
+		return nil, fmt.Errorf("the launcher is one of PMIx (PMIX_NAMESPACE=%s), and its library cannot be loaded: "+
+			"%w: install it (Debian: libpmix2), or name its folder in LD_LIBRARY_PATH",
+			os.Getenv("PMIX_NAMESPACE"), err)
 	}
 	l := &launcher{lib: lib, me: process{rank: noRank}}
 	me := new(process) // the call's, also when it is late
@@ -45,6 +46,9 @@ func open(ctx context.Context) (*pmi.Client, error) {
 	size, err := l.get(ctx, allRanks, jobSize)
 	if err != nil {
 		return nil, err
+	}
+	if me.rank >= size.number {
+		return nil, fmt.Errorf("the launcher names rank %d in a job of %d ranks", me.rank, size.number)
 	}
 	return &pmi.Client{Rank: int(me.rank), Size: int(size.number), Job: text(me.space[:]), Launcher: l}, nil
 }

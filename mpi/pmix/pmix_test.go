@@ -15,30 +15,25 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// asRoot are what Open MPI's mpirun wants of root.
-var asRoot = []string{"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"}
-
-// needed skips a test where the library is not installed.
-func needed(t *testing.T) *library {
-	lib, err := load()
-	if err != nil {
+// openMPI has Open MPI's launcher start ranks.
+func openMPI(t *testing.T, role, ranks string) (string, error) {
+	if _, err := load(); err != nil {
 		t.Skipf("there is no library of PMIx: %v", err)
 	}
-	return lib
+	asRoot := []string{"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"}
+	return pmirank.Run(t, role, asRoot, "mpirun.openmpi", "--oversubscribe", "--bind-to", "none", "-np", ranks)
 }
 
 // Under Open MPI's launcher, ranks see what the others show.
 func TestOpenMPI(t *testing.T) {
-	needed(t)
-	out, err := pmirank.Run(t, pmirank.Gather, asRoot, "mpirun.openmpi", "--oversubscribe", "--bind-to", "none", "-np", "4")
+	out, err := openMPI(t, pmirank.Gather, "4")
 	require.NoError(t, err, out)
 	pmirank.RequireJob(t, 4, out)
 }
 
-// A rank that aborts ends those that wait for it, and its code is the job's.
+// A rank that aborts ends the others, and its code is the job's.
 func TestOpenMPIAbort(t *testing.T) {
-	needed(t)
-	out, err := pmirank.Run(t, pmirank.Abort, asRoot, "mpirun.openmpi", "--oversubscribe", "--bind-to", "none", "-np", "3")
+	out, err := openMPI(t, pmirank.Abort, "3")
 	var exit *exec.ExitError
 	require.ErrorAs(t, err, &exit, out)
 	require.Equal(t, pmirank.Code, exit.ExitCode(), out)
