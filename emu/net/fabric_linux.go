@@ -2,6 +2,9 @@ package net
 
 import (
 	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/exanet-mpi/exanet/emu/host"
 	"github.com/exanet-mpi/exanet/packetizer"
@@ -15,6 +18,7 @@ type Fabric struct {
 	links        []*link // by rank; nil for those of this host
 	peers        []*link // the same without gaps
 	poll         *poller
+	silence      time.Duration // after which a rank elsewhere is dead
 
 	turn    uint        // of Next
 	current *link       // whose message is out; nil: the host's
@@ -28,11 +32,15 @@ const hostTurns = 8
 
 // NewFabric joins a rank's end of its host to the connections of a Listener. It owns both from now on.
 func NewFabric(h *host.Fabric, links []Conn) (*Fabric, error) {
+	silence, err := silenceLimit()
+	if err != nil {
+		return nil, err
+	}
 	p, err := newPoller()
 	if err != nil {
 		return nil, err
 	}
-	f := &Fabric{Fabric: h, links: make([]*link, h.Size()), poll: p}
+	f := &Fabric{Fabric: h, links: make([]*link, h.Size()), poll: p, silence: silence}
 	for _, c := range links {
 		l := newLink(f, c)
 		f.links[c.Rank] = l
@@ -43,7 +51,7 @@ func NewFabric(h *host.Fabric, links []Conn) (*Fabric, error) {
 		}
 	}
 	h.Beside(f.arrived, p.arm)
-	go p.watch(func() { h.Ring(h.Rank()) }, func() { h.WakeBackground(h.Rank()) }, f.more.Load)
+	go f.watch()
 	return f, nil
 }
 
@@ -112,10 +120,28 @@ func (f *Fabric) Here(rank int) bool { return f.links[rank] == nil }
 // Reaches implements network.RemoteMemory: of ranks elsewhere nobody reads the memory.
 func (f *Fabric) Reaches(rank int) bool { return f.links[rank] == nil && f.Fabric.Reaches(rank) }
 
-// Finalize says good-bye, after all that is still to be sent, which it waits for.
+// Finalize says good-bye to all, after what is still to be sent, and waits until they have done so too: a connection that
+// ends while something in it has not been read loses what its other end has not got.
 func (f *Fabric) Finalize() {
-	for _, l := range f.peers {
-		l.leave()
+	said := make([]bool, len(f.peers))
+	for {
+		var fds []unix.PollFd
+		for i, l := range f.peers {
+			said[i] = said[i] || l.send(&frame{kind: bye}, nil)
+			l.discard()
+			if l.over.Load() || l.gone && said[i] && !l.pending() {
+				continue
+			}
+			fd := unix.PollFd{Fd: int32(l.fd), Events: unix.POLLIN}
+			if !said[i] || l.pending() {
+				fd.Events |= unix.POLLOUT
+			}
+			fds = append(fds, fd)
+		}
+		if fds == nil {
+			break
+		}
+		_, _ = unix.Poll(fds, -1)
 	}
 	f.Fabric.Finalize()
 }

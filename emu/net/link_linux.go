@@ -41,13 +41,15 @@ type link struct {
 	body     frame  // a piece, of which left bytes are to come
 	left     int    //
 	gone     bool   // the peer has said good-bye
+
+	hearing hearing // the watcher's
 }
 
 func newLink(f *Fabric, c Conn) *link {
 	room := headerSize + max(f.Limit(), readAtOnce) + readAtOnce
 	l := &link{f: f, rank: c.Rank, sock: c.sock, fd: int(c.sock.Fd()), in: make([]byte, room)}
 	_ = unix.SetNonblock(l.fd, true) // Fd has made it block
-	_ = unix.SetsockoptInt(l.fd, unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, int(silence.Milliseconds()))
+	probe(l.fd, f.silence)
 	return l
 }
 
@@ -266,12 +268,12 @@ func (l *link) complete() {
 	}
 }
 
-// leave says good-bye when everything has been sent, for which it waits.
-func (l *link) leave() {
-	for !l.send(&frame{kind: bye}, nil) || l.pending() && !l.over.Load() {
-		fds := []unix.PollFd{{Fd: int32(l.fd), Events: unix.POLLOUT}}
-		_, _ = unix.Poll(fds, -1)
-		l.flush()
+// discard sends what waits, and drops what comes, as far as that goes without waiting.
+func (l *link) discard() {
+	l.flush()
+	l.readable = true
+	for _, _, ok := l.next(); ok; _, _, ok = l.next() {
+		l.release()
 	}
 }
 

@@ -204,7 +204,7 @@ func (m *meeting) files() (list []Conn, err error) {
 	defer m.Unlock()
 	m.over = true
 	for rank, c := range m.conns {
-		sock, e := watched(c.(*net.TCPConn))
+		sock, e := c.(*net.TCPConn).File()
 		_ = c.Close()
 		if e != nil {
 			err = &MeetError{m.me, rank, e}
@@ -220,22 +220,6 @@ func (m *meeting) files() (list []Conn, err error) {
 		return nil, err
 	}
 	return list, nil
-}
-
-// silence is how long a host may say nothing, not even that it has received something, before its ranks are taken
-// for dead.
-const silence = 30 * time.Second
-
-// watched makes the kernel end a connection whose other end has been silent for too long, and returns a
-// descriptor of it.
-func watched(c *net.TCPConn) (*os.File, error) {
-	const probes = 5
-	every := silence / (probes + 1)
-	err := c.SetKeepAliveConfig(net.KeepAliveConfig{Enable: true, Idle: every, Interval: every, Count: probes})
-	if err != nil {
-		return nil, err
-	}
-	return c.File()
 }
 
 // dial connects to a rank, at one of its addresses, as often as it takes.

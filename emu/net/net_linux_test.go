@@ -226,14 +226,24 @@ func TestTheEndOfAConnectionIsADeath(t *testing.T) {
 		f[1].Sleep(f[1].Mark())
 	}
 	require.False(t, f[1].Dead(2))
-	f[2].Finalize()
+	left := make(chan struct{})
+	go func() {
+		f[2].Finalize()
+		close(left)
+	}()
 	for !f[1].links[2].gone {
 		f[1].Next()
+	}
+	select {
+	case <-left:
+		t.Fatal("a rank has left without the good-bye of another")
+	case <-time.After(50 * time.Millisecond):
 	}
 	f[2].links[1].shut()
 	for !f[1].links[2].over.Load() {
 		f[1].Next()
 	}
+	<-left
 	require.False(t, f[1].Dead(2), "it has said good-bye")
 	require.True(t, f[1].TrySend(0, packetizer.Header{}, nil), "a message to a dead rank is taken")
 	done, err := f[1].Test(&rdmaeng.Transfer{To: 0})

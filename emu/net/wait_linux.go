@@ -3,6 +3,7 @@ package net
 import (
 	"os"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -113,19 +114,25 @@ func (p *poller) arm() {
 // unattended is how many milliseconds something may wait that nobody looks at: up to twice as many.
 const unattended = 20
 
-// watch is the watcher, until close. It rings for what comes when it is armed, and wakes the background for what
-// nobody looks at: on the connections, or read from them already, of which more tells.
-func (p *poller) watch(ring, wake func(), more func() bool) {
+// watch is the watcher, until the poller is closed. It rings for what comes when it is armed, and wakes the background
+// for what nobody looks at: on the connections, or read from them already. Now and then it looks for who is silent.
+func (f *Fabric) watch() {
+	p := f.poll
 	defer close(p.ended)
 	var events [2]unix.EpollEvent
+	listened := time.Now()
 	for {
 		n, err := unix.EpollWait(p.watched, events[:], unattended)
 		if err != nil && err != unix.EINTR {
 			return
 		}
+		if passed := time.Since(listened); passed >= f.silence/looksWithin {
+			listened = listened.Add(passed)
+			f.endSilent(passed)
+		}
 		if n == 0 && !p.looked.Swap(false) {
-			if some, _ := unix.EpollWait(p.links, events[:], 0); some > 0 || more() {
-				wake()
+			if some, _ := unix.EpollWait(p.links, events[:], 0); some > 0 || f.more.Load() {
+				f.WakeBackground(f.Rank())
 			}
 			continue
 		}
@@ -134,7 +141,7 @@ func (p *poller) watch(ring, wake func(), more func() bool) {
 				return
 			}
 			p.armed.Store(false)
-			ring()
+			f.Ring(f.Rank())
 		}
 	}
 }

@@ -19,6 +19,7 @@ const (
 	Coll    = "EXANET_COLL"    // algorithms of collectives
 	Stats   = "EXANET_STATS"   // a folder for what the ranks count
 	Check   = "EXANET_CHECK"   // the checking mode
+	Silence = "EXANET_SILENCE" // how long a host may be silent before it is dead
 	Verbose = "EXANET_VERBOSE" // the preload library says that it is there
 	Disable = "EXANET_DISABLE" // the preload library leaves the program alone
 )
@@ -41,7 +42,7 @@ const (
 )
 
 var (
-	settings = []string{Variant, Device, Coll, Stats, Check, Verbose, Disable}
+	settings = []string{Variant, Device, Coll, Stats, Check, Silence, Verbose, Disable}
 	told     = []string{Rank, Size, Job, Control, Registers, Sim, Watch, Meet}
 )
 
