@@ -18,6 +18,9 @@ func KillLate(d time.Duration) (restore func()) {
 	return func() { killAfterFailure = kill }
 }
 
+// GiveUpSoon makes a job on hosts wait so long for those that do not answer.
+func GiveUpSoon(d time.Duration) { partEnds = d }
+
 // InputError is what a job of two says if its ranks cannot be given an input.
 func InputError(err error) error {
 	return (&Job{cfg: Config{Ranks: 2, Prog: "./program"}}).inputError(err)

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -86,6 +87,9 @@ func (e *HostError) Error() string {
 	case codeLostPeer:
 		return fmt.Sprintf("host %s: its ranks have lost those of another host, which have not failed: see whether "+
 			"the network between them is broken", e.Host)
+	case hostGivenUp:
+		return fmt.Sprintf("host %s: it has not answered for %v and is given up: see whether it can be reached, and "+
+			"whether processes of the job are left there", e.Host, partEnds)
 	case shellKilled:
 		return fmt.Sprintf("host %s: the remote shell was killed; the other ranks are ended", e.Host)
 	}
@@ -98,23 +102,70 @@ func (e *HostError) ExitCode() int { return max(e.Code, 1) }
 const (
 	shellFailed = 255 // what ssh ends with where there is no connection
 	shellKilled = -1
+	hostGivenUp = -2
 )
+
+// partEnds is how long a part takes at most that is told to end: it kills its ranks before. Tests change it.
+var partEnds = 2 * giveUpAfterKill
 
 // remote is the part of a job on a host.
 type remote struct {
 	host   string
 	cmd    *exec.Cmd
-	mu     sync.Mutex
-	orders *json.Encoder
-	input  io.Closer
+	stdin  io.WriteCloser
+	orders chan order // see tell
+	input  chan order // what rank 0 is to read, in order
 	out    *relay
 	errs   *relay
+
+	ended   chan struct{} // the remote shell has
+	givenUp chan struct{}
 }
 
+// tell gives an order, and does not wait for the shell to take it.
 func (r *remote) tell(o order) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	_ = r.orders.Encode(o) // else it has ended, which is noticed
+	select {
+	case r.orders <- o:
+	default: // the host is cut off
+	}
+}
+
+const ordersMost = 64 // that a host has not taken
+
+// pass passes orders on to the remote shell, which may be long in taking them.
+func (r *remote) pass(first order) {
+	e := json.NewEncoder(r.stdin)
+	for o := first; ; {
+		_ = e.Encode(o) // else the shell has ended, which is noticed
+		select {
+		case o = <-r.orders:
+		case o = <-r.input:
+		case <-r.ended:
+			return
+		}
+	}
+}
+
+// wait returns when the part has ended and all that it has printed is passed on, or when it is given up.
+func (r *remote) wait() {
+	_ = r.cmd.Wait()
+	close(r.ended)
+	for _, output := range []*relay{r.out, r.errs} {
+		select {
+		case <-output.done:
+		case <-r.givenUp: // something holds on to the output
+		}
+	}
+}
+
+// giveUp ends the remote shell, unless it has ended.
+func (r *remote) giveUp() {
+	close(r.givenUp)
+	select {
+	case <-r.ended:
+	default:
+		_ = syscall.Kill(-r.cmd.Process.Pid, syscall.SIGKILL)
+	}
 }
 
 // RunHosts runs a job on several hosts, and returns when it is over. cfg.Ranks is not used. The error is a *HostError
@@ -142,7 +193,7 @@ func RunHosts(ctx context.Context, cfg Config, hosts Hosts) error {
 	events.listen()
 	defer events.stop()
 	var parts []*remote
-	ends := make(chan *remote)
+	ends := make(chan *remote, len(hosts.List))
 	first := 0
 	for _, h := range hosts.List {
 		p := &part{First: first, Ranks: h.Ranks, Size: size, Prog: cfg.Prog, Args: cfg.Args, Env: cfg.Env, Dir: dir,
@@ -150,16 +201,14 @@ func RunHosts(ctx context.Context, cfg Config, hosts Hosts) error {
 		r, err := startRemote(h.Host, hosts, p, &out, &errs)
 		if err != nil {
 			for _, other := range parts {
-				_ = other.input.Close()
+				_ = other.stdin.Close()
 			}
 			return &StartError{What: strings.Join(hosts.Shell, " "), Err: err, code: codeNotExecutable}
 		}
 		parts = append(parts, r)
 		first += h.Ranks
 		go func() {
-			_ = r.cmd.Wait()
-			<-r.out.done
-			<-r.errs.done
+			r.wait()
 			ends <- r
 		}()
 	}
@@ -169,7 +218,14 @@ func RunHosts(ctx context.Context, cfg Config, hosts Hosts) error {
 			r.tell(o)
 		}
 	}
-	var timeout <-chan time.Time
+	var late <-chan time.Time // for parts that have been told to end
+	end := func(o order) {
+		all(o)
+		if late == nil {
+			late = time.After(partEnds)
+		}
+	}
+	var timeout, terminate <-chan time.Time
 	if cfg.Timeout > 0 {
 		timeout = time.After(cfg.Timeout)
 	}
@@ -182,6 +238,7 @@ func RunHosts(ctx context.Context, cfg Config, hosts Hosts) error {
 		case r := <-ends:
 			left--
 			place.Close() // nobody need wait for its ranks
+			parts = slices.DeleteFunc(parts, func(other *remote) bool { return other == r })
 			if code := r.cmd.ProcessState.ExitCode(); code != 0 {
 				e := &HostError{Host: r.host, Code: code}
 				switch {
@@ -193,24 +250,39 @@ func RunHosts(ctx context.Context, cfg Config, hosts Hosts) error {
 					}
 				}
 				if failure == nil {
-					all(order{End: "others"})
+					end(order{End: "others"})
 				} else {
-					all(order{End: "job"})
+					end(order{End: "job"})
 				}
 			}
 		case s := <-events.user:
-			all(order{Signal: s.(syscall.Signal)})
+			tell := all
+			if s == syscall.SIGINT || s == syscall.SIGTERM {
+				tell = end
+			}
+			tell(order{Signal: s.(syscall.Signal)})
 		case <-events.report:
 			all(order{Report: true})
 		case <-cancelled:
 			cancelled = nil
 			failure = fmt.Errorf("job ended early: %w", context.Cause(ctx))
-			all(order{Signal: syscall.SIGTERM})
+			end(order{Signal: syscall.SIGTERM})
 		case <-timeout:
 			failure = &TimeoutError{Timeout: cfg.Timeout}
 			all(order{Report: true})
 			time.AfterFunc(answerTime, func() { say(failure) })
-			time.AfterFunc(2*answerTime, func() { all(order{Signal: syscall.SIGTERM}) })
+			terminate = time.After(2 * answerTime)
+		case <-terminate:
+			end(order{Signal: syscall.SIGTERM})
+		case <-late:
+			for _, r := range parts {
+				e := &HostError{Host: r.host, Code: hostGivenUp}
+				say(e)
+				if failure == nil {
+					failure = e
+				}
+				r.giveUp()
+			}
 		}
 	}
 	if failure == nil && lostPeer != nil {
@@ -226,7 +298,8 @@ func RunHosts(ctx context.Context, cfg Config, hosts Hosts) error {
 // startRemote starts the launcher of a part.
 func startRemote(host string, hosts Hosts, p *part, out, errs *sink) (*remote, error) {
 	words := append(append([]string{}, hosts.Shell...), host, "exec "+quoted(hosts.Exanet)+" run-part")
-	r := &remote{host: host, cmd: exec.Command(words[0], words[1:]...)}
+	r := &remote{host: host, cmd: exec.Command(words[0], words[1:]...), orders: make(chan order, ordersMost),
+		input: make(chan order), ended: make(chan struct{}), givenUp: make(chan struct{})}
 	// A group of its own: what a terminal sends is for this launcher, which passes it on.
 	r.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	pipes := [2]*os.File{}
@@ -239,32 +312,41 @@ func startRemote(host string, hosts Hosts, p *part, out, errs *sink) (*remote, e
 		defer f.Close()
 		pipes[i], *to = ours, f
 	}
-	in, err := r.cmd.StdinPipe()
-	if err != nil {
+	var err error
+	if r.stdin, err = r.cmd.StdinPipe(); err != nil {
 		return nil, err
 	}
 	if err := r.cmd.Start(); err != nil {
 		return nil, err
 	}
-	r.input, r.orders = in, json.NewEncoder(in)
 	r.out, r.errs = newRelay(pipes[0], out, "", false), newRelay(pipes[1], errs, "", false)
-	r.tell(order{Part: p})
+	go r.pass(order{Part: p})
 	return r, nil
 }
 
 // feed passes on what rank 0 is to read.
 func (r *remote) feed(src io.Reader) {
-	b := make([]byte, 32<<10)
 	for src != nil {
+		b := make([]byte, 32<<10)
 		n, err := src.Read(b)
-		if n > 0 {
-			r.tell(order{Input: b[:n]})
+		if n > 0 && !r.give(order{Input: b[:n]}) {
+			return
 		}
 		if err != nil {
 			break
 		}
 	}
-	r.tell(order{End: "input"})
+	r.give(order{End: "input"})
+}
+
+// give passes input on, and reports whether it was taken.
+func (r *remote) give(o order) bool {
+	select {
+	case r.input <- o:
+		return true
+	case <-r.ended:
+		return false
+	}
 }
 
 // quoted is a word for a shell.

@@ -29,6 +29,7 @@ const (
 	localShell = `shift; exec sh -c "$*"`
 	shellVar   = "EXANET_TEST_SHELL" // another remote shell: a script, whose arguments are a host and a command
 	markVar    = "EXANET_TEST_MARK"  // in the environment of all processes of a job
+	giveUpVar  = "EXANET_TEST_GIVE_UP"
 )
 
 // hostsRole runs a job on hosts: LIST TIMEOUT PROG ARGS.
@@ -48,6 +49,9 @@ func hostsRole(args []string) int {
 	if err != nil {
 		panic(err)
 	}
+	if d, err := time.ParseDuration(os.Getenv(giveUpVar)); err == nil {
+		launch.GiveUpSoon(d)
+	}
 	shell := localShell
 	if s := os.Getenv(shellVar); s != "" {
 		shell = s
@@ -61,6 +65,9 @@ func hostsRole(args []string) int {
 
 func partRole([]string) int {
 	os.Unsetenv(roleVar)
+	if os.Getenv(patientVar) != "" {
+		launch.BePatient(time.Hour)
+	}
 	return exitCode(launch.RunPart(context.Background(), os.Stdin, os.Stdout, os.Stderr))
 }
 
@@ -283,6 +290,27 @@ func TestHostsShellThatFails(t *testing.T) {
 	j = prepareHostsShell(t, "a,b:2", "0s", "./no-such-program")
 	require.Equal(t, 127, j.run(t), j.err.String())
 	require.Contains(t, j.err.String(), "no such file")
+}
+
+// A host that answers no more is given up: here, one whose remote shell takes no orders and does not end.
+func TestHostsGivenUp(t *testing.T) {
+	const silent = `[ "$1" != b ] || { sleep 1000; exit; }; ` + localShell
+	for list, input := range map[string]string{"a,b": "", "b,a": strings.Repeat("x", 1<<20)} {
+		t.Run(list, func(t *testing.T) {
+			j := prepareHostsShell(t, list, "0s", "sh", "-c", "exit 5")
+			j.Env = append(j.Env, shellVar+"="+silent, giveUpVar+"=300ms")
+			j.Stdin = strings.NewReader(input)
+			require.Equal(t, 5, j.run(t), j.err.String())
+			require.Regexp(t, `(?m)^exanet: host b: it has not answered for 300ms and is given up: .*$`, j.err.String())
+		})
+	}
+	j := prepareHostsShell(t, "b,a", "0s", "sh", "-c", "echo ready; sleep 1000")
+	j.Env = append(j.Env, shellVar+"="+silent, giveUpVar+"=5s")
+	j.start(t)
+	j.await(t, "ready", 1)
+	j.signal(t, syscall.SIGTERM)
+	require.NotZero(t, j.over(t), j.err.String())
+	require.Regexp(t, `^exanet: host b: it has not answered for 5s and is given up: .*\n$`, j.err.String())
 }
 
 // Nothing of a job outlives its first launcher.

@@ -120,7 +120,7 @@ func (f *Fabric) Here(rank int) bool { return f.links[rank] == nil }
 // Reaches implements network.RemoteMemory: of ranks elsewhere nobody reads the memory.
 func (f *Fabric) Reaches(rank int) bool { return f.links[rank] == nil && f.Fabric.Reaches(rank) }
 
-// Finalize says good-bye to all, after what is still to be sent, and waits until they have done so too: a connection that
+// Finalize says good-bye to all, after what is still to be sent, and waits until they have done so: a connection that
 // ends while something in it has not been read loses what its other end has not got.
 func (f *Fabric) Finalize() {
 	said := make([]bool, len(f.peers))

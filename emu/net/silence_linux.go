@@ -65,8 +65,8 @@ type hearing struct {
 	quiet    time.Duration // since one came
 }
 
-// endSilent ends the links on which nothing has come for the limit, or nearly: what came last did so some time before it
-// was seen. Some time has passed since this was called last. If that is more than it should be, this process was
+// endSilent ends the links on which nothing has come for the limit, or nearly: what came last did so some time before
+// it was seen. Some time has passed since this was called last. If that is more than it should be, this process was
 // stopped, or all of this machine, and could not hear.
 func (f *Fabric) endSilent(passed time.Duration) {
 	every := f.silence / looksWithin

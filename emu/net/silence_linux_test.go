@@ -48,7 +48,9 @@ func TestSilence(t *testing.T) {
 }
 
 func TestSilenceLimit(t *testing.T) {
-	for text, want := range map[string]time.Duration{"": DefaultSilence, "2s": 2 * time.Second, "1m30s": 90 * time.Second} {
+	for text, want := range map[string]time.Duration{
+		"": DefaultSilence, "2s": 2 * time.Second, "1m30s": 90 * time.Second,
+	} {
 		t.Setenv(env.Silence, text)
 		d, err := silenceLimit()
 		require.NoError(t, err)

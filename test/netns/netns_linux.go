@@ -33,8 +33,8 @@ type host struct {
 	cut  atomic.Bool
 }
 
-// New makes n hosts, named node0 and so on, which are there until the test has ended. Where that cannot be done, the test is
-// skipped, which says why.
+// New makes n hosts, named node0 and so on, which are there until the test has ended. Where that cannot be done, the
+// test is skipped, and that says why.
 func New(t testing.TB, n int) *Network {
 	t.Helper()
 	w := new(Network)

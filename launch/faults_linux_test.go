@@ -1,0 +1,233 @@
+package launch_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/exanet-mpi/exanet/mpi"
+	"github.com/exanet-mpi/exanet/test/netns"
+)
+
+// Faults of hosts and of the network between them, on hosts that are network namespaces.
+
+func init() { roles["talk"] = talkRole }
+
+// talkSizes are those of the messages that each rank of talkRole sends to each other one in a round.
+var talkSizes = []int{8, 4 << 10, 64 << 10, 1 << 20}
+
+// talkRole sends messages to all others and checks what comes from them, for so many rounds. It says when it has begun,
+// and whom it has lost.
+func talkRole(args []string) int {
+	rounds, err := strconv.Atoi(args[0])
+	if err != nil {
+		panic(err)
+	}
+	world, err := mpi.Init()
+	for round := 0; err == nil && round < rounds; round++ {
+		if err = talk(world, round); err == nil && round == 0 {
+			fmt.Printf("rank %d talks, process %d.\n", world.Rank(), os.Getpid())
+		}
+	}
+	if err == nil {
+		err = mpi.Finalize()
+	}
+	var call *mpi.Error
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &call) && errors.Is(err, mpi.ErrProcFailed):
+		fmt.Printf("rank %d has lost rank %d.\n", call.Rank, call.Peer)
+		time.Sleep(time.Second) // the others of this host see by themselves whom they have lost
+		return 3
+	}
+	fmt.Println(unexpected, err)
+	return 4
+}
+
+func talk(world *mpi.Comm, round int) error {
+	var reqs []*mpi.Request
+	type incoming struct {
+		from, number int
+		buf          []byte
+	}
+	var in []incoming
+	for peer := range world.Size() {
+		if peer == world.Rank() {
+			continue
+		}
+		for i, n := range talkSizes {
+			buf, out := make([]byte, n), make([]byte, n)
+			fill(out, world.Rank(), round+i)
+			r, err := mpi.Irecv(world, buf, peer, i)
+			if err != nil {
+				return err
+			}
+			s, err := mpi.Isend(world, out, peer, i)
+			if err != nil {
+				return err
+			}
+			reqs, in = append(reqs, r, s), append(in, incoming{peer, round + i, buf})
+		}
+	}
+	for range reqs { // the first that fails: others may need ranks that live
+		if _, _, err := mpi.WaitAny(reqs...); err != nil {
+			return err
+		}
+	}
+	for _, m := range in {
+		if i := differs(m.buf, m.from, m.number); i >= 0 {
+			return fmt.Errorf("round %d: byte %d of %d from rank %d differs", round, i, len(m.buf), m.from)
+		}
+	}
+	return nil
+}
+
+// prepareTalk is a job of talkRole on hosts of a network. The launcher is on the first one.
+func prepareTalk(t *testing.T, w *netns.Network, list string, rounds int) *hostsJob {
+	t.Helper()
+	j := prepareHosts(t, list, "0s", "talk", strconv.Itoa(rounds))
+	exe, err := os.Executable()
+	require.NoError(t, err)
+	old := j.launcher.Cmd
+	words := append(append(w.Enter(0), exe), old.Args[1:]...)
+	j.launcher.Cmd = exec.Command(words[0], words[1:]...)
+	j.Stdout, j.Stderr = old.Stdout, old.Stderr
+	j.Env = append(old.Env, shellVar+"="+w.Shell(), patientVar+"=1")
+	return j
+}
+
+const forEver = 1 << 30
+
+// begun starts a job of so many ranks and waits until all talk.
+func (j *hostsJob) begun(t *testing.T, ranks int) {
+	t.Helper()
+	j.start(t)
+	j.await(t, "talks", ranks)
+}
+
+// requireLost demands that each of some ranks has lost one of others, and waits until it says so.
+func (j *hostsJob) requireLost(t *testing.T, ranks, others string) {
+	t.Helper()
+	begun := time.Now()
+	for _, r := range ranks {
+		said := regexp.MustCompile(fmt.Sprintf(`rank %c has lost rank [%s]\.`, r, others))
+		eventually(t, func() bool { return said.MatchString(j.out.String()) },
+			func() string { return fmt.Sprintf("output %q, errors %q", j.out.String(), j.err.String()) })
+	}
+	t.Logf("ranks %s have lost %s after %v", ranks, others, time.Since(begun).Round(time.Millisecond))
+}
+
+func TestFaultsNone(t *testing.T) {
+	w := netns.New(t, 2)
+	for _, variant := range mpi.Variants() {
+		t.Run(variant, func(t *testing.T) {
+			j := prepareTalk(t, w, "node0:2,node1:2", 3)
+			j.Env = append(j.Env, "EXANET_VARIANT="+variant)
+			require.Zero(t, j.run(t), j.err.String())
+			require.Empty(t, j.err.String())
+		})
+	}
+}
+
+func TestFaultsRankKilled(t *testing.T) {
+	w := netns.New(t, 2)
+	for _, variant := range mpi.Variants() {
+		t.Run(variant, func(t *testing.T) {
+			j := prepareTalk(t, w, "node0:2,node1:2", forEver)
+			j.Env = append(j.Env, "EXANET_VARIANT="+variant)
+			j.begun(t, 4)
+			pid := regexp.MustCompile(`rank 3 talks, process (\d+)`).FindStringSubmatch(j.out.String())
+			victim, err := strconv.Atoi(pid[1])
+			require.NoError(t, err)
+			require.NoError(t, syscall.Kill(victim, syscall.SIGKILL))
+			j.requireLost(t, "012", "3")
+			require.Equal(t, 137, j.over(t), j.err.String())
+			require.Regexp(t, `^exanet: rank 3 \(pid \d+\) .*SIGKILL.*\n$`, j.err.String())
+		})
+	}
+}
+
+func TestFaultsHostKilled(t *testing.T) {
+	w := netns.New(t, 2)
+	j := prepareTalk(t, w, "node0:2,node1:2", forEver)
+	j.begun(t, 4)
+	w.Kill(t, 1)
+	j.requireLost(t, "01", "23")
+	require.NotZero(t, j.over(t))
+	require.Regexp(t, `^exanet: host node1: .*\n$`, j.err.String())
+}
+
+func TestFaultsCutForGood(t *testing.T) {
+	w := netns.New(t, 2)
+	j := prepareTalk(t, w, "node0:2,node1:2", forEver)
+	j.begun(t, 4)
+	w.Cut(1, true)
+	j.requireLost(t, "01", "23")
+	j.requireLost(t, "23", "01")
+	require.NotZero(t, j.over(t))
+	require.Regexp(t, `^exanet: host node\d: .*see whether the network between them is broken\n$`, j.err.String())
+}
+
+// What is on the way when a cable is off for a while comes later.
+func TestFaultsCutAndMended(t *testing.T) {
+	w := netns.New(t, 2)
+	j := prepareTalk(t, w, "node0:2,node1:2", 20)
+	j.begun(t, 4)
+	w.Cut(1, true)
+	time.Sleep(2 * time.Second)
+	w.Cut(1, false)
+	require.Zero(t, j.over(t), j.err.String())
+	require.Empty(t, j.err.String())
+	require.NotZero(t, w.Lost())
+}
+
+func TestFaultsLoss(t *testing.T) {
+	w := netns.New(t, 2)
+	for percent, rounds := range map[uint32]int{1: 20, 10: 10} {
+		t.Run(fmt.Sprintf("%d percent", percent), func(t *testing.T) {
+			before := w.Lost()
+			w.Lose(percent)
+			j := prepareTalk(t, w, "node0:2,node1:2", rounds)
+			require.Zero(t, j.run(t), j.err.String())
+			require.Empty(t, j.err.String())
+			require.NotEqual(t, before, w.Lost())
+			t.Logf("%d packets were lost", w.Lost()-before)
+		})
+	}
+}
+
+// A host that is slow to start is waited for.
+func TestFaultsSlowStart(t *testing.T) {
+	w := netns.New(t, 2)
+	j := prepareTalk(t, w, "node0:2,node1", 1)
+	j.Env = append(j.Env, shellVar+`=[ "$1" != node1 ] || sleep 2; `+w.Shell())
+	require.Zero(t, j.run(t), j.err.String())
+	require.Empty(t, j.err.String())
+}
+
+// A rank that is stopped is not dead, however much is sent to it meanwhile, and however long it takes.
+func TestFaultsStoppedRank(t *testing.T) {
+	w := netns.New(t, 2)
+	j := prepareTalk(t, w, "node0,node1", 200)
+	j.Env = append(j.Env, "EXANET_SILENCE=2s")
+	j.begun(t, 2)
+	pid := regexp.MustCompile(`rank 1 talks, process (\d+)`).FindStringSubmatch(j.out.String())
+	stopped, err := strconv.Atoi(pid[1])
+	require.NoError(t, err)
+	require.NoError(t, syscall.Kill(stopped, syscall.SIGSTOP))
+	time.Sleep(5 * time.Second)
+	require.Equal(t, 2, strings.Count(j.out.String(), "\n"), j.out.String())
+	require.NoError(t, syscall.Kill(stopped, syscall.SIGCONT))
+	require.Zero(t, j.over(t), j.err.String())
+	require.Empty(t, j.err.String())
+}
