@@ -54,7 +54,7 @@ func (j *Job) setEnvironment() error {
 		j.env = append(j.env, env.Registers+"="+strconv.Itoa(pagesFD))
 		j.registers = true
 	case device == networkDevice && j.cfg.Meet == "":
-		place, err := net.NewPlace(net.NewSecret(), j.cfg.Size)
+		place, err := net.NewPlace(net.NewSecret(), j.cfg.Size, func(n int64) { j.say(nil, "exanet: "+refused(n)) })
 		if err != nil {
 			return j.startError(0, err)
 		}

@@ -3,8 +3,10 @@ package launch_test
 import (
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -213,6 +215,64 @@ func TestFaultsSlowStart(t *testing.T) {
 	j.Env = append(j.Env, shellVar+`=[ "$1" != node1 ] || sleep 2; `+w.Shell())
 	require.Zero(t, j.run(t), j.err.String())
 	require.Empty(t, j.err.String())
+}
+
+// Strangers try the ports at which the launcher and the ranks of one host wait for another one. The job ends well all
+// the same; of what was refused there is a line at the end of the meeting, and then there is nobody to connect to.
+func TestFaultsStrangers(t *testing.T) {
+	n := 10_000
+	if testing.Short() {
+		n = 3000
+	}
+	w := netns.New(t, 2)
+	goOn := filepath.Join(t.TempDir(), "go-on")
+	j := prepareTalk(t, w, "node0:2,node1", 20)
+	j.Env = append(j.Env, shellVar+`=[ "$1" != node1 ] || until [ -e `+goOn+` ]; do sleep 0.1; done; `+w.Shell())
+	j.start(t)
+	var ports []int
+	eventually(t, func() bool {
+		ports = w.Listening(t, 0)
+		return len(ports) == 3
+	}, j.err.String)
+	var stay []net.Conn
+	defer func() {
+		for _, c := range stay {
+			_ = c.Close()
+		}
+	}()
+	w.Do(1, func() {
+		for i := range n {
+			c, err := net.DialTimeout("tcp", netns.Address(0, ports[i%len(ports)]), patience)
+			if err != nil {
+				t.Errorf("stranger %d: %v", i, err)
+				return
+			}
+			if i%2 == 0 { // it says nothing
+				stay = append(stay, c)
+				continue
+			}
+			_, _ = c.Write([]byte(strings.Repeat("garbage ", i%20)))
+			_ = c.Close()
+		}
+	})
+	files, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", j.Process.Pid))
+	require.NoError(t, err)
+	require.Less(t, len(files), 400, "the launcher keeps all that say nothing")
+	require.NoError(t, os.WriteFile(goOn, nil, 0o600))
+	j.await(t, "talks", 3)
+	w.Do(1, func() {
+		for _, port := range ports {
+			_, err := net.Dial("tcp", netns.Address(0, port))
+			require.ErrorIs(t, err, syscall.ECONNREFUSED)
+		}
+	})
+	require.Zero(t, j.over(t), j.err.String())
+	lines := regexp.MustCompile(`(?m)^exanet: (\d+ connections of strangers were refused where the ranks meet|`+
+		`rank \d has refused \d+ connections of strangers)`).FindAllString(j.err.String(), -1)
+	require.Equal(t, strings.Count(j.err.String(), "\n"), len(lines), j.err.String())
+	require.Equal(t, 1, strings.Count(j.err.String(), "where the ranks meet"), j.err.String())
+	require.LessOrEqual(t, len(lines), 4, "more than one of each")
+	t.Log(j.err.String())
 }
 
 // A rank that is stopped is not dead, however much is sent to it meanwhile, and however long it takes.

@@ -178,8 +178,9 @@ func RunHosts(ctx context.Context, cfg Config, hosts Hosts) error {
 	for _, h := range hosts.List {
 		size += h.Ranks
 	}
-	secret := net.NewSecret()
-	place, err := net.NewPlace(secret, size)
+	out, errs := sink{w: cfg.Stdout}, sink{w: cfg.Stderr}
+	say := func(text string) { _ = errs.write([]byte("exanet: " + text + "\n")) }
+	place, err := net.NewPlace(net.NewSecret(), size, func(n int64) { say(refused(n)) })
 	if err != nil {
 		return &StartError{What: fmt.Sprintf("%d ranks", size), Err: err, code: codeLimit}
 	}
@@ -188,7 +189,6 @@ func RunHosts(ctx context.Context, cfg Config, hosts Hosts) error {
 	if err != nil {
 		return &StartError{What: cfg.Prog, Err: err, code: codeNotFound}
 	}
-	out, errs := sink{w: cfg.Stdout}, sink{w: cfg.Stderr}
 	var events events
 	events.listen()
 	defer events.stop()
@@ -229,7 +229,6 @@ func RunHosts(ctx context.Context, cfg Config, hosts Hosts) error {
 	if cfg.Timeout > 0 {
 		timeout = time.After(cfg.Timeout)
 	}
-	say := func(err error) { _ = errs.write([]byte("exanet: " + err.Error() + "\n")) }
 	var failure error
 	var lostPeer *HostError // a part that has failed after another
 	cancelled := ctx.Done()
@@ -246,7 +245,7 @@ func RunHosts(ctx context.Context, cfg Config, hosts Hosts) error {
 					lostPeer = e
 				case failure == nil:
 					if failure = e; code == shellFailed || code == shellKilled { // else the part has said what it was
-						say(e)
+						say(e.Error())
 					}
 				}
 				if failure == nil {
@@ -270,14 +269,14 @@ func RunHosts(ctx context.Context, cfg Config, hosts Hosts) error {
 		case <-timeout:
 			failure = &TimeoutError{Timeout: cfg.Timeout}
 			all(order{Report: true})
-			time.AfterFunc(answerTime, func() { say(failure) })
+			time.AfterFunc(answerTime, func() { say(failure.Error()) })
 			terminate = time.After(2 * answerTime)
 		case <-terminate:
 			end(order{Signal: syscall.SIGTERM})
 		case <-late:
 			for _, r := range parts {
 				e := &HostError{Host: r.host, Code: hostGivenUp}
-				say(e)
+				say(e.Error())
 				if failure == nil {
 					failure = e
 				}
@@ -286,13 +285,19 @@ func RunHosts(ctx context.Context, cfg Config, hosts Hosts) error {
 		}
 	}
 	if failure == nil && lostPeer != nil {
-		say(lostPeer)
+		say(lostPeer.Error())
 		failure = lostPeer
 	}
 	if failure == nil {
 		failure = errors.Join(out.lost(), errs.lost())
 	}
 	return failure
+}
+
+// refused is what a launcher says of strangers.
+func refused(n int64) string {
+	return fmt.Sprintf("%d connections of strangers were refused where the ranks meet: see who tries the ports of "+
+		"this host", n)
 }
 
 // startRemote starts the launcher of a part.

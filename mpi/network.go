@@ -2,6 +2,7 @@ package mpi
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"sync"
 	"time"
@@ -79,6 +80,9 @@ func openNetwork(m *host.Member, o *settings) (fabric, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), meetTime)
 	defer cancel()
 	conns, err := p.Connect(ctx, m.Rank())
+	if n := p.Listener.Refused(); n > 0 {
+		fmt.Fprintf(os.Stderr, "exanet: rank %d has refused %d connections of strangers\n", m.Rank(), n)
+	}
 	if err != nil {
 		return nil, err
 	}

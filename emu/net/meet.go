@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/exanet-mpi/exanet/emu/host"
@@ -35,9 +34,8 @@ type Conn struct {
 
 // Listener is where the other ranks reach this one until all have.
 type Listener struct {
-	l       net.Listener
-	addrs   []string
-	Refused atomic.Int64 // connections of strangers
+	door
+	addrs []string
 }
 
 // Peers is what a rank needs to connect to those of other hosts.
@@ -47,13 +45,8 @@ type Peers struct {
 	Cards    [][]byte // by rank; nil: it needs no connection
 }
 
-// helloTime is how long an end has to prove that it is of the job, and strangersMost how many connections may be trying
-// to at a time.
-const (
-	helloTime     = 5 * time.Second
-	strangersMost = 64
-	dialEvery     = 100 * time.Millisecond // tries, as long as nobody answers
-)
+// dialEvery is the time between two tries to reach somebody.
+const dialEvery = 100 * time.Millisecond
 
 // Listen listens at the addresses of this host, or at one of them.
 func Listen(address string) (*Listener, error) {
@@ -69,7 +62,7 @@ func Listen(address string) (*Listener, error) {
 	for i, a := range addrs {
 		addrs[i] = net.JoinHostPort(a, port)
 	}
-	return &Listener{l: l, addrs: addrs}, nil
+	return &Listener{door: door{Listener: l}, addrs: addrs}, nil
 }
 
 // own are the addresses of this host at which others may reach it; only if there is no other, that
@@ -94,7 +87,10 @@ func (l *Listener) Card(profile string) []byte {
 }
 
 // Close gives up.
-func (l *Listener) Close() { _ = l.l.Close() }
+func (l *Listener) Close() { _ = l.Listener.Close() }
+
+// Refused is how many connections of strangers there were.
+func (l *Listener) Refused() int64 { return l.refused.Load() }
 
 // A MeetError says which rank could not be reached.
 type MeetError struct {
@@ -113,8 +109,8 @@ func (e *MeetError) Unwrap() error { return e.Err }
 // until ctx ends. The error is a *MeetError, or a *host.ProfileError.
 func (p *Peers) Connect(ctx context.Context, me int) ([]Conn, error) {
 	l, cards := p.Listener, p.Cards
-	m := meeting{gate: gate{p.Secret, uint32(me)}, me: me, conns: make(map[int]net.Conn)}
-	m.changed = make(chan struct{}, 1)
+	l.gate = gate{p.Secret, uint32(me)}
+	m := meeting{gate: l.gate, me: me, conns: make(map[int]net.Conn), changed: make(chan struct{}, 1)}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	missing := 0
@@ -138,7 +134,13 @@ func (p *Peers) Connect(ctx context.Context, me int) ([]Conn, error) {
 			go m.dial(ctx, rank, c.Addresses)
 		}
 	}
-	go l.accept(ctx, &m, cards)
+	go l.serve(func(rank int, c net.Conn) error {
+		if rank >= me || cards[rank] == nil {
+			return errStranger
+		}
+		m.has(rank, c)
+		return nil
+	})
 	defer l.Close()
 	for {
 		m.Lock()
@@ -241,31 +243,5 @@ func (m *meeting) dial(ctx context.Context, rank int, addrs []string) {
 		case <-time.After(dialEvery):
 		case <-ctx.Done():
 		}
-	}
-}
-
-// accept lets ranks in until the Listener is closed.
-func (l *Listener) accept(ctx context.Context, m *meeting, cards [][]byte) {
-	places := make(chan struct{}, strangersMost)
-	for {
-		c, err := l.l.Accept()
-		if err != nil {
-			if ctx.Err() != nil || errors.Is(err, net.ErrClosed) {
-				return
-			}
-			time.Sleep(dialEvery) // out of descriptors
-			continue
-		}
-		places <- struct{}{}
-		go func() {
-			defer func() { <-places }()
-			rank, err := m.admit(c)
-			if err != nil || rank >= m.me || cards[rank] == nil {
-				l.Refused.Add(1)
-				_ = c.Close()
-				return
-			}
-			m.has(rank, c)
-		}()
 	}
 }

@@ -5,9 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
-	"io"
 	"math/rand/v2"
-	"net"
 	"sync"
 	"testing"
 	"time"
@@ -251,51 +249,6 @@ func TestTheEndOfAConnectionIsADeath(t *testing.T) {
 	require.ErrorIs(t, err, rdmaeng.ErrPeer)
 }
 
-// Strangers connect, say nothing, or garbage, or that they are rank 0, while the ranks meet: these find each other
-// all the same.
-func TestStrangers(t *testing.T) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	secret := NewSecret()
-	var cards [][]byte
-	var ls []*Listener
-	for range 2 {
-		l, err := Listen("127.0.0.1")
-		require.NoError(t, err)
-		ls, cards = append(ls, l), append(cards, l.Card(""))
-	}
-	var called sync.WaitGroup
-	call := func(say func(c net.Conn)) {
-		called.Go(func() {
-			if c, err := net.Dial("tcp", ls[1].addrs[0]); err == nil {
-				say(c)
-				_, _ = io.Copy(io.Discard, c) // until it is shut
-				_ = c.Close()
-			}
-		})
-	}
-	other := gate{NewSecret(), 0}
-	for i := range 200 {
-		call(func(c net.Conn) { fmt.Fprintf(c, "GET / HTTP/1.1\r\nHost: %d\r\n\r\n................", i) })
-		call(func(c net.Conn) { require.Error(t, other.knock(c, 1)) })
-	}
-	done := make(chan error, 1)
-	go func() {
-		_, err := (&Peers{ls[1], secret, cards}).Connect(ctx, 1)
-		done <- err
-	}()
-	for ls[1].Refused.Load() < 400 && ctx.Err() == nil {
-		time.Sleep(time.Millisecond)
-	}
-	_, err := (&Peers{ls[0], secret, cards}).Connect(ctx, 0)
-	require.NoError(t, err)
-	require.NoError(t, <-done)
-	called.Wait()
-	require.EqualValues(t, 400, ls[1].Refused.Load())
-	_, err = net.Dial("tcp", ls[1].addrs[0])
-	require.Error(t, err, "who has met listens no more")
-}
-
 func TestWhoIsMissingIsNamed(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
 	defer cancel()
@@ -328,7 +281,7 @@ func TestRanksThatDisagree(t *testing.T) {
 func TestPlace(t *testing.T) {
 	const n = 5
 	secret := NewSecret()
-	p, err := NewPlace(secret, n)
+	p, err := NewPlace(secret, n, nil)
 	require.NoError(t, err)
 	defer p.Close()
 	var wg sync.WaitGroup
@@ -347,9 +300,10 @@ func TestPlace(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	q, err := NewPlace(secret, 2)
+	q, err := NewPlace(secret, 2, nil)
 	require.NoError(t, err)
-	_, _, err = Exchange(context.Background(), (&Place{l: q.l, g: gate{NewSecret(), thePlace}}).Meet(), 0, []byte("{}"))
+	other := &Place{door: door{Listener: q.Listener, gate: gate{NewSecret(), thePlace}}}
+	_, _, err = Exchange(context.Background(), other.Meet(), 0, []byte("{}"))
 	require.ErrorIs(t, err, errStranger, "it is not the place of another job")
 	ctx, cancel := context.WithCancel(context.Background())
 	time.AfterFunc(10*time.Millisecond, cancel)

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/exanet-mpi/exanet/rdmaeng"
@@ -20,9 +21,10 @@ import (
 // Place is where the ranks of a job show each other their cards, if there is no MPI yet that could do so: a server
 // of the launcher's. A rank connects, shows its card, and gets those of all when all have come.
 type Place struct {
-	l     net.Listener
-	g     gate
+	door
 	ranks int
+	warn  func(refused int64)
+	over  sync.Once
 
 	mu    sync.Mutex
 	cards [][]byte
@@ -32,20 +34,22 @@ type Place struct {
 // thePlace is its number where ranks have theirs.
 const thePlace = math.MaxUint32
 
-// NewPlace opens the place for so many ranks, at all addresses of this host.
-func NewPlace(secret Secret, ranks int) (*Place, error) {
+// NewPlace opens the place for so many ranks, at all addresses of this host. When it ends, warn is told how many
+// connections of strangers there were, if any.
+func NewPlace(secret Secret, ranks int, warn func(refused int64)) (*Place, error) {
 	l, err := net.Listen("tcp", "")
 	if err != nil {
 		return nil, err
 	}
-	p := &Place{l: l, g: gate{secret, thePlace}, ranks: ranks, cards: make([][]byte, ranks)}
-	go p.serve()
+	p := &Place{door: door{Listener: l, gate: gate{secret, thePlace}}, ranks: ranks, warn: warn,
+		cards: make([][]byte, ranks)}
+	go p.serve(p.come)
 	return p, nil
 }
 
 // Meet says in one word where ranks find the place, and its secret; Exchange takes it.
 func (p *Place) Meet() string {
-	return hex.EncodeToString(p.g.secret[:]) + "@" + strings.Join(p.addresses(), ",")
+	return hex.EncodeToString(p.secret[:]) + "@" + strings.Join(p.addresses(), ",")
 }
 
 // ErrMeet is the error of a word that is not from Meet.
@@ -61,7 +65,7 @@ func parseMeet(word string) (s Secret, addrs []string, err error) {
 
 // addresses are those under which ranks of other hosts reach the place.
 func (p *Place) addresses() (list []string) {
-	port := strconv.Itoa(p.l.Addr().(*net.TCPAddr).Port)
+	port := strconv.Itoa(p.Addr().(*net.TCPAddr).Port)
 	for _, a := range own() {
 		list = append(list, net.JoinHostPort(a, port))
 	}
@@ -70,7 +74,7 @@ func (p *Place) addresses() (list []string) {
 
 // Close ends the place: ranks that still wait there get an error.
 func (p *Place) Close() {
-	_ = p.l.Close()
+	p.end()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, c := range p.conns {
@@ -78,27 +82,19 @@ func (p *Place) Close() {
 	}
 }
 
-func (p *Place) serve() {
-	places := make(chan struct{}, strangersMost)
-	for {
-		c, err := p.l.Accept()
-		if err != nil {
-			return
+// end lets nobody in any more.
+func (p *Place) end() {
+	p.over.Do(func() {
+		_ = p.Listener.Close()
+		if n := p.refused.Load(); n > 0 {
+			p.warn(n)
 		}
-		places <- struct{}{}
-		go func() {
-			defer func() { <-places }()
-			if p.come(c) != nil {
-				_ = c.Close()
-			}
-		}()
-	}
+	})
 }
 
-// come takes the card of whoever has connected.
-func (p *Place) come(c net.Conn) error {
-	rank, err := p.g.admit(c)
-	if err != nil || rank >= p.ranks {
+// come takes the card of a rank.
+func (p *Place) come(rank int, c net.Conn) error {
+	if rank >= p.ranks {
 		return errStranger
 	}
 	_ = c.SetDeadline(time.Now().Add(helloTime))
@@ -125,7 +121,8 @@ func (p *Place) come(c net.Conn) error {
 		_ = c.Close()
 	}
 	p.conns = nil
-	return p.l.Close()
+	p.end()
+	return nil
 }
 
 // Exchange shows the card of a rank at the Place that meet names, and returns those of all ranks, and the secret
@@ -135,18 +132,7 @@ func Exchange(ctx context.Context, meet string, rank int, mine []byte) (cards []
 	if err != nil {
 		return nil, secret, err
 	}
-	g := gate{secret, uint32(rank)}
-	var c net.Conn
-	for _, a := range addrs {
-		d := net.Dialer{Timeout: helloTime}
-		if c, err = d.DialContext(ctx, "tcp", a); err != nil {
-			continue
-		}
-		if err = g.knock(c, thePlace); err == nil {
-			break
-		}
-		_ = c.Close()
-	}
+	c, err := reach(ctx, gate{secret, uint32(rank)}, addrs)
 	if err != nil {
 		return nil, secret, fmt.Errorf("rank %d does not reach its launcher at %v: %w", rank, addrs, err)
 	}
@@ -160,4 +146,34 @@ func Exchange(ctx context.Context, meet string, rank int, mine []byte) (cards []
 		return nil, secret, fmt.Errorf("rank %d was not told where the others are: %w: %w", rank, rdmaeng.ErrPeer, err)
 	}
 	return cards, secret, nil
+}
+
+// reachTime is how long a rank tries to reach the place, as long as anybody seems to be there.
+const reachTime = time.Minute
+
+// reach connects to the place, at one of its addresses. While strangers crowd there it may take several tries.
+func reach(ctx context.Context, g gate, addrs []string) (c net.Conn, err error) {
+	ctx, cancel := context.WithTimeout(ctx, reachTime)
+	defer cancel()
+	d := net.Dialer{Timeout: helloTime}
+	for {
+		again := false
+		for _, a := range addrs {
+			if c, err = d.DialContext(ctx, "tcp", a); err == nil {
+				if err = g.knock(c, thePlace); err == nil {
+					return c, nil
+				}
+				_ = c.Close()
+			}
+			again = again || !errors.Is(err, errStranger) && !errors.Is(err, syscall.ECONNREFUSED)
+		}
+		select {
+		case <-time.After(dialEvery):
+		case <-ctx.Done():
+			again = false
+		}
+		if !again {
+			return nil, err
+		}
+	}
 }

@@ -55,8 +55,10 @@ func New(t testing.TB, n int) *Network {
 	return w
 }
 
-// Address is that of a host.
-func Address(i int) string { return fmt.Sprintf("10.77.7.%d", 1+i) }
+func address(i int) string { return fmt.Sprintf("10.77.7.%d", 1+i) }
+
+// Address is that of a port of a host.
+func Address(i, port int) string { return net.JoinHostPort(address(i), strconv.Itoa(port)) }
 
 // newHost makes a namespace, with a device that has an address.
 func newHost(i int) (*host, error) {
@@ -97,7 +99,7 @@ func (h *host) make(i int) (err error) {
 		request uint
 		address string
 	}{
-		{device, unix.SIOCSIFADDR, Address(i)},
+		{device, unix.SIOCSIFADDR, address(i)},
 		{device, unix.SIOCSIFNETMASK, "255.255.255.0"},
 		{device, unix.SIOCSIFFLAGS, ""},
 		{"lo", unix.SIOCSIFFLAGS, ""},

@@ -1,0 +1,123 @@
+package net
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// flood connects n strangers to an address. A third of them says garbage, a third says that it is rank 0 of another job,
+// and a third says nothing for as long as it may. It returns when all are connected, and done waits until each has been
+// refused, or is when the test ends.
+func flood(t *testing.T, address string, n int, to uint32) (done func()) {
+	var connected, ended sync.WaitGroup
+	other := gate{NewSecret(), 0}
+	connected.Add(n)
+	for i := range n {
+		ended.Go(func() {
+			c, err := net.Dial("tcp", address)
+			connected.Done()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer c.Close()
+			switch i % 3 {
+			case 0:
+				fmt.Fprintf(c, "GET / HTTP/1.1\r\nHost: %d\r\n\r\n................", i)
+			case 1:
+				if other.knock(c, int(to)) == nil {
+					t.Error("a stranger was let in")
+				}
+			}
+			_, _ = io.Copy(io.Discard, c)
+		})
+	}
+	connected.Wait()
+	return ended.Wait
+}
+
+// Strangers come in numbers, and some stay and say nothing, while the ranks meet: these find each other all the same.
+func TestStrangersBetweenRanks(t *testing.T) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	secret := NewSecret()
+	var cards [][]byte
+	var ls []*Listener
+	for range 2 {
+		l, err := Listen("127.0.0.1")
+		require.NoError(t, err)
+		ls, cards = append(ls, l), append(cards, l.Card(""))
+	}
+	const n = 3 * 2 * provingMost
+	met := make(chan error, 1)
+	go func() {
+		_, err := (&Peers{ls[1], secret, cards}).Connect(ctx, 1)
+		met <- err
+	}()
+	done := flood(t, ls[1].addrs[0], n, 1)
+	require.Eventually(t, func() bool { return ls[1].Refused() >= n-provingMost }, time.Minute, time.Millisecond)
+	_, err := (&Peers{ls[0], secret, cards}).Connect(ctx, 0)
+	require.NoError(t, err)
+	require.NoError(t, <-met)
+	_, err = net.Dial("tcp", ls[1].addrs[0])
+	require.Error(t, err, "who has met listens no more")
+	done()
+	require.Eventually(t, func() bool { return ls[1].Refused() >= n }, time.Minute, time.Millisecond)
+}
+
+func TestStrangersAtThePlace(t *testing.T) {
+	const n, ranks = 3 * 2 * provingMost, 3
+	warned := make(chan int64, 2)
+	p, err := NewPlace(NewSecret(), ranks, func(refused int64) { warned <- refused })
+	require.NoError(t, err)
+	defer p.Close()
+	done := flood(t, p.addresses()[0], n, thePlace)
+	var wg sync.WaitGroup
+	for i := range ranks {
+		wg.Go(func() {
+			cards, _, err := Exchange(context.Background(), p.Meet(), i, []byte("{}"))
+			if err != nil || len(cards) != ranks {
+				t.Errorf("rank %d: %v %v", i, cards, err)
+			}
+		})
+	}
+	wg.Wait()
+	refused := <-warned
+	require.Positive(t, refused)
+	require.LessOrEqual(t, refused, int64(n))
+	done()
+	p.Close()
+	require.Empty(t, warned, "it is told once")
+}
+
+// A door has few connections at a time of those who have not proved anything, the youngest.
+func TestDoorKeepsFew(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	d := door{Listener: l, gate: gate{NewSecret(), 1}}
+	go d.serve(func(int, net.Conn) error { return errors.New("nobody knows the secret") })
+	var cs []net.Conn
+	for range provingMost + 10 {
+		c, err := net.Dial("tcp", l.Addr().String())
+		require.NoError(t, err)
+		defer c.Close()
+		cs = append(cs, c)
+	}
+	for _, c := range cs[:10] {
+		_, err := io.Copy(io.Discard, c)
+		require.NoError(t, err)
+	}
+	require.Eventually(t, func() bool { return d.refused.Load() == 10 }, time.Minute, time.Millisecond)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	require.Len(t, d.proving, provingMost)
+}
