@@ -46,7 +46,9 @@ EXANET_VARIANT, EXANET_DEVICE or EXANET_COLL, 124 if the job has timed out.
 
 With --hosts the ranks run on other hosts, in the order of the list, and talk over
 TCP to those of other hosts. exanet is started there by ssh, under the path that it has
-here, and the program in the directory that this is, with this environment.
+here, and the program in the directory that this is, with this environment. A host
+from which nothing has come for five seconds is dead; EXANET_SILENCE says another time,
+as 30s (docs/hosts.md).
 
 EXANET_CHECK=1 has the ranks look for mistakes in how the program uses MPI
 (docs/checking.md).`,

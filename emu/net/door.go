@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// door lets the ranks of a job in at a listener, and counts the strangers. However many of these there are, few connections
-// are open whose other end has not proved yet that it is of the job: one more takes the place of that which is there
-// longest. So no stranger keeps a rank out by saying nothing. A rank that has lost its place comes again.
+// door lets the ranks of a job in at a listener, and counts the strangers. However many of these there are, few
+// connections are open whose other end has not proved yet that it is of the job: one more takes the place of that which
+// is there longest. So no stranger keeps a rank out by saying nothing. A rank that has lost its place comes again.
 type door struct {
 	net.Listener
 	gate

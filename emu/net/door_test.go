@@ -13,9 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// flood connects n strangers to an address. A third of them says garbage, a third says that it is rank 0 of another job,
-// and a third says nothing for as long as it may. It returns when all are connected, and done waits until each has been
-// refused, or is when the test ends.
+// flood connects n strangers to an address. A third of them says garbage, a third says that it is rank 0 of another
+// job, and a third says nothing for as long as it may. It returns when all are connected; done waits until each has
+// been sent away.
 func flood(t *testing.T, address string, n int, to uint32) (done func()) {
 	var connected, ended sync.WaitGroup
 	other := gate{NewSecret(), 0}
