@@ -23,6 +23,7 @@ type Fabric struct {
 	turn    uint        // of Next
 	current *link       // whose message is out; nil: the host's
 	more    atomic.Bool // a link had a message since Next found none: others may have been read behind it
+	looked  bool        // at the connections, since Next found none
 	cursor  int         // where in peers the next look begins
 	fetches []*rdmaeng.Transfer
 }
@@ -82,7 +83,9 @@ func (f *Fabric) Next() (h packetizer.Header, payload []byte, ok bool) {
 			return h, payload, true
 		}
 	}
-	f.poll.look()
+	if !f.looked || !hostFirst { // what has come to one connection must not hide the others for ever
+		f.look()
+	}
 	for range f.peers {
 		l := f.peers[f.cursor]
 		if f.cursor++; f.cursor == len(f.peers) {
@@ -99,6 +102,7 @@ func (f *Fabric) Next() (h packetizer.Header, payload []byte, ok bool) {
 			return h, payload, true
 		}
 	}
+	f.looked = false
 	f.more.Store(false)
 	f.rearm()
 	return h, nil, false

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/exanet-mpi/exanet/internal/sys"
 	"github.com/exanet-mpi/exanet/packetizer"
 	"github.com/exanet-mpi/exanet/rdmaeng"
 )
@@ -48,7 +49,6 @@ type link struct {
 func newLink(f *Fabric, c Conn) *link {
 	room := headerSize + max(f.Limit(), readAtOnce) + readAtOnce
 	l := &link{f: f, rank: c.Rank, sock: c.sock, fd: int(c.sock.Fd()), in: make([]byte, room)}
-	_ = unix.SetNonblock(l.fd, true) // Fd has made it block
 	probe(l.fd, f.silence)
 	return l
 }
@@ -60,6 +60,7 @@ func (l *link) broken() {
 		return
 	}
 	_ = unix.Shutdown(l.fd, unix.SHUT_RDWR)
+	l.f.poll.drop(l)
 	if !l.gone {
 		l.f.Lose(l.rank)
 	}
@@ -97,13 +98,13 @@ func (l *link) send(f *frame, data []byte) bool {
 func (l *link) write(a, b []byte) int {
 	all := len(a) + len(b)
 	for !l.over.Load() {
-		n, err := unix.SendmsgBuffers(l.fd, [][]byte{a, b}, nil, nil, unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL)
-		switch {
-		case err == nil:
+		switch n, e := sys.SendNow(l.fd, a, b); e {
+		case 0:
 			return n
-		case err == unix.EAGAIN:
+		case unix.EAGAIN:
 			return 0
-		case err != unix.EINTR:
+		case unix.EINTR:
+		default:
 			l.broken()
 		}
 	}
@@ -139,14 +140,14 @@ func (l *link) want() {
 // read reads once into b, and reports whether anything came.
 func (l *link) read(b []byte) int {
 	for l.readable && !l.over.Load() {
-		n, err := unix.Read(l.fd, b)
+		n, e := sys.ReceiveNow(l.fd, b)
 		switch {
 		case n > 0:
 			l.readable = n == len(b)
 			return n
-		case err == unix.EAGAIN:
+		case e == unix.EAGAIN:
 			l.readable = false
-		case err != unix.EINTR:
+		case e != unix.EINTR:
 			l.broken()
 		}
 	}

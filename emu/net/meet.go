@@ -12,6 +12,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/exanet-mpi/exanet/emu/host"
 )
 
@@ -206,7 +208,7 @@ func (m *meeting) files() (list []Conn, err error) {
 	defer m.Unlock()
 	m.over = true
 	for rank, c := range m.conns {
-		sock, e := c.(*net.TCPConn).File()
+		sock, e := taken(c.(*net.TCPConn))
 		_ = c.Close()
 		if e != nil {
 			err = &MeetError{m.me, rank, e}
@@ -222,6 +224,27 @@ func (m *meeting) files() (list []Conn, err error) {
 		return nil, err
 	}
 	return list, nil
+}
+
+// taken returns the socket of a connection, which remains to be closed. It blocks: else Go's runtime would watch it too,
+// and wake one of its threads whenever something comes.
+func taken(c *net.TCPConn) (f *os.File, err error) {
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return nil, err
+	}
+	fd := -1
+	if e := raw.Control(func(its uintptr) { fd, err = unix.FcntlInt(its, unix.F_DUPFD_CLOEXEC, 0) }); e != nil {
+		return nil, e
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.SetNonblock(fd, false); err != nil {
+		_ = unix.Close(fd)
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), "rank"), nil
 }
 
 // dial connects to a rank, at one of its addresses, as often as it takes.

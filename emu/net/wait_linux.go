@@ -2,10 +2,13 @@ package net
 
 import (
 	"os"
+	"slices"
 	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/exanet-mpi/exanet/internal/sys"
 )
 
 // A rank waits as emu/host has it, on its doorbell. While it spins it looks at its connections as well. Before
@@ -84,13 +87,23 @@ func (p *poller) modify(l *link) {
 // drop forgets a link that is over, of which there would be something for ever.
 func (p *poller) drop(l *link) { _ = control(p.links, unix.EPOLL_CTL_DEL, l.fd, 0) }
 
-// look marks the links that have something to read, and reports whether any has, or has room again.
-func (p *poller) look() (any bool) {
+// fewLinks is how many connections are read without asking first: to ask costs as much as to read in vain.
+const fewLinks = 2
+
+// look marks the links that may have something to read, and reports whether any may, or has room again.
+func (f *Fabric) look() (any bool) {
+	p := f.poll
 	if !p.looked.Load() {
 		p.looked.Store(true)
 	}
-	n, _ := unix.EpollWait(p.links, p.events[:], 0)
-	for i := range max(n, 0) {
+	f.looked = true
+	if len(f.peers) <= fewLinks && !slices.ContainsFunc(f.peers, func(l *link) bool { return l.wants }) {
+		for _, l := range f.peers {
+			l.readable = true
+		}
+		return len(f.peers) > 0
+	}
+	for i := range sys.ReadyNow(p.links, p.events[:]) {
 		l := p.byFD[p.events[i].Fd]
 		if l.over.Load() {
 			p.drop(l)
@@ -131,7 +144,7 @@ func (f *Fabric) watch() {
 			f.endSilent(passed)
 		}
 		if n == 0 && !p.looked.Swap(false) {
-			if some, _ := unix.EpollWait(p.links, events[:], 0); some > 0 || f.more.Load() {
+			if sys.ReadyNow(p.links, events[:]) > 0 || f.more.Load() {
 				f.WakeBackground(f.Rank())
 			}
 			continue
@@ -161,11 +174,12 @@ func (f *Fabric) arrived() (any bool) {
 	if f.more.Load() {
 		return true
 	}
-	if f.poll.look() {
+	if f.look() {
 		for _, l := range f.peers {
 			any = l.arrived() || l.writable || any
 		}
 	}
+	f.looked = any
 	return any
 }
 

@@ -1,0 +1,46 @@
+package sys
+
+import (
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// Calls about sockets that do not wait, so they are raw: the scheduler need not know of them. What they copy should not
+// be much more than some hundred KiB, for a collection waits for them.
+
+// SendNow gives a socket what it takes of a and then b.
+func SendNow(fd int, a, b []byte) (n int, e syscall.Errno) {
+	parts := [2]unix.Iovec{{Base: unsafe.SliceData(a)}, {Base: unsafe.SliceData(b)}} // either may be on a stack
+	parts[0].SetLen(len(a))
+	parts[1].SetLen(len(b))
+	m := unix.Msghdr{Iov: &parts[0]}
+	m.SetIovlen(len(parts))
+	r, _, e := syscall.RawSyscall(unix.SYS_SENDMSG, uintptr(fd), uintptr(unsafe.Pointer(&m)),
+		unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL)
+	if e != 0 {
+		return 0, e
+	}
+	return int(r), 0
+}
+
+// ReceiveNow reads what a socket has; 0 bytes are its end.
+func ReceiveNow(fd int, b []byte) (n int, e syscall.Errno) {
+	r, _, e := syscall.RawSyscall6(unix.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(b))),
+		uintptr(len(b)), unix.MSG_DONTWAIT, 0, 0)
+	if e != 0 {
+		return 0, e
+	}
+	return int(r), 0
+}
+
+// ReadyNow asks an epoll descriptor what is ready.
+func ReadyNow(epoll int, events []unix.EpollEvent) (n int) {
+	r, _, e := syscall.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(epoll),
+		uintptr(unsafe.Pointer(unsafe.SliceData(events))), uintptr(len(events)), 0, 0, 0)
+	if e != 0 {
+		return 0
+	}
+	return int(r)
+}
