@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/exanet-mpi/exanet/internal/pmi"
 )
@@ -29,6 +30,9 @@ func openLauncher() (*pmi.Client, error) {
 	return c, nil
 }
 
+// linger is how long a rank that aborts waits: Hydra may end before it has shown what the ranks say last.
+const linger = 100 * time.Millisecond
+
 // leaveLauncher says that this process ends in good order, or with a code, unless it is 0.
 func leaveLauncher(code int) error {
 	launcher.Lock()
@@ -39,6 +43,7 @@ func leaveLauncher(code int) error {
 	case c == nil:
 		return nil
 	case code != 0:
+		time.Sleep(linger)
 		return c.Abort(code)
 	}
 	return c.Finalize(context.Background())

@@ -226,8 +226,8 @@ func (m *meeting) files() (list []Conn, err error) {
 	return list, nil
 }
 
-// taken returns the socket of a connection, which remains to be closed. It blocks: else Go's runtime would watch it too,
-// and wake one of its threads whenever something comes.
+// taken returns the socket of a connection, which remains to be closed. It blocks: else Go's runtime would watch it
+// too, and wake one of its threads whenever something comes.
 func taken(c *net.TCPConn) (f *os.File, err error) {
 	raw, err := c.SyscallConn()
 	if err != nil {
