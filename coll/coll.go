@@ -8,6 +8,7 @@
 //	table.go      the algorithms, and the table of sizes and ranks
 //	file.go       rows of the table in a file
 //	*.go          the algorithms: bcast.go, allreduce.go, ...
+//	leaders.go    those for ranks on several hosts, made of the others
 //
 // A schedule knows nothing of protocols, locks or time. Whoever owns it performs
 // its steps in order, without waiting except at steps that say so; package mpi
@@ -151,6 +152,9 @@ type Call struct {
 	// Cartesian says that they come in pairs, below and above in each dimension.
 	Sources, Dests []int
 	Cartesian      bool
+
+	// Hosts tells where the ranks are; nil: leaders have nothing to do.
+	Hosts *Hosts
 }
 
 // Bytes is the size by which the algorithm for a call is chosen. All ranks

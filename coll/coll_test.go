@@ -181,6 +181,7 @@ func TestBuildingAgainAllocatesNothing(t *testing.T) {
 		for _, a := range messages(op) {
 			for _, inPlace := range []bool{false, !neighbor(op) && op != coll.Bcast && op != coll.Barrier} {
 				q := pose(op, 7, 50, 0, inPlace, true, rng)
+				q.spread([]int{0, 0, 0, 1, 1, 2, 2})
 				pick := force(t, op, a.Name).Pick
 				s := new(coll.Schedule)
 				for me := range q.calls {

@@ -34,6 +34,8 @@ type Schedule struct {
 	used   int
 	ints   []int  // offsets of blocks
 	staged []byte // see stage
+
+	leaders []int // see lead
 }
 
 // Build makes the schedule of the call that is in s by an algorithm, see

@@ -159,16 +159,13 @@ func (s *Selection) Forced(c Collective) string {
 // Shared reports whether a call is one for an algorithm that needs shared memory, and
 // whether that is Direct.
 func (s *Selection) Shared(c *Call) (ok, direct bool) {
-	a := s.forced[c.Op]
-	if a == nil {
-		a = s.row(c, true)
-	}
+	a := s.choose(c, true)
 	return a.shared, a.Name == Direct
 }
 
 // SharedUpTo is the size up to which calls of a collective are for Shared, -1 if none is.
 func (s *Selection) SharedUpTo(op Collective, ranks int) int {
-	if a := s.forced[op]; a != nil {
+	if a := s.forced[op]; a != nil && !a.led {
 		if a.Name == Shared {
 			return math.MaxInt
 		}
@@ -180,7 +177,7 @@ func (s *Selection) SharedUpTo(op Collective, ranks int) int {
 		if upTo == 0 {
 			upTo = math.MaxInt
 		}
-		if r.Ranks != 0 && ranks > r.Ranks || upTo <= limit {
+		if r.Ranks != 0 && ranks > r.Ranks || upTo <= limit || r.algorithm.led {
 			continue
 		}
 		if r.Algorithm != Shared {
@@ -191,14 +188,17 @@ func (s *Selection) SharedUpTo(op Collective, ranks int) int {
 	return limit
 }
 
-// row returns the algorithm of the first row that fits a call; those that need
-// shared memory do not unless there is.
-func (s *Selection) row(c *Call, shared bool) *Algorithm {
+// choose returns the algorithm that is forced on a call, if that can serve it, else that of the first row that
+// fits; those that need shared memory do not unless there is.
+func (s *Selection) choose(c *Call, shared bool) *Algorithm {
+	if a := s.forced[c.Op]; a != nil && a.serves(c, shared) {
+		return a
+	}
 	rows := s.table[c.Op]
 	if len(rows) > 1 {
 		n := c.Bytes()
 		for rows[0].Bytes != 0 && n > rows[0].Bytes || rows[0].Ranks != 0 && c.Ranks > rows[0].Ranks ||
-			rows[0].algorithm.shared && !shared {
+			!rows[0].algorithm.serves(c, shared) {
 			rows = rows[1:]
 		}
 	}
@@ -209,10 +209,7 @@ func (s *Selection) row(c *Call, shared bool) *Algorithm {
 // that reorders the ranks gives way to the first of the collective if the operator
 // does not commute, even if it is forced.
 func (s *Selection) Pick(c *Call) *Algorithm {
-	a := s.forced[c.Op]
-	if a == nil || a.shared {
-		a = s.row(c, false)
-	}
+	a := s.choose(c, false)
 	if a.reorders && !c.Commute {
 		return &algorithms[c.Op][0]
 	}

@@ -31,6 +31,7 @@ type player struct {
 // wire is what one rank sends another.
 type wire struct {
 	sent, posted [][]byte
+	count        int // messages so far
 }
 
 func simulate(calls []coll.Call, pick func(*coll.Call) *coll.Algorithm, schedules []*coll.Schedule,
@@ -109,6 +110,7 @@ func (s *simulation) advance(me int) (moved bool, err error) {
 				s.messages++
 				w := s.wire(me, peer)
 				w.sent = append(w.sent, st.From)
+				w.count++
 			} else {
 				w := s.wire(peer, me)
 				w.posted = append(w.posted, st.To)

@@ -12,6 +12,13 @@ type Algorithm struct {
 	// shared: it needs memory that all ranks share, see package coll/shm, which
 	// performs it.
 	shared bool
+	// led: it has leaders, which can not serve every call.
+	led bool
+}
+
+// serves reports whether it can serve a call, of which there is shared memory or not.
+func (a *Algorithm) serves(c *Call, shared bool) bool {
+	return (shared || !a.shared) && (!a.led || c.led())
 }
 
 // The names of the algorithms that need memory which all ranks share: the data go through
@@ -63,14 +70,23 @@ func init() {
 	for _, c := range []Collective{Bcast, Gather, Scatter, Allgather, Allgatherv, Alltoall} {
 		algorithms[c] = append(algorithms[c], Algorithm{Name: Direct, shared: true})
 	}
+	for c, build := range map[Collective]func(*Schedule){Barrier: allreduceLeaders, Bcast: bcastLeaders,
+		Reduce: reduceLeaders, Allreduce: allreduceLeaders, Gather: gatherLeaders, Allgather: allgatherLeaders} {
+		algorithms[c] = append(algorithms[c], Algorithm{Name: Leaders, build: build, led: true})
+	}
+	builtIn, _ = NewSelection("")
 }
+
+// builtIn is the built-in table.
+var builtIn *Selection
 
 // Algorithms returns those of a collective. The first serves every call.
 func Algorithms(c Collective) []Algorithm { return algorithms[c] }
 
 // Rule is a row of the table: which algorithm serves calls of at most Bytes
 // bytes (see Call.Bytes) among at most Ranks ranks. 0 is no limit. Rows of
-// algorithms that need shared memory are for blocking calls where there is such.
+// algorithms that need shared memory are for blocking calls where there is such,
+// those of Leaders for ranks on several hosts.
 type Rule struct {
 	Bytes, Ranks int
 	Algorithm    string
@@ -81,7 +97,18 @@ type Rule struct {
 func (r *Rule) covers(later *Rule) bool {
 	within := func(n, limit int) bool { return limit == 0 || n != 0 && n <= limit }
 	return within(later.Bytes, r.Bytes) && within(later.Ranks, r.Ranks) &&
-		(!InMemory(r.Algorithm) || InMemory(later.Algorithm))
+		(need(r.Algorithm) == "" || need(r.Algorithm) == need(later.Algorithm))
+}
+
+// need tells rows apart that calls may pass over: those of memory, those of Leaders, and others, which none does.
+func need(algorithm string) string {
+	if algorithm == Direct {
+		return Shared
+	}
+	if algorithm == Shared || algorithm == Leaders {
+		return algorithm
+	}
+	return ""
 }
 
 // The switch points of Reduce and Allreduce are those of the thesis (chapter 4).
@@ -94,21 +121,22 @@ const (
 // first algorithm of the collective does. What shared memory has no room for is read
 // directly, if it can be (coll/shm).
 var rules = [Collectives][]Rule{
-	Barrier: {{Algorithm: Shared}},
+	Barrier: {{Algorithm: Shared}, {Algorithm: Leaders}},
 	Bcast: {{Bytes: 32 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: "binomial"},
-		{Bytes: 64 << 10, Algorithm: Shared}, {Ranks: 16, Algorithm: Direct}},
+		{Bytes: 64 << 10, Algorithm: Shared}, {Ranks: 16, Algorithm: Direct}, {Algorithm: Leaders}},
 	Scatter: {{Bytes: 32 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: "linear"},
 		{Ranks: 16, Algorithm: Direct}, {Ranks: 4, Algorithm: "linear"}},
 	Reduce: {{Bytes: 32 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: "binomial"},
-		{Bytes: 64 << 10, Algorithm: Shared}, {Bytes: thesisReduce, Algorithm: "binomial"},
+		{Bytes: 64 << 10, Algorithm: Shared}, {Algorithm: Leaders}, {Bytes: thesisReduce, Algorithm: "binomial"},
 		{Algorithm: "rabenseifner"}},
-	Allreduce: {{Bytes: 64 << 10, Algorithm: Shared},
+	Allreduce: {{Bytes: 64 << 10, Algorithm: Shared}, {Algorithm: Leaders},
 		{Bytes: thesisAllreduce, Algorithm: "recursive_doubling"}, {Ranks: 2, Algorithm: "recursive_doubling"},
 		{Algorithm: "rabenseifner"}},
 	Gather: {{Bytes: 32 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: "linear"},
-		{Bytes: 64 << 10, Algorithm: Shared}, {Ranks: 64, Algorithm: "linear"}},
+		{Bytes: 64 << 10, Algorithm: Shared}, {Bytes: 4 << 10, Algorithm: Leaders},
+		{Ranks: 64, Algorithm: "linear"}},
 	Allgather: {{Bytes: 32 << 10, Algorithm: Shared}, {Ranks: 2, Algorithm: Direct},
-		{Bytes: 64 << 10, Algorithm: Shared}, {Ranks: 16, Algorithm: Direct},
+		{Bytes: 64 << 10, Algorithm: Shared}, {Ranks: 16, Algorithm: Direct}, {Algorithm: Leaders},
 		{Bytes: 32 << 10, Algorithm: "bruck"}, {Algorithm: "ring"}},
 	Allgatherv: {{Bytes: 128 << 10, Algorithm: Shared}, {Ranks: 16, Algorithm: Direct},
 		{Bytes: 128 << 10, Algorithm: "bruck"}, {Algorithm: "ring"}},
@@ -136,10 +164,10 @@ func Rules(c Collective) []Rule {
 }
 
 // BuiltIn returns the algorithms that the built-in table has for calls of so many bytes
-// and ranks: where there is shared memory, and elsewhere.
+// and ranks, if all are on one host: where there is shared memory, and elsewhere.
 func BuiltIn(c Collective, bytes, ranks int) (shared, other string) {
 	for _, r := range Rules(c) {
-		if r.Bytes != 0 && bytes > r.Bytes || r.Ranks != 0 && ranks > r.Ranks {
+		if r.Bytes != 0 && bytes > r.Bytes || r.Ranks != 0 && ranks > r.Ranks || r.Algorithm == Leaders {
 			continue
 		}
 		if shared == "" {

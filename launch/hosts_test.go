@@ -161,6 +161,16 @@ func TestHosts(t *testing.T) {
 	}
 }
 
+// All ranks know which of them share a host, so they choose the same algorithms.
+func TestHostsCollectives(t *testing.T) {
+	for _, list := range []string{"a:2,b:3", "a:1,b:2,c:2", "a,b,c"} {
+		t.Run(list, func(t *testing.T) {
+			j := prepareHosts(t, list, "120s", "collectives")
+			require.Zero(t, j.run(t), j.err.String())
+		})
+	}
+}
+
 // What the others see of the end of a rank they see over the network as well. The launcher names the rank that was the
 // first, once, and ends with its code.
 func TestHostsOthersSeeTheEndOfARank(t *testing.T) {

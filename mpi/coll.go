@@ -41,7 +41,7 @@ func (c *Comm) invoke(name string, op coll.Collective) (*collective, error) {
 	}
 	x := c.rank.takeCollective()
 	x.c, x.name, x.kind, x.count, x.operator = c, name, nil, ofSlice, ""
-	x.Op, x.Rank, x.Ranks, x.Elem = op, c.Rank(), c.size, 1
+	x.Op, x.Rank, x.Ranks, x.Elem, x.Hosts = op, c.Rank(), c.size, 1, c.hosts
 	return x, nil
 }
 
@@ -178,7 +178,7 @@ func (c *Comm) Barrier() error {
 	x := c.barriers
 	if x == nil {
 		x = &collective{c: c, name: "Barrier"}
-		x.Op, x.Rank, x.Ranks = coll.Barrier, c.Rank(), c.size
+		x.Op, x.Rank, x.Ranks, x.Hosts = coll.Barrier, c.Rank(), c.size, c.hosts
 		c.barriers = x
 	}
 	return x.complete()

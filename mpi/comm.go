@@ -64,6 +64,7 @@ type Comm struct {
 	handle   uint64      // by which the fast path knows it, 0 if not at all
 
 	algorithms *coll.Selection // of collectives
+	hosts      *coll.Hosts     // of the ranks, for those; nil: it does not matter
 
 	area    *shm.Area // of blocking collectives, see shared.go; nil: they are messages
 	late    bool      // the first of them finds an area
@@ -128,7 +129,8 @@ func newWorld(k *rank) *Comm {
 }
 
 func (k *rank) predefine(name string, d commid.ID, members *group.Group, me int) *Comm {
-	c := &Comm{rank: k, id: d, members: members, size: members.Size(), name: name, algorithms: k.algorithms}
+	c := &Comm{rank: k, id: d, members: members, size: members.Size(), name: name, algorithms: k.algorithms,
+		hosts: k.hostsOf(members)}
 	c.p2p, c.coll = k.open(d, members, me)
 	c.area = k.openArea(d, members, me)
 	return c

@@ -31,7 +31,7 @@ func (c *Comm) derive(d commid.ID, members *group.Group, me int) *Comm {
 // heir is derive without an area.
 func (c *Comm) heir(d commid.ID, members *group.Group, me int) *Comm {
 	n := &Comm{rank: c.rank, id: d, members: members, size: members.Size(), handler: c.Errhandler(),
-		algorithms: c.algorithms}
+		algorithms: c.algorithms, hosts: c.rank.hostsOf(members)}
 	n.p2p, n.coll = c.rank.open(d, members, me)
 	return n
 }

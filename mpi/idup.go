@@ -27,7 +27,7 @@ func (c *Comm) Idup() (*Comm, *Request, error) {
 		return nil, nil, err
 	}
 	n := &Comm{members: c.members, size: c.size, topology: c.topology, handler: c.Errhandler(),
-		algorithms: c.algorithms}
+		algorithms: c.algorithms, hosts: c.hosts}
 	s := &idup{c: c, n: n, words: make([]int64, 2), refusals: make([]int64, 1)}
 	if n.attrs, s.refused = c.copyAttrs(op); s.refused != nil {
 		s.refusals[0] = 1

@@ -34,7 +34,7 @@ func overNetwork(n int, o *settings) ([]fabric, error) {
 			return nil, err
 		}
 		defer l.Close()
-		listeners[i], cards[i] = l, l.Card(o.profile())
+		listeners[i], cards[i] = l, l.Card(o.profile(), i)
 	}
 	fabs, errs := make([]fabric, n), make([]error, n)
 	var wg sync.WaitGroup
@@ -60,20 +60,25 @@ func overNetwork(n int, o *settings) ([]fabric, error) {
 
 // openNetwork connects a rank to those of other hosts. If there are none, every rank is taken for one.
 func openNetwork(m *host.Member, o *settings) (fabric, error) {
+	here := func(i int) bool { return i == m.Rank() || m.Spread() && m.Here(i) }
 	p := o.peers
 	if p == nil {
+		first := 0
+		for !here(first) {
+			first++
+		}
 		l, err := net.Listen("")
 		if err != nil {
 			return nil, err
 		}
 		defer l.Close()
 		p = &net.Peers{Listener: l}
-		if p.Cards, p.Secret, err = exchange(m, l.Card(o.profile())); err != nil {
+		if p.Cards, p.Secret, err = exchange(m, l.Card(o.profile(), first)); err != nil {
 			return nil, err
 		}
 	}
 	for i := range p.Cards {
-		if m.Spread() && m.Here(i) && i != m.Rank() {
+		if here(i) && i != m.Rank() {
 			p.Cards[i] = nil
 		}
 	}

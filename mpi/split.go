@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/exanet-mpi/exanet/coll"
 	"github.com/exanet-mpi/exanet/group"
 	"github.com/exanet-mpi/exanet/mpi/internal/commid"
 )
@@ -30,24 +31,26 @@ func (c *Comm) SplitType(kind SplitKind, key int) (*Comm, error) {
 	color := -1 // of an unknown kind: refused
 	switch kind {
 	case SplitShared:
-		color = c.firstHere()
+		if c.usable("SplitType") == nil { // else split says what is wrong
+			color = c.rank.host(c.members.World(int32(c.Rank())))
+		}
 	case Undefined:
 		color = Undefined
 	}
 	return c.split("SplitType", color, key)
 }
 
-// firstHere is the first of the ranks that are on this rank's host.
-func (c *Comm) firstHere() (i int) {
-	for c.usable("SplitType") == nil && i < c.Rank() && !c.here(i) {
-		i++
+// host is a number of the host that a rank of the job is on.
+func (k *rank) host(world int32) int {
+	if k.Hosts == nil {
+		return 0
 	}
-	return i
+	return k.Hosts.Host(int(world))
 }
 
 // here reports whether a rank is on this rank's host.
 func (c *Comm) here(i int) bool {
-	return c.rank.Hosts == nil || c.rank.Hosts.Here(int(c.members.World(int32(i))))
+	return c.rank.host(c.members.World(int32(i))) == c.rank.host(int32(c.rank.fab.Rank()))
 }
 
 // onOneHost reports whether all ranks are.
@@ -58,6 +61,18 @@ func (c *Comm) onOneHost() bool {
 		}
 	}
 	return true
+}
+
+// hostsOf says where the members of a communicator are; nil: it does not matter to collectives.
+func (k *rank) hostsOf(members *group.Group) *coll.Hosts {
+	if k.Hosts == nil {
+		return nil
+	}
+	var hosts []int
+	for world := range members.All() {
+		hosts = append(hosts, k.host(world))
+	}
+	return coll.NewHosts(hosts)
 }
 
 // vote is what a rank says in Split.

@@ -100,8 +100,8 @@ type RemoteMemory interface {
 
 // Hosts is a network whose ranks may be on several hosts.
 type Hosts interface {
-	// Here reports whether a rank is on this rank's host.
-	Here(rank int) bool
+	// Host is the lowest rank on a rank's host. All ranks are told the same.
+	Host(rank int) int
 }
 
 // VirtualTime is a fabric in which time passes as a simulation has it, and that therefore

@@ -42,8 +42,8 @@ func Collectives() []string {
 	return names
 }
 
-// Measure measures all algorithms of a collective in turn. All ranks call it; rank 0
-// gets the figures.
+// Measure measures all algorithms of a collective in turn, among ranks of one host. All
+// ranks call it; rank 0 gets the figures.
 func Measure(world *mpi.Comm, name string, s bench.Sweep) (*Figures, error) {
 	if !slices.Contains(Collectives(), name) {
 		return nil, fmt.Errorf("there is nothing to measure of %q", name)
@@ -56,6 +56,9 @@ func Measure(world *mpi.Comm, name string, s bench.Sweep) (*Figures, error) {
 	f := &Figures{Collective: name, Ranks: world.Size()}
 	var ways []*mpi.Comm
 	for _, a := range coll.Algorithms(op) {
+		if a.Name == coll.Leaders { // they are for several hosts
+			continue
+		}
 		way, err := world.DupWithCollectives(name + ":" + a.Name)
 		if err != nil {
 			return nil, err

@@ -21,6 +21,9 @@ import (
 func figures(op coll.Collective, ranks int, sizes []int, time func(algorithm string, size int) float64) *tune.Figures {
 	f := &tune.Figures{Collective: op.String(), Ranks: ranks}
 	for _, a := range coll.Algorithms(op) {
+		if a.Name == coll.Leaders {
+			continue
+		}
 		c := tune.Curve{Algorithm: a.Name}
 		for _, size := range sizes {
 			c.Rows = append(c.Rows, bench.Row{Size: size, Value: time(a.Name, size)})

@@ -17,7 +17,7 @@ func printCollectives(w io.Writer, override string) error {
 	}
 	var b strings.Builder
 	fmt.Fprintln(&b, "# The first row that fits a call counts: of at most so many bytes and ranks. The rows shared")
-	fmt.Fprintln(&b, "# and direct are for blocking calls where ranks share memory.")
+	fmt.Fprintln(&b, "# and direct are for blocking calls where ranks share memory, leaders for several hosts.")
 	if s.File() != "" {
 		fmt.Fprintf(&b, "# Rows with a line number come from %s.\n", s.File())
 	}

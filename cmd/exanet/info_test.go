@@ -44,7 +44,7 @@ func TestInfoCollectives(t *testing.T) {
 	_, errs, code = exanet(t, "", "info", "--collectives")
 	require.Equal(t, exitUsage, code)
 	require.Equal(t, "exanet: EXANET_COLL: allreduce has no algorithm \"rung\": it has recursive_doubling, "+
-		"rabenseifner, ring, tree, shared\n", errs)
+		"rabenseifner, ring, tree, shared, leaders\n", errs)
 }
 
 // Without /proc and /sys the memory is what the kernel says, and no figure is

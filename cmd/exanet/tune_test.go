@@ -106,7 +106,7 @@ func TestABrokenTableIsRefused(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "table")
 	require.NoError(t, os.WriteFile(name, []byte("# mine\nbcast 8 2 bionmial\n"), 0o600))
 	t.Setenv("EXANET_COLL", "@"+name)
-	const why = `, line 2: bcast has no algorithm "bionmial": it has binomial, scatter_ring, shared, direct`
+	const why = `, line 2: bcast has no algorithm "bionmial": it has binomial, scatter_ring, shared, direct, leaders`
 	_, errs, code := exanet(t, "", "info", "--collectives")
 	require.Equal(t, exitUsage, code)
 	require.Equal(t, "exanet: EXANET_COLL: table "+name+why+"\n", errs)

@@ -93,7 +93,11 @@ func (m *Meeting) Join(cards []Card, l Launcher, apart bool, take func(segment *
 	var peers *net.Peers
 	several := ranks < m.size
 	if several || apart {
-		if peers, socket, err = m.invite(cards, l, leader); err != nil {
+		at := m.rank // each is taken for a host of its own
+		if several {
+			at = leader
+		}
+		if peers, socket, err = m.invite(cards, l, leader, at); err != nil {
 			return false, err
 		}
 		if peers.Listener != nil {
@@ -152,7 +156,8 @@ type letter struct {
 }
 
 // invite shows all ranks where each listens, and the ranks of a host the socket of its leader, which it returns.
-func (m *Meeting) invite(cards []Card, l Launcher, leader int) (*net.Peers, Socket, error) {
+// at is the lowest rank on this rank's host.
+func (m *Meeting) invite(cards []Card, l Launcher, leader, at int) (*net.Peers, Socket, error) {
 	p := &net.Peers{Cards: make([][]byte, m.size)}
 	var mine letter
 	if m.rank == leader && m.job == nil {
@@ -164,7 +169,7 @@ func (m *Meeting) invite(cards []Card, l Launcher, leader int) (*net.Peers, Sock
 	if m.err != nil {
 		mine.Failed = m.err.Error()
 	} else {
-		mine.Card, mine.Socket = p.Listener.Card(m.profile), m.socket[:]
+		mine.Card, mine.Socket = p.Listener.Card(m.profile, at), m.socket[:]
 	}
 	if m.rank == 0 {
 		p.Secret = net.NewSecret()

@@ -54,7 +54,7 @@ func TestStrangersBetweenRanks(t *testing.T) {
 	for range 2 {
 		l, err := Listen("127.0.0.1")
 		require.NoError(t, err)
-		ls, cards = append(ls, l), append(cards, l.Card(""))
+		ls, cards = append(ls, l), append(cards, l.Card("", 0))
 	}
 	const n = 3 * 2 * provingMost
 	met := make(chan error, 1)

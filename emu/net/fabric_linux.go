@@ -1,6 +1,7 @@
 package net
 
 import (
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -17,6 +18,7 @@ type Fabric struct {
 	*host.Fabric         // the ranks of this host, this rank's exposures, doorbells, and who has died
 	links        []*link // by rank; nil for those of this host
 	peers        []*link // the same without gaps
+	hosts        []int   // by rank, see Host
 	poll         *poller
 	silence      time.Duration // after which a rank elsewhere is dead
 
@@ -41,14 +43,20 @@ func NewFabric(h *host.Fabric, links []Conn) (*Fabric, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Fabric{Fabric: h, links: make([]*link, h.Size()), poll: p, silence: silence}
+	f := &Fabric{Fabric: h, links: make([]*link, h.Size()), poll: p, silence: silence, hosts: make([]int, h.Size())}
 	for _, c := range links {
 		l := newLink(f, c)
-		f.links[c.Rank] = l
+		f.links[c.Rank], f.hosts[c.Rank] = l, c.Host
 		f.peers = append(f.peers, l)
 		if err := p.add(l); err != nil {
 			p.release()
 			return nil, err
+		}
+	}
+	here := slices.Index(f.links, nil)
+	for rank, l := range f.links {
+		if l == nil {
+			f.hosts[rank] = here
 		}
 	}
 	h.Beside(f.arrived, p.arm)
@@ -118,8 +126,8 @@ func (f *Fabric) Release() {
 	f.current = nil
 }
 
-// Here implements network.Hosts. Ranks that are connected are not on the same host.
-func (f *Fabric) Here(rank int) bool { return f.links[rank] == nil }
+// Host implements network.Hosts. Ranks that are connected are not on the same host.
+func (f *Fabric) Host(rank int) int { return f.hosts[rank] }
 
 // Reaches implements network.RemoteMemory: of ranks elsewhere nobody reads the memory.
 func (f *Fabric) Reaches(rank int) bool { return f.links[rank] == nil && f.Fabric.Reaches(rank) }

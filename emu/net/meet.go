@@ -26,11 +26,13 @@ import (
 type card struct {
 	Addresses []string // where it listens, host:port
 	Profile   string   // what all ranks must agree on, see host.Join
+	Host      int      // the lowest rank on its host
 }
 
 // Conn is a connection to a rank.
 type Conn struct {
 	Rank int
+	Host int // the lowest rank on that rank's host
 	sock *os.File
 }
 
@@ -82,9 +84,9 @@ func own() (addrs []string) {
 	return addrs
 }
 
-// Card is what the others need to know of this rank: where it is, and its profile.
-func (l *Listener) Card(profile string) []byte {
-	b, _ := json.Marshal(card{l.addrs, profile}) // strings can be encoded
+// Card is what the others need to know of this rank: where it is, its profile, and the lowest rank on its host.
+func (l *Listener) Card(profile string, host int) []byte {
+	b, _ := json.Marshal(card{l.addrs, profile, host}) // strings and numbers can be encoded
 	return b
 }
 
@@ -112,7 +114,8 @@ func (e *MeetError) Unwrap() error { return e.Err }
 func (p *Peers) Connect(ctx context.Context, me int) ([]Conn, error) {
 	l, cards := p.Listener, p.Cards
 	l.gate = gate{p.Secret, uint32(me)}
-	m := meeting{gate: l.gate, me: me, conns: make(map[int]net.Conn), changed: make(chan struct{}, 1)}
+	m := meeting{gate: l.gate, me: me, conns: make(map[int]net.Conn)}
+	m.hosts, m.changed = make([]int, len(cards)), make(chan struct{}, 1)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	missing := 0
@@ -132,6 +135,7 @@ func (p *Peers) Connect(ctx context.Context, me int) ([]Conn, error) {
 		if c.Profile != mine.Profile {
 			return nil, &host.ProfileError{Rank: me, Peer: rank, Mine: mine.Profile, Theirs: c.Profile}
 		}
+		m.hosts[rank] = c.Host
 		if rank > me {
 			go m.dial(ctx, rank, c.Addresses)
 		}
@@ -163,6 +167,7 @@ func (p *Peers) Connect(ctx context.Context, me int) ([]Conn, error) {
 type meeting struct {
 	gate
 	me      int
+	hosts   []int // by rank, of those with a card
 	changed chan struct{}
 
 	sync.Mutex
@@ -214,7 +219,7 @@ func (m *meeting) files() (list []Conn, err error) {
 			err = &MeetError{m.me, rank, e}
 			continue
 		}
-		list = append(list, Conn{rank, sock})
+		list = append(list, Conn{rank, m.hosts[rank], sock})
 	}
 	slices.SortFunc(list, func(a, b Conn) int { return a.Rank - b.Rank })
 	if err != nil {

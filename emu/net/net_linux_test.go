@@ -28,7 +28,7 @@ func connect(t *testing.T, n int) [][]Conn {
 	for i := range ls {
 		l, err := Listen("127.0.0.1")
 		require.NoError(t, err)
-		ls[i], cards[i] = l, l.Card("")
+		ls[i], cards[i] = l, l.Card("", i)
 	}
 	conns, errs := make([][]Conn, n), make([]error, n)
 	var wg sync.WaitGroup
@@ -257,7 +257,7 @@ func TestWhoIsMissingIsNamed(t *testing.T) {
 	gone, err := Listen("127.0.0.1")
 	require.NoError(t, err)
 	gone.Close()
-	_, err = (&Peers{l, NewSecret(), [][]byte{l.Card(""), nil, gone.Card("")}}).Connect(ctx, 0)
+	_, err = (&Peers{l, NewSecret(), [][]byte{l.Card("", 0), nil, gone.Card("", 2)}}).Connect(ctx, 0)
 	var e *MeetError
 	require.ErrorAs(t, err, &e)
 	require.Equal(t, 2, e.Peer)
@@ -270,7 +270,7 @@ func TestRanksThatDisagree(t *testing.T) {
 		l, err := Listen("127.0.0.1")
 		require.NoError(t, err)
 		defer l.Close()
-		ls, cards = append(ls, l), append(cards, l.Card(profile))
+		ls, cards = append(ls, l), append(cards, l.Card(profile, 0))
 	}
 	for i, l := range ls {
 		_, err := (&Peers{l, NewSecret(), cards}).Connect(context.Background(), i)
