@@ -3,6 +3,7 @@
 package meet
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"os"
@@ -129,6 +130,11 @@ func takePlace(segment *os.File, p *net.Peers, rank int, hosts []byte, fails boo
 		return at == hosts[rank]
 	})) {
 		err = errors.New("there are connections to others than the ranks elsewhere")
+	}
+	for _, c := range conns {
+		if c.Host != bytes.IndexByte(hosts, hosts[c.Rank]) {
+			err = errors.New("a rank is not on the host that it should be on")
+		}
 	}
 	return err
 }

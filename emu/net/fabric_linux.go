@@ -43,7 +43,7 @@ func NewFabric(h *host.Fabric, links []Conn) (*Fabric, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Fabric{Fabric: h, links: make([]*link, h.Size()), poll: p, silence: silence, hosts: make([]int, h.Size())}
+	f := &Fabric{Fabric: h, links: make([]*link, h.Size()), hosts: make([]int, h.Size()), poll: p, silence: silence}
 	for _, c := range links {
 		l := newLink(f, c)
 		f.links[c.Rank], f.hosts[c.Rank] = l, c.Host

@@ -114,8 +114,8 @@ func (e *MeetError) Unwrap() error { return e.Err }
 func (p *Peers) Connect(ctx context.Context, me int) ([]Conn, error) {
 	l, cards := p.Listener, p.Cards
 	l.gate = gate{p.Secret, uint32(me)}
-	m := meeting{gate: l.gate, me: me, conns: make(map[int]net.Conn)}
-	m.hosts, m.changed = make([]int, len(cards)), make(chan struct{}, 1)
+	m := meeting{gate: l.gate, me: me, conns: make(map[int]net.Conn), changed: make(chan struct{}, 1)}
+	m.hosts = make([]int, len(cards))
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	missing := 0
