@@ -193,9 +193,18 @@ func TestFaultsCutAndMended(t *testing.T) {
 	require.NotZero(t, w.Lost())
 }
 
+// often is n, or a fifth of that in the short form of the tests.
+func often(n int) int {
+	if testing.Short() {
+		return n / 5
+	}
+	return n
+}
+
 func TestFaultsLoss(t *testing.T) {
 	w := netns.New(t, 2)
-	for percent, rounds := range map[uint32]int{1: 20, 10: 10} {
+	// Few rounds: with some ways of congestion control they take seconds each.
+	for percent, rounds := range map[uint32]int{1: often(20), 10: often(5)} {
 		t.Run(fmt.Sprintf("%d percent", percent), func(t *testing.T) {
 			before := w.Lost()
 			w.Lose(percent)

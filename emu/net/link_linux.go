@@ -43,13 +43,15 @@ type link struct {
 	left     int    //
 	gone     bool   // the peer has said good-bye
 
-	hearing hearing // the watcher's
+	hearing hearing // the watcher's, as what follows
+	unpaced bool    // see unpace
 }
 
 func newLink(f *Fabric, c Conn) *link {
 	room := headerSize + max(f.Limit(), readAtOnce) + readAtOnce
 	l := &link{f: f, rank: c.Rank, sock: c.sock, fd: int(c.sock.Fd()), in: make([]byte, room)}
 	probe(l.fd, f.silence)
+	l.unpaced = unpace(l.fd)
 	return l
 }
 

@@ -65,10 +65,10 @@ type hearing struct {
 	quiet    time.Duration // since one came
 }
 
-// endSilent ends the links on which nothing has come for the limit, or nearly: what came last did so some time before
-// it was seen. Some time has passed since this was called last. If that is more than it should be, this process was
-// stopped, or all of this machine, and could not hear.
-func (f *Fabric) endSilent(passed time.Duration) {
+// attend looks after the connections. It ends those on which nothing has come for the limit, or nearly: what came last
+// did so some time before it was seen. Some time has passed since this was called last. If that is more than it should
+// be, this process was stopped, or all of this machine, and could not hear.
+func (f *Fabric) attend(passed time.Duration) {
 	every := f.silence / looksWithin
 	for _, l := range f.peers {
 		if l.over.Load() {
@@ -78,6 +78,7 @@ func (f *Fabric) endSilent(passed time.Duration) {
 		if err != nil {
 			continue
 		}
+		l.repace(info)
 		if h := &l.hearing; info.Segs_in != h.segments {
 			*h = hearing{segments: info.Segs_in}
 		} else if h.quiet += min(passed, 2*every); h.quiet >= f.silence-2*every {

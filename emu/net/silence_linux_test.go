@@ -14,14 +14,14 @@ func TestSilence(t *testing.T) {
 	t.Setenv(env.Silence, "1h") // the kernel and the watchers do nothing of all this meanwhile
 	f := ends(t, 2)
 	const look = time.Hour / looksWithin
-	f[1].endSilent(look)
+	f[1].attend(look)
 	sent := uint64(0)
 	for range 3 {
 		for range 3 { // as after a stop: what may have come in that time is not known
-			f[1].endSilent(24 * time.Hour)
+			f[1].attend(24 * time.Hour)
 		}
 		for range 10 {
-			f[1].endSilent(look)
+			f[1].attend(look)
 		}
 		f[1].Next()
 		require.False(t, f[1].Dead(0))
@@ -34,10 +34,10 @@ func TestSilence(t *testing.T) {
 				break
 			}
 		}
-		f[1].endSilent(look)
+		f[1].attend(look)
 	}
 	for range looksWithin {
-		f[1].endSilent(look)
+		f[1].attend(look)
 	}
 	for me := range f { // the other one is told, if it can hear
 		require.Eventually(t, func() bool {

@@ -141,7 +141,7 @@ func (f *Fabric) watch() {
 		}
 		if passed := time.Since(listened); passed >= f.silence/looksWithin {
 			listened = listened.Add(passed)
-			f.endSilent(passed)
+			f.attend(passed)
 		}
 		if n == 0 && !p.looked.Swap(false) {
 			if sys.ReadyNow(p.links, events[:]) > 0 || f.more.Load() {
