@@ -3,6 +3,7 @@ package mpi
 import (
 	"context"
 	"fmt"
+	"os"
 	"sync"
 	"time"
 
@@ -61,8 +62,11 @@ func (l *cardsOf) Gather(mine []byte) ([][]byte, error) {
 	return l.AllGather(context.Background(), fmt.Sprint("meet", l.n), mine)
 }
 
-// Excuse implements meet.Launcher: Init fails, and the launcher ends the job.
-func (l *cardsOf) Excuse(int) {}
+// Excuse implements meet.Launcher. Nobody would hear it, so the launcher is told to end the job.
+func (l *cardsOf) Excuse(_ int, why error) {
+	fmt.Fprintf(os.Stderr, "exanet: rank %d could not join the others: %v\n", l.Rank, why)
+	_ = leaveLauncher(1)
+}
 
 // Excused implements meet.Launcher.
 func (l *cardsOf) Excused() int { return 0 }

@@ -118,10 +118,10 @@ type hostMPI struct{ size int }
 const mostSaid = 4096
 
 // Gather implements meet.Launcher. A blocking collective of a host may spin, in the way of the rank that it waits for.
-func (h hostMPI) Gather(mine []byte) ([][]byte, error) {
+func (h hostMPI) Gather(mine []byte) (all [][]byte, failed error) {
 	const block = 4 + mostSaid
-	if len(mine) > mostSaid {
-		return nil, fmt.Errorf("rank %d has too many addresses", boot.rank)
+	if len(mine) > mostSaid { // the others are to know, not to wait
+		failed, mine = fmt.Errorf("rank %d has more to say than %d bytes", boot.rank, mostSaid), nil
 	}
 	out, in := make([]byte, block), make([]byte, h.size*block)
 	binary.LittleEndian.PutUint32(out, uint32(len(mine)))
@@ -140,12 +140,12 @@ func (h hostMPI) Gather(mine []byte) ([][]byte, error) {
 			return nil, errors.New("the host MPI's MPI_Iallgather has failed")
 		}
 	}
-	all := make([][]byte, h.size)
+	all = make([][]byte, h.size)
 	for i := range all {
 		b := in[i*block:][:block]
 		all[i] = b[4:][:binary.LittleEndian.Uint32(b)]
 	}
-	return all, nil
+	return all, failed
 }
 
 // excuseTag is that of the message of a rank that cannot come to the server. While
@@ -153,7 +153,7 @@ func (h hostMPI) Gather(mine []byte) ([][]byte, error) {
 const excuseTag = 0
 
 // Excuse implements meet.Launcher.
-func (hostMPI) Excuse(leader int) {
+func (hostMPI) Excuse(leader int, _ error) {
 	var none C.int
 	C.PMPI_Send(unsafe.Pointer(&none), 0, C.exanet_int, C.int(leader), excuseTag, C.exanet_world)
 }

@@ -18,9 +18,9 @@ import (
 type Launcher interface {
 	// Gather shows all ranks what each of them says, by rank. All call it, in the same order.
 	Gather(mine []byte) ([][]byte, error)
-	// Excuse tells the rank leader that this one cannot come to its Server. Excused returns how many have
-	// said so to this rank since the last time.
-	Excuse(leader int)
+	// Excuse tells the rank leader that this one cannot come to its Server, or ends the job. Excused returns how
+	// many have said so to this rank since the last time.
+	Excuse(leader int, why error)
 	Excused() int
 }
 
@@ -137,7 +137,7 @@ func (m *Meeting) receive(ranks int, l Launcher, take func(*os.File) error) (all
 func (m *Meeting) come(leader int, socket Socket, l Launcher, take func(*os.File) error) (all bool, err error) {
 	client, segment, err := Connect(socket, m.rank)
 	if client == nil {
-		l.Excuse(leader)
+		l.Excuse(leader, err)
 		return false, err
 	}
 	if err == nil {
@@ -186,7 +186,7 @@ func (m *Meeting) invite(cards []Card, l Launcher, leader, at int) (*net.Peers, 
 	letters := make([]letter, m.size)
 	for i, text := range all {
 		if err := json.Unmarshal(text, &letters[i]); err != nil {
-			return p, Socket{}, fmt.Errorf("rank %d says where it is in another language: %w", i, err)
+			return p, Socket{}, fmt.Errorf("rank %d does not say where it is: %w", i, err)
 		}
 		if f := letters[i].Failed; f != "" {
 			return p, Socket{}, fmt.Errorf("rank %d cannot take part: %s", i, f)
@@ -196,24 +196,32 @@ func (m *Meeting) invite(cards []Card, l Launcher, leader, at int) (*net.Peers, 
 			m.job.Elsewhere(i)
 		}
 	}
+	var socket Socket
 	copy(p.Secret[:], letters[0].Secret)
-	return p, Socket(letters[leader].Socket), nil
+	copy(socket[:], letters[leader].Socket)
+	return p, socket, nil
 }
 
-// agreed reports whether all ranks of all hosts have their places.
+// agreed reports whether all ranks of all hosts have their places. Each says why it has not, else nothing.
 func agreed(l Launcher, mine bool, err error) (bool, error) {
-	b := []byte{no}
-	if mine {
-		b[0] = yes
+	var why string
+	switch {
+	case err != nil:
+		why = err.Error()
+	case !mine:
+		why = "a rank of its host could not"
 	}
-	all, e := l.Gather(b)
+	all, e := l.Gather([]byte(why[:min(len(why), mostWhy)]))
 	if err != nil || e != nil {
 		return false, errors.Join(err, e)
 	}
-	for i, b := range all {
-		if len(b) != 1 || b[0] != yes {
-			return false, fmt.Errorf("rank %d could not join the others", i)
+	for i, text := range all {
+		if len(text) > 0 {
+			return false, fmt.Errorf("rank %d could not join the others: %s", i, text)
 		}
 	}
-	return mine, nil
+	return true, nil
 }
+
+// mostWhy is how many bytes of a reason a rank gives.
+const mostWhy = 1000

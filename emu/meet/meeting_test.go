@@ -58,8 +58,8 @@ func (s *seat) Gather(mine []byte) ([][]byte, error) {
 	return s.said[at], nil
 }
 
-func (s *seat) Excuse(int)   {}
-func (s *seat) Excused() int { return 0 }
+func (s *seat) Excuse(int, error) {}
+func (s *seat) Excused() int      { return 0 }
 
 // meetAll has ranks meet that are on the hosts which the list says, of whom one fails to take its place, or none does.
 // It returns whether each has been told that all have theirs.

@@ -69,12 +69,15 @@ func Listen(address string) (*Listener, error) {
 	return &Listener{door: door{Listener: l}, addrs: addrs}, nil
 }
 
+// mostAddresses is how many addresses of a host the others are told.
+const mostAddresses = 32
+
 // own are the addresses of this host at which others may reach it; only if there is no other, that
 // which is this host's alone.
 func own() (addrs []string) {
 	all, _ := net.InterfaceAddrs()
 	for _, a := range all {
-		if n, ok := a.(*net.IPNet); ok && n.IP.IsGlobalUnicast() {
+		if n, ok := a.(*net.IPNet); ok && n.IP.IsGlobalUnicast() && len(addrs) < mostAddresses {
 			addrs = append(addrs, n.IP.String())
 		}
 	}
