@@ -2,6 +2,7 @@ package mpi
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"sync"
@@ -10,6 +11,7 @@ import (
 	"github.com/exanet-mpi/exanet/emu/host"
 	"github.com/exanet-mpi/exanet/emu/net"
 	"github.com/exanet-mpi/exanet/internal/env"
+	"github.com/exanet-mpi/exanet/rdmaeng"
 )
 
 // meetTime is how long ranks may take to connect to each other, once all have said where they are.
@@ -109,7 +111,11 @@ func exchange(m *host.Member, mine []byte) (cards [][]byte, secret net.Secret, e
 	})
 	defer watch.Wait()
 	defer stop()
-	return net.Exchange(ctx, os.Getenv(env.Meet), m.Rank(), mine)
+	cards, secret, err = net.Exchange(ctx, os.Getenv(env.Meet), m.Rank(), mine)
+	if errors.Is(err, rdmaeng.ErrPeer) {
+		m.Miss()
+	}
+	return cards, secret, err
 }
 
 // alone is the fabric of a rank that is the only one of its host.

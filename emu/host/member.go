@@ -103,7 +103,7 @@ func (m *Member) SawDeaths(n uint32) {
 	m.deathsSeen = n
 	for i := range m.job.ranks {
 		if !m.Here(i) && m.Dead(i) {
-			m.self.lostPeer.Store(1)
+			m.Miss()
 		}
 	}
 }
@@ -113,9 +113,12 @@ func (m *Member) Finalize() { m.self.state.CompareAndSwap(stateAttached, stateFi
 
 // Lose marks another rank as dead, one that is not on this host, and this one as knowing of it.
 func (m *Member) Lose(rank int) {
-	m.self.lostPeer.Store(1)
+	m.Miss()
 	m.job.MarkDead(rank)
 }
+
+// Miss marks this rank as knowing that some rank of another host is not there.
+func (m *Member) Miss() { m.self.lostPeer.Store(1) }
 
 // Fail marks this rank as dead, for ranks of one process.
 func (m *Member) Fail() { m.job.MarkDead(m.me) }
