@@ -166,6 +166,9 @@ func (m *Meeting) invite(cards []Card, l Launcher, leader, at int) (*net.Peers, 
 	if m.err == nil {
 		p.Listener, m.err = net.Listen("")
 	}
+	if _, ranks := first(cards, m.rank); m.err == nil && ranks < m.size && !p.Listener.Reachable() {
+		m.err = errors.New("its host has no address that other hosts could reach")
+	}
 	if m.err != nil {
 		mine.Failed = m.err.Error()
 	} else {

@@ -93,6 +93,14 @@ func (l *Listener) Card(profile string, host int) []byte {
 	return b
 }
 
+// Reachable reports whether this host has an address at which others may reach it.
+func (l *Listener) Reachable() bool {
+	return slices.ContainsFunc(l.addrs, func(a string) bool {
+		host, _, err := net.SplitHostPort(a)
+		return err == nil && !net.ParseIP(host).IsLoopback()
+	})
+}
+
 // Close gives up.
 func (l *Listener) Close() { _ = l.Listener.Close() }
 
