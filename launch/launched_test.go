@@ -1,7 +1,6 @@
 package launch_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -11,18 +10,22 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/exanet-mpi/exanet/mpi"
+	"github.com/exanet-mpi/exanet/test/pmirank"
 )
 
-func init() { roles["launched"] = launchedRole }
+func init() {
+	for _, how := range []string{"", "killed", "aborts", "no such file"} {
+		roles["launched "+how] = func([]string) int { return launchedRole(how) }
+	}
+}
 
-// launchedRole is a program that tells what it is, sends long and short messages around, and with an argument
+// launchedRole is a program that tells what it is, sends long and short messages around, and unless how is empty
 // has rank 1 end as that says while the others wait for it.
-func launchedRole(args []string) int {
+func launchedRole(how string) int {
 	mpi.Main(func(c *mpi.Comm) error {
 		next, before := (c.Rank()+1)%c.Size(), (c.Rank()+c.Size()-1)%c.Size()
 		for _, n := range []int{1, 1000, 1 << 20} {
@@ -34,16 +37,16 @@ func launchedRole(args []string) int {
 				return fmt.Errorf("byte %d is %d", i, in[i])
 			}
 		}
-		if len(args) > 0 && c.Rank() == 1 {
-			switch args[0] {
+		if how != "" && c.Rank() == 1 {
+			switch how {
 			case "killed":
 				return syscall.Kill(os.Getpid(), syscall.SIGKILL)
 			case "aborts":
 				c.Abort(7)
 			}
-			return errors.New(args[0])
+			return errors.New(how)
 		}
-		if len(args) > 0 {
+		if how != "" {
 			_, err := mpi.Recv(c, make([]byte, 1), 1, 1)
 			return err
 		}
@@ -54,29 +57,17 @@ func launchedRole(args []string) int {
 	return 0
 }
 
-// underHydra starts so many ranks by MPICH's mpirun, and returns what they say. It skips the test where that starts
-// nothing.
-func underHydra(t *testing.T, ranks int, env string, args ...string) (string, error) {
+// underHydra has MPICH's mpirun start so many ranks.
+func underHydra(t *testing.T, ranks int, env, how string) (string, error) {
 	t.Helper()
-	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
-	defer stop()
-	if out, err := exec.CommandContext(ctx, "mpirun.mpich", "-np", "1", "true").CombinedOutput(); err != nil {
-		t.Skipf("mpirun.mpich cannot start processes: %v %s", err, out)
-	}
-	exe, err := os.Executable()
-	require.NoError(t, err)
-	cmd := exec.CommandContext(ctx, "mpirun.mpich", append([]string{"-np", strconv.Itoa(ranks), exe}, args...)...)
-	cmd.Env = append(os.Environ(), roleVar+"=launched", env)
-	cmd.WaitDelay = time.Second
-	out, err := cmd.CombinedOutput()
-	return string(out), err
+	return pmirank.Run(t, "launched "+how, []string{env}, "mpirun.mpich", "-np", strconv.Itoa(ranks))
 }
 
 // A program that another launcher starts is one job, over shared memory and over the network.
 func TestUnderAnotherLauncher(t *testing.T) {
 	for _, env := range []string{"EXANET_DEVICE=host", "EXANET_DEVICE=network", "EXANET_VARIANT=rtr"} {
 		for _, n := range []int{1, 2, 5} {
-			out, err := underHydra(t, n, env)
+			out, err := underHydra(t, n, env, "")
 			require.NoError(t, err, "%s, %d ranks: %s", env, n, out)
 			var want []string
 			for r := range n {
@@ -106,7 +97,7 @@ func TestARankOfAnotherLauncherEnds(t *testing.T) {
 
 // Ranks that are told unlike things do not begin.
 func TestRanksOfAnotherLauncherDisagree(t *testing.T) {
-	out, err := underHydra(t, 2, "EXANET_VARIANT=none")
+	out, err := underHydra(t, 2, "EXANET_VARIANT=none", "")
 	require.Error(t, err)
 	require.Contains(t, out, `there is no protocol "none"`)
 }

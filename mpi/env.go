@@ -114,6 +114,6 @@ func (c *Comm) Abort(code int) {
 	if code <= 0 || code > 255 {
 		code = 1
 	}
-	_ = leaveLauncher(code)
+	abortLauncher(code)
 	os.Exit(code)
 }

@@ -169,8 +169,8 @@ var process struct {
 // Init joins the job that the launcher has started and returns the world
 // communicator, that of all ranks (MPI_Init, MPI_Init_thread). Most programs call Main
 // instead. It returns when all ranks have called it. In a program that was started without a launcher the world has one
-// rank; one that another launcher has started as a rank of several is refused with
-// ErrInit. It may be called once a process.
+// rank. MPICH's mpirun and srun --mpi=pmi2 are launchers, too, and with package mpi/pmix those of PMIx. A program that
+// another one has started as a rank of several is refused with ErrInit. It may be called once a process.
 func Init(opts ...Option) (*Comm, error) {
 	process.Lock()
 	defer process.Unlock()
@@ -317,7 +317,7 @@ func Finalize() error {
 	}
 	world.rank.quit(err)
 	if err == nil {
-		if e := leaveLauncher(0); e != nil {
+		if e := leaveLauncher(); e != nil {
 			err = world.fail("Finalize", noValue, noValue, noValue, e, "see why the launcher has gone")
 		}
 	}

@@ -34,20 +34,29 @@ func openLauncher() (*pmi.Client, error) {
 // linger is how long a rank that aborts waits: Hydra may end before it has shown what the ranks say last.
 const linger = 100 * time.Millisecond
 
-// leaveLauncher says that this process ends in good order, or with a code, unless it is 0.
-func leaveLauncher(code int) error {
+// takeLauncher returns the launcher, whose caller is the last to call it.
+func takeLauncher() *pmi.Client {
 	launcher.Lock()
+	defer launcher.Unlock()
 	c := launcher.Client
 	launcher.Client = nil
-	launcher.Unlock()
-	switch {
-	case c == nil:
-		return nil
-	case code != 0:
-		time.Sleep(linger)
-		return c.Abort(code)
+	return c
+}
+
+// leaveLauncher says that this process is about to end in good order.
+func leaveLauncher() error {
+	if c := takeLauncher(); c != nil {
+		return c.Finalize(context.Background())
 	}
-	return c.Finalize(context.Background())
+	return nil
+}
+
+// abortLauncher has all ranks ended with a code. This process is to end with it as well, so an error is of no use.
+func abortLauncher(code int) {
+	if c := takeLauncher(); c != nil {
+		time.Sleep(linger)
+		_ = c.Abort(code)
+	}
 }
 
 // cardsOf is how ranks meet by a launcher (meet.Launcher).
@@ -65,7 +74,7 @@ func (l *cardsOf) Gather(mine []byte) ([][]byte, error) {
 // Excuse implements meet.Launcher. Nobody would hear it, so the launcher is told to end the job.
 func (l *cardsOf) Excuse(_ int, why error) {
 	fmt.Fprintf(os.Stderr, "exanet: rank %d could not join the others: %v\n", l.Rank, why)
-	_ = leaveLauncher(1)
+	abortLauncher(1)
 }
 
 // Excused implements meet.Launcher.

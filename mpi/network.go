@@ -112,8 +112,11 @@ func exchange(m *host.Member, mine []byte) (cards [][]byte, secret net.Secret, e
 	defer watch.Wait()
 	defer stop()
 	cards, secret, err = net.Exchange(ctx, os.Getenv(env.Meet), m.Rank(), mine)
-	if errors.Is(err, rdmaeng.ErrPeer) {
+	switch {
+	case errors.Is(err, rdmaeng.ErrPeer):
 		m.Miss()
+	case errors.Is(err, net.ErrMeet):
+		err = fmt.Errorf("%w: start the job with exanet run --device network", err)
 	}
 	return cards, secret, err
 }

@@ -78,7 +78,9 @@ func (b *numbers) tell() error {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.Poll() // others may have told that they have left some
+	if k.Shared == nil {
+		k.Poll() // others may have told that they have left some
+	}
 	for i := range b.words[1:] {
 		if c.Rank() > 0 {
 			break

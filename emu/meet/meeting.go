@@ -39,7 +39,7 @@ func Begin(rank, size int, profile string, err error) (*Meeting, Card) {
 	m := &Meeting{rank: rank, size: size, profile: profile, err: err}
 	c := Card{Node: Node(), Profile: Digest([]byte(profile))}
 	if m.err == nil && rank == 0 { // which is the first of its host in any case
-		m.lead(1)
+		m.lead()
 		c.Socket = m.socket
 	}
 	if m.err != nil {
@@ -51,13 +51,13 @@ func Begin(rank, size int, profile string, err error) (*Meeting, Card) {
 // Err is why this rank cannot take part.
 func (m *Meeting) Err() error { return m.err }
 
-// lead makes the memory of a host, which so many ranks at least will ask for.
-func (m *Meeting) lead(ranks int) {
+// lead makes the memory of a host, for which the other ranks there will ask.
+func (m *Meeting) lead() {
 	if m.job, m.err = host.NewJob(m.size); m.err != nil {
 		return
 	}
 	if _, m.err = unix.Getrandom(m.socket[:], 0); m.err == nil {
-		m.server, m.err = Open(m.socket, max(ranks, m.size))
+		m.server, m.err = Open(m.socket, m.size)
 	}
 }
 
@@ -82,12 +82,13 @@ func first(cards []Card, rank int) (leader, ranks int) {
 	return leader, ranks
 }
 
-// Join gives the rank its place, once all cards fit, see Refusal, and reports whether all ranks have theirs. take
-// joins the job of a segment, and connects to the ranks of other hosts if there are peers. Who calls Join with
-// apart has ranks of one host talk over the network as well. Errors are those of this rank, and none if another
+// Take takes a rank's place in the job of a segment, and connects to the ranks of other hosts if there are peers.
+type Take func(segment *os.File, peers *net.Peers) error
+
+// Join gives the rank its place, once all cards fit, see Refusal, and reports whether all ranks have theirs. Who calls
+// it with apart has ranks of one host talk over the network as well. Errors are those of this rank, and none if another
 // one has failed.
-func (m *Meeting) Join(cards []Card, l Launcher, apart bool, take func(segment *os.File, p *net.Peers) error) (all bool,
-	err error) {
+func (m *Meeting) Join(cards []Card, l Launcher, apart bool, take Take) (all bool, err error) {
 	leader, ranks := first(cards, m.rank)
 	socket := cards[leader].Socket
 	var peers *net.Peers
@@ -97,11 +98,12 @@ func (m *Meeting) Join(cards []Card, l Launcher, apart bool, take func(segment *
 		if several {
 			at = leader
 		}
-		if peers, socket, err = m.invite(cards, l, leader, at); err != nil {
-			return false, err
-		}
+		peers, socket, err = m.invite(cards, l, leader, at, several)
 		if peers.Listener != nil {
 			defer peers.Listener.Close()
+		}
+		if err != nil {
+			return false, err
 		}
 	}
 	if m.rank == leader {
@@ -156,17 +158,17 @@ type letter struct {
 }
 
 // invite shows all ranks where each listens, and the ranks of a host the socket of its leader, which it returns.
-// at is the lowest rank on this rank's host.
-func (m *Meeting) invite(cards []Card, l Launcher, leader, at int) (*net.Peers, Socket, error) {
+// at is the lowest rank on this rank's host. several says that there are other hosts.
+func (m *Meeting) invite(cards []Card, l Launcher, leader, at int, several bool) (*net.Peers, Socket, error) {
 	p := &net.Peers{Cards: make([][]byte, m.size)}
 	var mine letter
 	if m.rank == leader && m.job == nil {
-		m.lead(m.size)
+		m.lead()
 	}
 	if m.err == nil {
 		p.Listener, m.err = net.Listen("")
 	}
-	if _, ranks := first(cards, m.rank); m.err == nil && ranks < m.size && !p.Listener.Reachable() {
+	if m.err == nil && several && !p.Listener.Reachable() {
 		m.err = errors.New("its host has no address that other hosts could reach")
 	}
 	if m.err != nil {

@@ -38,7 +38,6 @@ func newTable(size int) *table {
 type seat struct {
 	*table
 	rank, times int
-	excused     func()
 }
 
 func (s *seat) Gather(mine []byte) ([][]byte, error) {
@@ -75,15 +74,14 @@ func meetAll(t *testing.T, hosts []byte, fails int) []bool {
 			defer m.End()
 			card.Node[0] ^= at
 			cards := make([]Card, n)
-			all, err := s.Gather([]byte{at})
-			require.NoError(t, err)
+			all, _ := s.Gather([]byte{at}) // never fails
 			for i, text := range all {
 				cards[i] = card
 				cards[i].Node[0] ^= at ^ text[0]
 			}
-			socket, err := s.Gather(card.Socket[:])
-			require.NoError(t, err)
+			socket, _ := s.Gather(card.Socket[:])
 			copy(cards[0].Socket[:], socket[0])
+			var err error
 			told[rank], err = m.Join(cards, s, false, func(segment *os.File, p *net.Peers) error {
 				return takePlace(segment, p, rank, hosts, rank == fails)
 			})
