@@ -76,7 +76,7 @@ func (j *Job) startDevice() (err error) {
 	for i := range pdids {
 		pdids[i] = 1
 	}
-	if j.device, err = regs.New(regs.Config{PDIDs: pdids}); err != nil {
+	if j.device, err = regs.New(regs.Config{Nodes: []regs.Node{{PDIDs: pdids}}}); err != nil {
 		return &StartError{What: j.what(), Err: err, code: codeLimit}
 	}
 	return nil

@@ -23,9 +23,9 @@ func eventually(t require.TestingT, what string, cond func() bool) {
 
 // start runs a software device and allocates its channels.
 func start(t *testing.T, pdids ...uint32) []*rdmaeng.Device {
-	d, err := regs.New(regs.Config{PDIDs: pdids})
+	d, err := regs.New(regs.Config{Nodes: []regs.Node{{PDIDs: pdids}}})
 	require.NoError(t, err)
-	_, _, block := d.Blocks()
+	_, _, block := d.Blocks(0)
 	var channels []*rdmaeng.Device
 	for _, pdid := range pdids {
 		c, err := rdmaeng.AllocChannel(block, pdid)
@@ -154,9 +154,9 @@ func TestTransferErrors(t *testing.T) {
 
 // A write to a channel that nobody holds any more.
 func TestReceiverHasEnded(t *testing.T) {
-	d, err := regs.New(regs.Config{PDIDs: []uint32{1, 1}})
+	d, err := regs.New(regs.Config{Nodes: []regs.Node{{PDIDs: []uint32{1, 1}}}})
 	require.NoError(t, err)
-	_, _, block := d.Blocks()
+	_, _, block := d.Blocks(0)
 	a, err := rdmaeng.AllocChannel(block, 1)
 	require.NoError(t, err)
 	b, err := rdmaeng.AllocChannel(block, 1)

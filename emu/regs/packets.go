@@ -1,6 +1,10 @@
 package regs
 
-import "github.com/exanet-mpi/exanet/internal/mmio"
+import (
+	"slices"
+
+	"github.com/exanet-mpi/exanet/internal/mmio"
+)
 
 // sender is the hardware's side of a packetizer page.
 type sender struct {
@@ -19,27 +23,38 @@ type queued struct {
 	seq    uint64
 }
 
+func newSender(page mmio.Region, pdid uint32) sender {
+	return sender{page: page, pdid: pdid, send: page.Reg(mmio.RegSend), queue: make([]queued, 0, mmio.Windows)}
+}
+
+// mailbox is the hardware's side of a mailbox.
+type mailbox struct {
+	page mmio.Region
+	pdid uint32
+	tail uint64
+}
+
 // runPackets carries messages from the windows of packetizers to the slots of
-// mailboxes. It is the only writer of TAIL and of the slots.
+// mailboxes, of whatever nodes. It is the only writer of TAIL and of the slots.
 //
 // A message to a full mailbox stays in its window, and so do later ones of
 // the same sender to the same mailbox; everything else passes. Each pass
 // starts with the next sender, so that a mailbox that is nearly always full
 // serves them in turn.
 func (d *Device) runPackets() {
-	senders := make([]sender, len(d.packetizers))
-	for i, p := range d.packetizers {
-		senders[i] = sender{page: p, pdid: d.cfg.PDIDs[i], send: p.Reg(mmio.RegSend),
-			queue: make([]queued, 0, mmio.Windows)}
+	var senders []*sender
+	for _, n := range d.nodes {
+		for i := range n.senders {
+			senders = append(senders, &n.senders[i])
+		}
 	}
-	tails := make([]uint64, len(d.mailboxes))
 	var p pace
 	for first := 0; !d.stop.Load(); first++ {
 		worked := false
 		for i := range senders {
-			s := &senders[(first+i)%len(senders)]
+			s := senders[(first+i)%len(senders)]
 			s.take()
-			if len(s.queue) > 0 && d.deliver(s, tails) {
+			if len(s.queue) > 0 && d.deliver(s) {
 				worked = true
 			}
 		}
@@ -73,19 +88,18 @@ func (s *sender) take() {
 }
 
 // deliver delivers what it can of a sender's queue.
-func (d *Device) deliver(s *sender, tails []uint64) (worked bool) {
-	var full [256 / 64]uint64 // mailboxes that refused an earlier message
+func (d *Device) deliver(s *sender) (worked bool) {
+	var refusing [mmio.Windows]*mailbox // those that are full for an earlier message
+	full := refusing[:0]
 	kept := s.queue[:0]
 	for _, q := range s.queue {
 		base := mmio.WindowBase + q.window*mmio.WindowSize
 		w := s.page.Words(base, mmio.WindowSize/8)
 		box, result := d.route(s.pdid, w[mmio.WinDest/8])
-		if result == mmio.OK {
-			if full[box/64]&(1<<(box%64)) != 0 || !d.put(box, tails, w[:mmio.MessageSize/8]) {
-				full[box/64] |= 1 << (box % 64)
-				kept = append(kept, q)
-				continue
-			}
+		if result == mmio.OK && (slices.Contains(full, box) || !d.put(box, w[:mmio.MessageSize/8])) {
+			full = append(full, box)
+			kept = append(kept, q)
+			continue
 		}
 		s.page.Reg(base + mmio.WinResult).Store(result)
 		s.page.Reg(base + mmio.WinDone).Store(q.seq) // release: the window is the sender's again
@@ -98,32 +112,32 @@ func (d *Device) deliver(s *sender, tails []uint64) (worked bool) {
 
 // route finds the mailbox that an address names, if a sender with this
 // protection ID may send to it.
-func (d *Device) route(pdid uint32, dest uint64) (box int, result uint64) {
-	node, addressed, index := mmio.SplitMailboxAddress(dest)
-	box = int(index)
+func (d *Device) route(pdid uint32, dest uint64) (box *mailbox, result uint64) {
+	id, addressed, index := mmio.SplitMailboxAddress(dest)
+	if int(id) >= len(d.at) || d.at[id] == nil || int(index) >= len(d.at[id].mailboxes) {
+		return nil, mmio.BadRoute
+	}
+	box = &d.at[id].mailboxes[index]
 	switch {
-	case node != uint16(d.cfg.Node) || box >= len(d.mailboxes):
-		return box, mmio.BadRoute
-	case d.cfg.PDIDs[box] != pdid || addressed != pdid:
+	case box.pdid != pdid || addressed != pdid:
 		return box, mmio.BadPDID
-	case d.mailboxes[box].Reg(mmio.RegOwner).Load() == 0:
+	case box.page.Reg(mmio.RegOwner).Load() == 0:
 		return box, mmio.Gone
 	}
 	return box, mmio.OK
 }
 
 // put appends a message to a mailbox unless it is full.
-func (d *Device) put(box int, tails []uint64, msg []uint64) bool {
-	m, tail := d.mailboxes[box], tails[box]
-	if tail-m.Reg(mmio.RegHead).Load() >= uint64(d.cfg.Depth) { // acquire: slots below HEAD have been read
+func (d *Device) put(box *mailbox, msg []uint64) bool {
+	// Acquire: slots below HEAD have been read.
+	if box.tail-box.page.Reg(mmio.RegHead).Load() >= uint64(d.depth) {
 		return false
 	}
-	at := mmio.SlotBase + int(tail%uint64(d.cfg.Depth))*mmio.MessageSize
-	slot := m.Words(at, len(msg))
+	slot := box.page.Words(mmio.SlotBase+int(box.tail%uint64(d.depth))*mmio.MessageSize, len(msg))
 	for i, w := range msg {
 		slot[i] = w
 	}
-	tails[box] = tail + 1
-	m.Reg(mmio.RegTail).Store(tail + 1) // release: publishes the slot
+	box.tail++
+	box.page.Reg(mmio.RegTail).Store(box.tail) // release: publishes the slot
 	return true
 }
