@@ -56,8 +56,8 @@ func onNodes(t *testing.T, ranks int, variant string, change func(book []packeti
 	return errs
 }
 
-// A message that the hardware refuses ends in an error that says to whom, where, with which protection IDs, and what to
-// do; and so does whatever waits for that rank.
+// A message that the hardware refuses ends in an error that says to whom, where, with
+// which protection IDs, and what to do; and so does whatever waits for that rank.
 func TestRefusedMessages(t *testing.T) {
 	for name, c := range map[string]struct {
 		address packetizer.Address
@@ -67,7 +67,7 @@ func TestRefusedMessages(t *testing.T) {
 		"another group": {packetizer.MailboxAddress(2, 78, 0), packetizer.ErrProtection,
 			"rank 1 (node 2, protection ID 78, mailbox 0) from protection ID 77: wrong protection ID; start all ranks"},
 		"no such node": {packetizer.MailboxAddress(9, 77, 0), packetizer.ErrNoDevice,
-			"rank 1 (node 9, protection ID 77, mailbox 0) from protection ID 77: no usable device; see whether that node"},
+			"rank 1 (node 9, protection ID 77, mailbox 0) from protection ID 77: no usable device; see whether"},
 	} {
 		for _, variant := range Variants() {
 			for what, call := range map[string]func(*Comm) error{
@@ -107,14 +107,14 @@ func TestRefusedMessages(t *testing.T) {
 					continue // it sends nothing long before the receiver has, and has no such calls
 				}
 				t.Run(fmt.Sprint(name, " ", variant, " ", what), func(t *testing.T) {
-					errs := onNodes(t, 2, variant, func(book []packetizer.Address) { book[1] = c.address },
-						func(world *Comm) error {
-							if world.Rank() == 0 {
-								return call(world)
-							}
-							_, err := Recv(world, make([]byte, 1<<20), 0, 4)
-							return err
-						})
+					change := func(book []packetizer.Address) { book[1] = c.address }
+					errs := onNodes(t, 2, variant, change, func(world *Comm) error {
+						if world.Rank() == 0 {
+							return call(world)
+						}
+						_, err := Recv(world, make([]byte, 1<<20), 0, 4)
+						return err
+					})
 					require.ErrorIs(t, errs[0], ErrProcFailed)
 					require.ErrorIs(t, errs[0], c.is)
 					require.ErrorContains(t, errs[0], c.says)
