@@ -170,6 +170,9 @@ func (d *Device) Test(t *Transfer) (done bool, err error) {
 	return true, nil
 }
 
+// Order implements Engine: the hardware says that a write is done when it has notified.
+func (d *Device) Order() Order { return AllOrder }
+
 // Close gives the channel back. The caller has tested every transfer to its
 // end and withdrawn every slot.
 func (d *Device) Close() error { return d.page.Release() }
