@@ -106,8 +106,8 @@ func TestLeadersSendBetweenHosts(t *testing.T) {
 	}
 }
 
-// Where leaders serve a Bcast, fewer messages cross between hosts than down a tree that knows of none, and fewer wait for
-// each other; with ranks in blocks, a power of two a host, and the first rank of a host as the root, as many do.
+// Where leaders serve a Bcast, fewer messages cross between hosts than down a tree that knows of none, and fewer
+// wait for each other; with ranks in blocks of a power of two, and the first rank of a host as the root, as many do.
 func TestLeadersCrossLess(t *testing.T) {
 	rng, mem := rand.New(rand.NewPCG(6, 6)), schedules()
 	crossings := func(algorithm string, hosts []int, root int) (all, chain int) {

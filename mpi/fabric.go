@@ -42,8 +42,8 @@ func hostOf(f fabric) *host.Fabric {
 // ordered returns an error if the device does not promise the order that a protocol needs.
 func ordered(needs, promised rdmaeng.Order, o *settings) error {
 	if lacks := needs &^ promised; lacks != 0 {
-		return fmt.Errorf("the device %s does not promise that %v, which the protocol %s needs: choose another protocol "+
-			"or device", o.device, lacks, o.variant)
+		return fmt.Errorf("the device %s does not promise that %v, which the protocol %s needs: choose another "+
+			"protocol or device", o.device, lacks, o.variant)
 	}
 	return nil
 }

@@ -14,5 +14,6 @@ func TestOrderOfADevice(t *testing.T) {
 	needs := rdmaeng.MessagesInOrder | rdmaeng.WritesFirst
 	require.NoError(t, ordered(needs, rdmaeng.AllOrder, o))
 	require.EqualError(t, ordered(needs, rdmaeng.DataFirst, o), "the device wire does not promise that messages come in "+
-		"order, writes come before later messages, which the protocol ticket needs: choose another protocol or device")
+		"order, writes come before later messages, which the protocol ticket needs: choose another protocol or "+
+		"device")
 }

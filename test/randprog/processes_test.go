@@ -181,8 +181,8 @@ func (j jobs) job(t *testing.T, p *play, n int, first uint64, total *Tally, c *c
 	t.Helper()
 	exe, err := os.Executable()
 	require.NoError(t, err)
-	words := append(slices.Clone(j.enter), exe, strconv.Itoa(n), strconv.FormatUint(first, 10), strconv.Itoa(j.programs),
-		hangFlag.String(), p.name)
+	words := append(slices.Clone(j.enter), exe, strconv.Itoa(n), strconv.FormatUint(first, 10),
+		strconv.Itoa(j.programs), hangFlag.String(), p.name)
 	cmd := exec.Command(words[0], words[1:]...)
 	cmd.Env = append(append(os.Environ(), roleVar+"="+j.role), j.env...)
 	var out, errs bytes.Buffer
