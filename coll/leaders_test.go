@@ -106,6 +106,46 @@ func TestLeadersSendBetweenHosts(t *testing.T) {
 	}
 }
 
+// Where leaders serve a Bcast, fewer messages cross between hosts than down a tree that knows of none, and fewer
+// wait for each other; with ranks in blocks of a power of two, and the first rank of a host as the root, as many do.
+func TestLeadersCrossLess(t *testing.T) {
+	rng, mem := rand.New(rand.NewPCG(6, 6)), schedules()
+	crossings := func(algorithm string, hosts []int, root int) (all, chain int) {
+		q := pose(coll.Bcast, len(hosts), 4, root, false, false, rng)
+		q.spread(hosts)
+		s, err := q.solve(force(t, coll.Bcast, algorithm).Pick, mem, rng)
+		require.NoError(t, err)
+		from := make(map[int]int)
+		for pair, w := range s.wires {
+			require.Equal(t, 1, w.count)
+			from[pair[1]] = pair[0]
+		}
+		for rank := range hosts {
+			waits := 0
+			for r := rank; r != root; r = from[r] {
+				waits += b2i(hosts[r] != hosts[from[r]])
+			}
+			all += b2i(rank != root && hosts[rank] != hosts[from[rank]])
+			chain = max(chain, waits)
+		}
+		return all, chain
+	}
+	for _, hosts := range [][]int{{0, 0, 1, 1, 2, 2}, {0, 1, 2, 0, 1, 2}, {0, 0, 0, 1, 1, 1, 2, 2, 2}} {
+		for root, h := range hosts {
+			flat, flatChain := crossings("binomial", hosts, root)
+			led, chain := crossings(coll.Leaders, hosts, root)
+			require.Equal(t, 2, led)
+			require.Equal(t, 1, chain)
+			if blocks(hosts) && len(hosts) == 6 && root == 2*h {
+				require.Equal(t, [2]int{2, 1}, [2]int{flat, flatChain})
+				continue
+			}
+			require.Greater(t, flat, led, "hosts %v, root %d", hosts, root)
+			require.Greater(t, flatChain, chain, "hosts %v, root %d", hosts, root)
+		}
+	}
+}
+
 func TestLeadersThatAreForced(t *testing.T) {
 	three := coll.NewHosts([]int{0, 0, 1})
 	c := coll.Call{Op: coll.Allreduce, Ranks: 3, Elem: 1, Commute: true, Send: make([]byte, 8), Hosts: three}

@@ -120,6 +120,7 @@ func TestMismatchedCounts(t *testing.T) {
 				}
 				require.Error(t, errs[3], "its parent could not go on")
 				require.ErrorContains(t, errs[3], "peer 2")
+				require.NotContains(t, errs[3].Error(), "it passed", "nobody passes a part of an element")
 			}
 		}
 	}

@@ -2,10 +2,12 @@ package mpi
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/exanet-mpi/exanet/emu/host"
 	"github.com/exanet-mpi/exanet/emu/net"
 	"github.com/exanet-mpi/exanet/network"
+	"github.com/exanet-mpi/exanet/rdmaeng"
 	"github.com/exanet-mpi/exanet/variants"
 )
 
@@ -33,6 +35,15 @@ func hostOf(f fabric) *host.Fabric {
 		return f
 	case *net.Fabric:
 		return f.Fabric
+	}
+	return nil
+}
+
+// ordered returns an error if the device does not promise the order that a protocol needs.
+func ordered(needs, promised rdmaeng.Order, o *settings) error {
+	if lacks := needs &^ promised; lacks != 0 {
+		return fmt.Errorf("the device %s does not promise that %v, which the protocol %s needs: choose another "+
+			"protocol or device", o.device, lacks, o.variant)
 	}
 	return nil
 }

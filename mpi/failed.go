@@ -89,10 +89,13 @@ func (s *collective) check(r *variants.Request) error {
 	case r.Recv && errors.Is(err, ErrTruncate):
 		const either = "that rank could not go on, or it passed"
 		do = "see the error of that rank"
-		switch size {
-		case failedDied, failedOther:
+		failed := size == failedDied || size == failedOther
+		switch {
+		case failed && size%max(1, s.Elem) != 0: // nobody passes a part of an element
+			err = fmt.Errorf("%w: that rank could not go on", reason(size))
+		case failed:
 			err = fmt.Errorf("%w: %s %d bytes (%w)", reason(size), either, size, err)
-		case limit + 1: // of a long message to a rank that passed a short buffer
+		case size == limit+1: // of a long message to a rank that passed a short buffer
 			err = fmt.Errorf("%w: %s %d bytes", err, either, size)
 		default:
 			err, do = fmt.Errorf("%w: that rank passed %d bytes", err, size), "all ranks must pass matching counts"

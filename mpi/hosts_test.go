@@ -56,7 +56,7 @@ func hostEnds(t *testing.T, hosts []int) []network.Fabric {
 			p := net.Peers{Listener: listeners[rank], Secret: secret, Cards: others}
 			conns, connected := p.Connect(ctx, rank)
 			if err = errors.Join(err, connected); err == nil {
-				ends[rank], err = net.NewFabric(host.NewFabric(m, 0), conns)
+				ends[rank], err = net.NewFabric(host.NewFabric(m, 0), conns, 0)
 			}
 			errs[rank] = err
 		})

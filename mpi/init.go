@@ -273,6 +273,15 @@ func join(o *settings) (fabric, error) {
 // launcherTakes is what another's launcher may take to end a job after a death.
 const launcherTakes = 5 * time.Second
 
+// delay is how long a death waits for the launcher to end this rank before it is told. One of ours tells of deaths
+// itself.
+func (s *settings) delay() time.Duration {
+	if s.segment == nil {
+		return 0
+	}
+	return launcherTakes
+}
+
 // enter takes a rank's place in the job of a segment.
 func enter(o *settings, segment *os.File, rank int) (fabric, error) {
 	if o.segment != nil { // of another's launcher
@@ -289,7 +298,7 @@ func enter(o *settings, segment *os.File, rank int) (fabric, error) {
 		return nil, err
 	}
 	if o.segment != nil {
-		m.DetectFailures(launcherTakes)
+		m.DetectFailures(o.delay())
 	}
 	return openFabric(m, o)
 }

@@ -93,7 +93,7 @@ func openNetwork(m *host.Member, o *settings) (fabric, error) {
 	if err != nil {
 		return nil, err
 	}
-	return net.NewFabric(settled(m, o), conns)
+	return net.NewFabric(settled(m, o), conns, o.delay())
 }
 
 // exchange is net.Exchange, but waits no longer when a rank of this host has died: it may not have come.
@@ -133,5 +133,5 @@ func alone(n, me int, conns []net.Conn, o *settings) (fabric, error) {
 	if err != nil {
 		return nil, err
 	}
-	return net.NewFabric(host.NewFabric(m, o.limit()), conns)
+	return net.NewFabric(host.NewFabric(m, o.limit()), conns, 0)
 }

@@ -57,6 +57,9 @@ func newRank(f fabric, o *settings) (*rank, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := ordered(proto.NeedsOrder(), f.Order(), o); err != nil {
+		return nil, err
+	}
 	k := &rank{fab: f, proto: proto, limit: f.Limit(), level: o.level, recycling: o.recycling}
 	k.stats, k.algorithms = newCallStats(o.variant, o.passed), o.algorithms
 	k.leavings.rule = o.buffers

@@ -28,6 +28,7 @@ import (
 	"fmt"
 
 	"github.com/exanet-mpi/exanet/packetizer"
+	"github.com/exanet-mpi/exanet/rdmaeng"
 	"github.com/exanet-mpi/exanet/variants"
 )
 
@@ -88,6 +89,9 @@ type rtr struct {
 	tag      int32 // or AnyTag
 	position position
 }
+
+// NeedsOrder implements variants.Protocol, as package ticket.
+func (p *Protocol) NeedsOrder() rdmaeng.Order { return rdmaeng.AllOrder }
 
 // New makes the protocol of rank me of the job.
 func New(me int, dev variants.Device) *Protocol { return NewCounting(me, dev, channelsCounted) }

@@ -30,7 +30,7 @@ type Header [3]uint64
 //
 // Messages from one Port to one destination arrive in the order of the calls
 // (thesis 2.2). Nothing is promised between different destinations, nor
-// against RDMA writes and their notifications.
+// against RDMA writes and their notifications, but see rdmaeng.Order.
 type Port interface {
 	// Limit is the largest payload in bytes: 40 on the prototype.
 	Limit() int

@@ -208,6 +208,9 @@ func (d *Device) WriteCounts() Counts {
 	return c
 }
 
+// Order implements Engine: the hardware says that a write is done when it has notified.
+func (d *Device) Order() Order { return AllOrder }
+
 // Close gives the channel back. The caller has tested every transfer to its
 // end and withdrawn every slot.
 func (d *Device) Close() error { return d.page.Release() }

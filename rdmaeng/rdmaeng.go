@@ -112,6 +112,9 @@ type Engine interface {
 	// Notified returns the slot and the data of one completed write, in
 	// order of completion. Each write is reported once.
 	Notified() (slot int, n Notification, ok bool)
+
+	// Order is what this device promises.
+	Order() Order
 }
 
 // CarryOn tests transfers, and returns those that have not ended, in the same memory.

@@ -54,6 +54,8 @@ type Protocol interface {
 	// write any more.
 	PeerFailed(world int)
 
+	// NeedsOrder is what the protocol needs of the device.
+	NeedsOrder() rdmaeng.Order
 	// Needs says what the protocol needs of its owner now. Progress carries on what it
 	// can by itself, and reports whether it got anywhere. Wake calls f for the ranks that
 	// those of its needs are about which are in which.

@@ -31,6 +31,9 @@ type comm struct {
 	sends             variants.Queue // whose RTS is out
 }
 
+// NeedsOrder implements variants.Protocol.
+func (p *Protocol) NeedsOrder() rdmaeng.Order { return rdmaeng.MessagesInOrder | rdmaeng.DataFirst }
+
 // New makes the protocol of rank me of the job.
 func New(me int, dev variants.Device) *Protocol {
 	return &Protocol{Core: variants.NewCore(me, dev), comms: variants.NewComms[comm]()}

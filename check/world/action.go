@@ -65,9 +65,12 @@ func (w *World) Enabled(acts []Action) []Action {
 func (w *World) inFlight(acts []Action) []Action {
 	n := w.cfg.Ranks
 	for i := range w.queues {
-		if len(w.queues[i].msgs) > 0 && !w.ranks[i%n].dead {
-			acts = append(acts, Action{Kind: Deliver, From: uint8(i / n), To: uint8(i % n)})
-			if f := w.ranks[i%n].fast; f != nil && f.polls(i/n) {
+		if w.ranks[i%n].dead {
+			continue
+		}
+		for _, at := range w.deliverable(&w.queues[i]) {
+			acts = append(acts, Action{Kind: Deliver, From: uint8(i / n), To: uint8(i % n), N: uint8(at)})
+			if f := w.ranks[i%n].fast; f != nil && at == 0 && f.polls(i/n) {
 				acts = append(acts, Action{Kind: Poll, From: uint8(i / n), To: uint8(i % n)})
 			}
 		}
@@ -84,6 +87,7 @@ func (w *World) inFlight(acts []Action) []Action {
 			if w.lands(v) {
 				a.Kind = Land
 				acts = append(acts, a)
+				acts = w.early(acts, v, a)
 				continue
 			}
 			if v.all && !v.noticed {
@@ -282,7 +286,7 @@ func (w *World) Do(a Action) {
 	case Step:
 		r.step()
 	case Deliver:
-		m := r.next(int(a.From))
+		m := r.next(int(a.From), int(a.N))
 		r.proto.Deliver(m.header, m.payload[:m.n])
 	case Notice:
 		v := w.write(a)
@@ -291,7 +295,7 @@ func (w *World) Do(a Action) {
 		}
 	case Finish:
 		v := r.writes[a.N]
-		v.finished = true
+		v.finish()
 		if w.Log != nil {
 			w.log(Event{Kind: Finished, Rank: r.id, Peer: v.to, ID: v.id})
 		}
@@ -367,14 +371,15 @@ func (w *World) land(v *write) {
 		h = mix(h ^ uint64(v.loan.req.send)<<48) // the lender sees which has been copied
 	}
 	w.touch(w.ranks[v.from], h)
-	w.touch(w.ranks[v.to], mix(h^v.hash()^checksum(v.t.Src)))
+	w.touch(w.ranks[v.to], mix(h^v.hash()^checksum(v.source())))
 	if bad := w.misplaced(v); bad != "" {
 		w.fail(v.to, "%s", bad)
 		v.pieces, v.all = v.pieces+1, true
 		return
 	}
 	_, s := v.target(w)
-	from, to := 0, len(v.t.Src)
+	src := v.source()
+	from, to := 0, len(src)
 	if w.cfg.Pieces == 2 && to > 1 && v.loan == nil {
 		if v.pieces == 0 {
 			to /= 2
@@ -382,9 +387,9 @@ func (w *World) land(v *write) {
 			from = to / 2
 		}
 	}
-	copy(s.buf[from:], v.t.Src[from:to])
+	copy(s.buf[from:], src[from:to])
 	v.pieces++
-	v.all = to == len(v.t.Src)
+	v.all = to == len(src)
 	if v.loan != nil {
 		v.loan.copied = true
 	}
@@ -398,7 +403,7 @@ func (w *World) land(v *write) {
 func (w *World) misplaced(v *write) string {
 	_, s := v.target(w)
 	if v.agent && v.loan == nil {
-		if _, src := w.ranks[v.from].dev.at(v.source.Notify); src == nil {
+		if _, src := w.ranks[v.from].dev.at(v.offered.Notify); src == nil {
 			return "an agent reads a buffer that is not offered any more"
 		}
 	}
@@ -411,7 +416,7 @@ func (w *World) misplaced(v *write) string {
 		return "a write lands in the buffer of a receive that has completed"
 	case len(v.t.Src) > len(s.buf):
 		return "a write lands that is longer than the buffer"
-	case v.req != nil && v.req.r.Done:
+	case v.req != nil && v.req.r.Done && v.taken == nil:
 		return "a write takes its data from the buffer of a send that has completed"
 	}
 	return ""

@@ -45,6 +45,9 @@ func (d *device) TrySend(to int, h packetizer.Header, payload []byte) bool {
 	d.w.nextID++
 	m := message{header: h, n: len(payload), id: d.w.nextID}
 	copy(m.payload[:], payload)
+	if d.w.keeps(rdmaeng.WritesFirst) {
+		m.behind = d.taken(to)
+	}
 	q.msgs = append(q.msgs, m)
 	if d.w.Log != nil {
 		d.w.logMessage(Sent, d.rank.id, to, &m)
@@ -149,6 +152,14 @@ func (d *device) Notified() (int, rdmaeng.Notification, bool) {
 	return 0, rdmaeng.Notification{}, false
 }
 
+// Order implements rdmaeng.Engine.
+func (d *device) Order() rdmaeng.Order {
+	if d.w.cfg.Order == 0 {
+		return rdmaeng.AllOrder
+	}
+	return d.w.cfg.Order
+}
+
 // Offer implements rdmaeng.Reader.
 func (d *device) Offer(buf []byte) (int, rdmaeng.Window) { return d.Expose(buf) }
 
@@ -164,7 +175,7 @@ func (d *device) Fetch(from int, src, dst rdmaeng.Window, size int, n rdmaeng.No
 	}
 	t := &rdmaeng.Transfer{To: d.rank.id, Dst: dst, Notify: n}
 	v := d.start(t, from)
-	v.agent, v.finished, v.source = true, true, src
+	v.agent, v.finished, v.offered = true, true, src
 	if _, s := d.w.ranks[from].dev.at(src.Notify); s != nil && size <= len(s.buf) {
 		t.Src, v.req = s.buf[:size], s.owner
 	}

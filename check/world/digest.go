@@ -29,7 +29,7 @@ func (w *World) Digest() uint64 {
 		k := uint64(i)
 		for j := range q.msgs {
 			m := &q.msgs[j]
-			k = mix(k ^ m.hash())
+			k = mix(k ^ m.hash() + m.waits())
 		}
 		if q.refused {
 			k++

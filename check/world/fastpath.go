@@ -247,7 +247,7 @@ func (f *fastPath) there(c *channel, size int) bool {
 
 // take gives the next message of a channel to a receive.
 func (f *fastPath) take(c *channel, q *Request) {
-	m := f.r.next(int(c.World))
+	m := f.r.next(int(c.World), 0)
 	copy(q.r.Buf, m.payload[:m.n])
 	q.r.Status = variants.Status{Source: c.Peer, Tag: c.Envelope.Tag, Size: m.n}
 	q.r.Done, q.fast = true, true
@@ -316,7 +316,7 @@ func (f *fastPath) polls(from int) bool {
 // poll takes the next message from a rank.
 func (f *fastPath) poll(from int) {
 	if f.credits(from) {
-		m := f.r.next(from)
+		m := f.r.next(from, 0)
 		f.accounts[from].Unmatched -= int64(variants.Word(m.payload[:m.n], 0))
 		return
 	}
@@ -327,12 +327,16 @@ func (f *fastPath) poll(from int) {
 	f.take(c, q)
 }
 
-// next takes the oldest message from a rank out of its queue.
-func (r *rank) next(from int) message {
+// next takes a message from a rank out of its queue.
+func (r *rank) next(from, at int) message {
 	w := r.w
 	q := w.queue(from, r.id)
-	m := q.msgs[0]
-	q.msgs = q.msgs[1:]
+	m := q.msgs[at]
+	if at == 0 {
+		q.msgs = q.msgs[1:]
+	} else {
+		q.msgs = slices.Delete(slices.Clone(q.msgs), at, at+1)
+	}
 	q.delivered++
 	if w.Log != nil {
 		w.logMessage(Delivered, from, r.id, &m)
@@ -344,7 +348,7 @@ func (r *rank) next(from int) message {
 // mail returns the rank at whose next message an operation looks first, -1 if there is none.
 func (r *rank) mail(o Op) int {
 	for from := range r.w.cfg.Ranks {
-		if (o.Peer == from || o.Peer < 0) && len(r.w.queue(from, r.id).msgs) > 0 {
+		if (o.Peer == from || o.Peer < 0) && r.w.mail(from, r.id) {
 			return from
 		}
 	}
@@ -356,7 +360,7 @@ func (r *rank) mail(o Op) int {
 func (r *rank) direct(o Op) *Request {
 	p, ctx := r.proto.(variants.Taker), r.ctx[o.Comm]
 	promised := p.TakesNext(ctx, int32(o.Peer), o.Tag)
-	m := r.next(r.mail(o))
+	m := r.next(r.mail(o), 0)
 	payload := m.payload[:m.n]
 	if o.Kind == Extract {
 		x := p.TakeOut(ctx, int32(o.Peer), o.Tag, &m.header, payload)

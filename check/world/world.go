@@ -23,7 +23,8 @@
 // rdmaeng allow: messages of one pair are delivered in order, and that is all
 // that is said of messages. A write's notification is seen after its data has
 // landed, and its sender learns that it is done after that as well. Nothing is
-// promised between writes, nor between writes and messages.
+// promised between writes, nor between writes and messages. With Config.Order
+// less is promised (order.go).
 //
 // # What is checked
 //
@@ -64,6 +65,9 @@ type Config struct {
 	Limit    int // eager limit in bytes; 0: the prototype's 40
 	Capacity int // messages that the queue of a pair holds; 0: no limit
 	Pieces   int // in which the data of a write lands: 1 or 2
+	// Order is what the device promises, and no more than that: then a write may be done
+	// before its data lands. 0: all, and it is done after that.
+	Order rdmaeng.Order
 
 	// The protocol has no probes, or does not take receives from any source,
 	// as the optimistic one of thesis 3.14.
@@ -144,6 +148,7 @@ type message struct {
 	payload [packetizer.PayloadLimit]byte
 	n       int
 	id      int
+	behind  []*write // that land before it is delivered
 }
 
 // write is an RDMA write that a rank has started.
@@ -156,10 +161,11 @@ type write struct {
 	all      bool
 	noticed  bool
 	finished bool
+	taken    []byte   // the device's copy of the data, if it was done before they have landed
 	req      *Request // whose send it is
 	agent    bool     // an agent of from, or to itself, does it on behalf of to, which has it in its list
 	loan     *loan    // of its source, nil if that is not lent
-	source   rdmaeng.Window
+	offered  rdmaeng.Window
 }
 
 // A Violation is something that must not happen.

@@ -81,6 +81,18 @@ func TestAllOrNone(t *testing.T) {
 	}
 }
 
+// A rank that waits for others without the library says so, once.
+func TestAlone(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a rank waits for ten seconds before it says anything")
+	}
+	lib, program := library(t), compile(t, "alone")
+	_, path, _ := strings.Cut(lib, "=")
+	got := ranks(t, "-np", "1", "-env", "LD_PRELOAD", path, program, ":", "-np", "1", program)
+	assert.Equal(t, 12, got.code)
+	assert.Equal(t, 1, strings.Count(got.out, "libexanet-mpich.so, too: is it on each host"), got.out)
+}
+
 // Ranks in namespaces of their own, as in containers: the job is ours where memory
 // can be shared, and else the host's.
 func TestNamespaces(t *testing.T) {

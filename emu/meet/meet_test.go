@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 )
 
 func TestCard(t *testing.T) { assert.EqualValues(t, CardSize, unsafe.Sizeof(Card{})) }
@@ -95,6 +96,32 @@ func TestServer(t *testing.T) {
 		require.NoError(t, err)
 		assert.NotContains(t, string(sockets), strings.TrimPrefix(address(name).Name, "@"))
 	}
+}
+
+// Nobody waits for who connects and says nothing, or half of it.
+func TestSilentClients(t *testing.T) {
+	server, name, file := serve(t, 8) // so many can wait to be accepted
+	for said := range 4 {
+		fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+		require.NoError(t, err)
+		defer unix.Close(fd)
+		require.NoError(t, unix.Connect(fd, address(name)))
+		_, err = unix.Write(fd, make([]byte, said))
+		require.NoError(t, err)
+	}
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		g, f, err := Connect(name, 1)
+		if assert.NoError(t, err) {
+			f.Close()
+			assert.True(t, g.Report(true))
+		}
+	})
+	require.NoError(t, server.Serve(file, 2, nobody))
+	server.Watch(func(int) {})
+	assert.True(t, server.Outcome(true))
+	server.Close()
+	wg.Wait()
 }
 
 // Who cannot come says so, and nobody waits.

@@ -3,10 +3,12 @@
 package meet
 
 import (
+	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"golang.org/x/sys/unix"
 )
@@ -50,46 +52,62 @@ func Open(name Socket, ranks int) (*Server, error) {
 // now and then, returns how many have said in some other way that they cannot
 // come: if any, nobody is to take a place.
 func (s *Server) Serve(file *os.File, n int, excused func() int) error {
-	rights := unix.UnixRights(int(file.Fd()))
 	absent := 0
+	var callers []int // whose ranks have not come: nobody waits for who connects and says nothing
+	defer func() {
+		for _, fd := range callers {
+			_ = unix.Close(fd)
+		}
+	}()
 	for len(s.clients)+absent < n-1 {
-		if ready, err := poll([]int{s.listener}, 5); err != nil {
+		ready, err := poll(append(callers, s.listener), 5)
+		switch {
+		case err != nil:
 			return err
-		} else if !ready[0] {
+		case !slices.Contains(ready, true):
 			absent += excused()
 			continue
 		}
-		fd, _, err := unix.Accept4(s.listener, unix.SOCK_CLOEXEC)
-		if errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.ECONNABORTED) || errors.Is(err, unix.EINTR) {
+		waiting := callers[:0]
+		for i, fd := range callers {
+			if !ready[i] {
+				waiting = append(waiting, fd)
+			} else if rank, err := s.admit(fd, file); err == nil {
+				s.clients[rank] = fd
+			} else {
+				_ = unix.Close(fd)
+			}
+		}
+		if callers = waiting; !ready[len(ready)-1] {
 			continue
-		} else if err != nil {
+		}
+		fd, _, err := unix.Accept4(s.listener, unix.SOCK_CLOEXEC)
+		if err == nil {
+			callers = append(callers, fd)
+		} else if !errors.Is(err, unix.EAGAIN) && !errors.Is(err, unix.ECONNABORTED) && !errors.Is(err, unix.EINTR) {
 			// There is no descriptor for a client, who is told by the end of its
 			// connection, and excuses itself.
 			s.stop()
-			for len(s.clients)+absent < n-1 {
-				absent += excused()
-				_, _ = poll(nil, 5)
-			}
-			break
 		}
-		var rank [4]byte
-		if err = sameUser(fd); err == nil {
-			err = receive(fd, rank[:])
-		}
-		if err == nil {
-			err = unix.Sendmsg(fd, []byte{yes}, rights, nil, unix.MSG_NOSIGNAL)
-		}
-		if err != nil {
-			_ = unix.Close(fd)
-			continue
-		}
-		s.clients[int(rank[0])|int(rank[1])<<8|int(rank[2])<<16|int(rank[3])<<24] = fd
 	}
 	s.stop()
 	if absent > 0 {
 		return fmt.Errorf("%d of %d ranks could not get the job's memory", absent, n)
 	}
 	return nil
+}
+
+// admit gives the file to a client that has said something, and returns its rank.
+func (s *Server) admit(fd int, file *os.File) (int, error) {
+	if err := sameUser(fd); err != nil {
+		return 0, err
+	}
+	var rank [4]byte
+	if n, _, err := unix.Recvfrom(fd, rank[:], unix.MSG_DONTWAIT); n < len(rank) {
+		return 0, errors.Join(errGone, err)
+	}
+	err := unix.Sendmsg(fd, []byte{yes}, unix.UnixRights(int(file.Fd())), nil, unix.MSG_NOSIGNAL)
+	return int(binary.LittleEndian.Uint32(rank[:])), err
 }
 
 // Watch takes the clients' results, in the background. failed is told at once who

@@ -21,6 +21,7 @@ type Fabric struct {
 	hosts        []int   // by rank, see Host
 	poll         *poller
 	silence      time.Duration // after which a rank elsewhere is dead
+	delay        time.Duration // before one is dead whose connection has ended
 
 	turn    uint        // of Next
 	current *link       // whose message is out; nil: the host's
@@ -33,8 +34,9 @@ type Fabric struct {
 // hostTurns is how many messages of its host a rank takes before it looks at the network.
 const hostTurns = 8
 
-// NewFabric joins a rank's end of its host to the connections of a Listener. It owns both from now on.
-func NewFabric(h *host.Fabric, links []Conn) (*Fabric, error) {
+// NewFabric joins a rank's end of its host to the connections of a Listener. It owns both from now on. A rank whose
+// connection has ended is dead after the delay, in which a launcher may end this process.
+func NewFabric(h *host.Fabric, links []Conn, delay time.Duration) (*Fabric, error) {
 	silence, err := silenceLimit()
 	if err != nil {
 		return nil, err
@@ -43,7 +45,8 @@ func NewFabric(h *host.Fabric, links []Conn) (*Fabric, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &Fabric{Fabric: h, links: make([]*link, h.Size()), hosts: make([]int, h.Size()), poll: p, silence: silence}
+	f := &Fabric{Fabric: h, links: make([]*link, h.Size()), hosts: make([]int, h.Size()), poll: p, silence: silence,
+		delay: delay}
 	for _, c := range links {
 		l := newLink(f, c)
 		f.links[c.Rank], f.hosts[c.Rank] = l, c.Host

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"os"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -43,8 +44,9 @@ type link struct {
 	left     int    //
 	gone     bool   // the peer has said good-bye
 
-	hearing hearing // the watcher's, as what follows
-	unpaced bool    // see unpace
+	hearing hearing     // the watcher's, as what follows
+	unpaced bool        // see unpace
+	silent  atomic.Bool // nothing has come for the limit
 }
 
 func newLink(f *Fabric, c Conn) *link {
@@ -55,15 +57,19 @@ func newLink(f *Fabric, c Conn) *link {
 	return l
 }
 
-// broken ends the link, and with it the rank at its other end, unless that has left in good order. For that
-// one this rank is dead then.
+// broken ends the link, and after the fabric's delay the rank at its other end, unless that has left in good order. For
+// that one this rank is dead then. Who has been silent has had its time.
 func (l *link) broken() {
 	if l.over.Swap(true) {
 		return
 	}
 	_ = unix.Shutdown(l.fd, unix.SHUT_RDWR)
 	l.f.poll.drop(l)
-	if !l.gone {
+	switch {
+	case l.gone:
+	case l.f.delay > 0 && !l.silent.Load():
+		time.AfterFunc(l.f.delay, func() { l.f.Lose(l.rank) })
+	default:
 		l.f.Lose(l.rank)
 	}
 }

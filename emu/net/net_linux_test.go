@@ -54,7 +54,7 @@ func ends(t *testing.T, n int) []*Fabric {
 		}
 		m, err := job.JoinLocal(i)
 		require.NoError(t, err)
-		fs[i], err = NewFabric(host.NewFabric(m, 0), conns)
+		fs[i], err = NewFabric(host.NewFabric(m, 0), conns, 0)
 		require.NoError(t, err)
 		t.Cleanup(fs[i].Close)
 	}
@@ -247,6 +247,24 @@ func TestTheEndOfAConnectionIsADeath(t *testing.T) {
 	done, err := f[1].Test(&rdmaeng.Transfer{To: 0})
 	require.True(t, done)
 	require.ErrorIs(t, err, rdmaeng.ErrPeer)
+}
+
+// A launcher that ends this process within the delay is not forestalled.
+func TestADeathWaitsForTheLauncher(t *testing.T) {
+	f := ends(t, 3)
+	f[1].delay, f[2].delay = time.Hour, 10*time.Millisecond
+	f[0].Fail()
+	for _, me := range f[1:] {
+		for !me.links[0].over.Load() {
+			me.Next()
+		}
+	}
+	mark := f[2].Mark()
+	for !f[2].Dead(0) {
+		f[2].Sleep(mark)
+		mark = f[2].Mark()
+	}
+	require.False(t, f[1].Dead(0))
 }
 
 func TestWhoIsMissingIsNamed(t *testing.T) {

@@ -3,6 +3,8 @@
 package net
 
 import (
+	"time"
+
 	"github.com/exanet-mpi/exanet/emu/host"
 	"github.com/exanet-mpi/exanet/internal/sys"
 )
@@ -11,4 +13,4 @@ import (
 type Fabric struct{ *host.Fabric }
 
 // NewFabric fails.
-func NewFabric(*host.Fabric, []Conn) (*Fabric, error) { return nil, sys.ErrNeedsLinux }
+func NewFabric(*host.Fabric, []Conn, time.Duration) (*Fabric, error) { return nil, sys.ErrNeedsLinux }

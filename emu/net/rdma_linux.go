@@ -88,6 +88,9 @@ func (l *link) piece(t *rdmaeng.Transfer) {
 	l.want()
 }
 
+// Order implements rdmaeng.Engine: all that goes to a rank goes through one ring or one connection.
+func (f *Fabric) Order() rdmaeng.Order { return rdmaeng.AllOrder }
+
 // Lend implements rdmaeng.Lender: nobody elsewhere reads this rank's memory.
 func (f *Fabric) Lend(t *rdmaeng.Transfer) (rdmaeng.Window, bool) {
 	if f.links[t.To] != nil {

@@ -82,6 +82,7 @@ func (f *Fabric) attend(passed time.Duration) {
 		if h := &l.hearing; info.Segs_in != h.segments {
 			*h = hearing{segments: info.Segs_in}
 		} else if h.quiet += min(passed, 2*every); h.quiet >= f.silence-2*every {
+			l.silent.Store(true)
 			_ = unix.Shutdown(l.fd, unix.SHUT_RDWR) // whoever reads next finds that
 		}
 	}

@@ -13,6 +13,7 @@ import (
 func TestSilence(t *testing.T) {
 	t.Setenv(env.Silence, "1h") // the kernel and the watchers do nothing of all this meanwhile
 	f := ends(t, 2)
+	f[1].delay = time.Hour // is for other ends
 	const look = time.Hour / looksWithin
 	f[1].attend(look)
 	sent := uint64(0)

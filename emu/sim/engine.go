@@ -117,6 +117,9 @@ func (e *Endpoint) notice(n note) {
 	e.ready(n.at)
 }
 
+// Order implements rdmaeng.Engine: the writer learns that a write has ended from beyond the receiver's memory.
+func (e *Endpoint) Order() rdmaeng.Order { return rdmaeng.AllOrder }
+
 // Notified implements rdmaeng.Engine.
 func (e *Endpoint) Notified() (int, rdmaeng.Notification, bool) {
 	e.charge()

@@ -225,7 +225,7 @@ func TestProcessesLayouts(t *testing.T) {
 		t.Run(how.name, func(t *testing.T) {
 			for _, p := range plays {
 				t.Run(p.name, func(t *testing.T) {
-					j := jobs{how.role, []string{layoutsVar + "=1", "EXANET_DEVICE=" + how.device}, 2, 8}
+					j := jobs{how.role, nil, []string{layoutsVar + "=1", "EXANET_DEVICE=" + how.device}, 2, 8}
 					if p.name == mpi.DefaultVariant {
 						j.number, j.programs = 5, 16
 					}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -23,12 +24,14 @@ import (
 // next: a confined process, the launcher, the ranks.
 const (
 	roleVar  = "EXANET_TEST_ROLE"
+	confined = "confined" // installs a filter first
+	launcher = "launcher" // RANKS FIRST PROGRAMS HANG PLAY
+	spread   = "spread"   // the same on hosts: by shellVar on node0 and so on, else on two that are both this one
+	partRole = "part"     // the launcher of one of them
+	rankRole = "rank"     // FIRST PROGRAMS HANG PLAY
+
+	shellVar = "EXANET_TEST_SHELL" // a remote shell to three hosts
 	nodesVar = "EXANET_TEST_NODES" // how many the device registers has, if there are as many ranks
-	confined = "confined"          // installs a filter first
-	launcher = "launcher"          // RANKS FIRST PROGRAMS HANG PLAY
-	spread   = "spread"            // the same on two hosts, both of which are this one
-	partRole = "part"              // the launcher of one of them
-	rankRole = "rank"              // FIRST PROGRAMS HANG PLAY
 )
 
 func TestMain(m *testing.M) {
@@ -67,7 +70,7 @@ func launcherMain(args []string) int {
 	return told(err)
 }
 
-// spreadMain runs a job of RANKS, of which the last half is on another host.
+// spreadMain runs a job of RANKS, of which each host has as many as the others, or one less.
 func spreadMain(args []string) int {
 	n, err := strconv.Atoi(args[0])
 	if err != nil {
@@ -81,13 +84,17 @@ func spreadMain(args []string) int {
 	if err != nil {
 		panic(err)
 	}
+	hosts, shell := []string{"a", "b"}, `shift; exec sh -c "$*"`
+	if s := os.Getenv(shellVar); s != "" {
+		hosts, shell = []string{"node0", "node1", "node2"}, s
+	}
+	var list []launch.HostRanks
+	for i, h := range hosts {
+		list = append(list, launch.HostRanks{Host: h, Ranks: (n + len(hosts) - 1 - i) / len(hosts)})
+	}
 	return told(launch.RunHosts(context.Background(), launch.Config{
 		Prog: exe, Args: args[1:], Env: env, Stdout: os.Stdout, Stderr: os.Stderr,
-	}, launch.Hosts{
-		List:   []launch.HostRanks{{Host: "a", Ranks: n - n/2}, {Host: "b", Ranks: n / 2}},
-		Shell:  []string{"sh", "-c", `shift; exec sh -c "$*"`, "sh"},
-		Exanet: exe,
-	}))
+	}, launch.Hosts{List: list, Shell: []string{"sh", "-c", shell, "sh"}, Exanet: exe}))
 }
 
 // told is the exit code for an error, which it prints.
@@ -146,6 +153,7 @@ func rankMain(args []string) int {
 // the environment.
 type jobs struct {
 	role     string
+	enter    []string // the command that runs the launcher, if it is not to run here
 	env      []string
 	number   int
 	programs int // that each plays in one world, so that one meets what another has left behind
@@ -173,12 +181,15 @@ func (j jobs) run(t *testing.T, p *play) map[string]uint64 {
 // job runs a job of n processes and adds up what its ranks report.
 func (j jobs) job(t *testing.T, p *play, n int, first uint64, total *Tally, c *counters) {
 	t.Helper()
-	cmd := exec.Command("/proc/self/exe", strconv.Itoa(n), strconv.FormatUint(first, 10), strconv.Itoa(j.programs),
-		hangFlag.String(), p.name)
+	exe, err := os.Executable()
+	require.NoError(t, err)
+	words := append(slices.Clone(j.enter), exe, strconv.Itoa(n), strconv.FormatUint(first, 10),
+		strconv.Itoa(j.programs), hangFlag.String(), p.name)
+	cmd := exec.Command(words[0], words[1:]...)
 	cmd.Env = append(append(os.Environ(), roleVar+"="+j.role), j.env...)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
-	err := cmd.Run()
+	err = cmd.Run()
 	require.NoError(t, err, "%d ranks, seeds from %d:\n%s", n, first, &errs)
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
 	require.Len(t, lines, n)
@@ -204,11 +215,11 @@ func TestProcesses(t *testing.T) {
 	for _, p := range playsOfProcesses() {
 		t.Run(p.name, func(t *testing.T) {
 			if p.name != mpi.DefaultVariant {
-				n := jobs{launcher, nil, 5, 16}.run(t, &p)
+				n := jobs{launcher, nil, nil, 5, 16}.run(t, &p)
 				require.NotZero(t, n["writes"])
 				return
 			}
-			n := jobs{launcher, nil, 15, 320}.run(t, &p) // a cancel that is refused takes a race
+			n := jobs{launcher, nil, nil, 15, 320}.run(t, &p) // a cancel that is refused takes a race
 			if !underRace && *programsFlag == 0 {
 				p.requireCoverage(t, n, 100)
 			}
@@ -220,9 +231,9 @@ func TestProcesses(t *testing.T) {
 func TestProcessesWithoutAttach(t *testing.T) {
 	for _, p := range playsOfProcesses() {
 		t.Run(p.name, func(t *testing.T) {
-			j := jobs{confined, nil, 5, 12}
+			j := jobs{confined, nil, nil, 5, 12}
 			if p.name == mpi.DefaultVariant {
-				j = jobs{confined, nil, 5, 120}
+				j = jobs{confined, nil, nil, 5, 120}
 			}
 			require.NotZero(t, j.run(t, &p)["writes"])
 		})
@@ -233,7 +244,7 @@ func TestProcessesWithoutAttach(t *testing.T) {
 func TestProcessesPrototypeMessages(t *testing.T) {
 	for _, p := range playsOfProcesses() {
 		t.Run(p.name, func(t *testing.T) {
-			j := jobs{launcher, []string{"EXANET_DEVICE=prototype"}, 5, 12}
+			j := jobs{launcher, nil, []string{"EXANET_DEVICE=prototype"}, 5, 12}
 			if p.name == mpi.DefaultVariant {
 				j.programs = 120
 			}
@@ -253,7 +264,7 @@ func TestProcessesNetwork(t *testing.T) {
 				continue
 			}
 			t.Run(role+" "+p.name, func(t *testing.T) {
-				j := jobs{role, []string{"EXANET_DEVICE=network"}, 5, programs}
+				j := jobs{role, nil, []string{"EXANET_DEVICE=network"}, 5, programs}
 				require.NotZero(t, j.run(t, &p)["writes"])
 			})
 		}
@@ -265,7 +276,7 @@ func TestProcessesNetwork(t *testing.T) {
 func TestProcessesRegisters(t *testing.T) {
 	for _, p := range playsOfProcesses() {
 		t.Run(p.name, func(t *testing.T) {
-			j := jobs{launcher, []string{"EXANET_DEVICE=registers", nodesVar + "=4"}, 5, 17}
+			j := jobs{launcher, nil, []string{"EXANET_DEVICE=registers", nodesVar + "=4"}, 5, 17}
 			if p.name == mpi.DefaultVariant {
 				j.programs = 100
 			}

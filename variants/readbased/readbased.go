@@ -41,6 +41,9 @@ type fetch struct {
 	dst   rdmaeng.Window
 }
 
+// NeedsOrder implements variants.Protocol.
+func (p *Protocol) NeedsOrder() rdmaeng.Order { return rdmaeng.MessagesInOrder | rdmaeng.DataFirst }
+
 // New makes the protocol of rank me of the job.
 func New(me int, dev variants.ReadingDevice) *Protocol {
 	return &Protocol{Core: variants.NewCore(me, dev), dev: dev, comms: variants.NewComms[comm]()}

@@ -25,6 +25,7 @@ import (
 	"fmt"
 
 	"github.com/exanet-mpi/exanet/packetizer"
+	"github.com/exanet-mpi/exanet/rdmaeng"
 	"github.com/exanet-mpi/exanet/variants"
 )
 
@@ -34,6 +35,15 @@ type Protocol struct {
 	elide  bool // fast sends send no Env (thesis 3.3)
 	number uint32
 	comms  variants.Comms[comm]
+}
+
+// NeedsOrder implements variants.Protocol. Without the Env a message must not overtake the write before it, which it
+// could match the receive of.
+func (p *Protocol) NeedsOrder() rdmaeng.Order {
+	if p.elide {
+		return rdmaeng.AllOrder
+	}
+	return rdmaeng.MessagesInOrder | rdmaeng.DataFirst
 }
 
 // New makes the protocol of rank me of the job.

@@ -37,6 +37,7 @@ package ticket
 
 import (
 	"github.com/exanet-mpi/exanet/packetizer"
+	"github.com/exanet-mpi/exanet/rdmaeng"
 	"github.com/exanet-mpi/exanet/variants"
 )
 
@@ -48,6 +49,10 @@ type Protocol struct {
 	keep   int               // channels to receive of a communicator, see forget.go
 	lessee variants.FastPath // nil: there is no fast path
 }
+
+// NeedsOrder implements variants.Protocol: a peer that has closed a communicator agrees to cancel a receive, which must
+// have got by then what the peer has written into it.
+func (p *Protocol) NeedsOrder() rdmaeng.Order { return rdmaeng.AllOrder }
 
 // New makes the protocol of rank me of the job.
 func New(me int, dev variants.Device) *Protocol { return NewKeeping(me, dev, channelsKept) }

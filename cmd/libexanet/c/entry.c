@@ -197,19 +197,50 @@ static int ended(MPI_Request *r, int *flag)
 	return host(r, flag, MPI_STATUS_IGNORE) == MPI_SUCCESS;
 }
 
+/* Whether this is the first rank of its host, as launchers number them. */
+static int first_here(void)
+{
+	static const char *const names[] = {"MPI_LOCALRANKID", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID", 0};
+	for (int i = 0; names[i]; i++) {
+		const char *n = getenv(names[i]);
+		if (n)
+			return !strcmp(n, "0");
+	}
+	return 1;
+}
+
+/* All ranks have come out of the host's MPI_Init by now, so they show their cards soon. But those without this library
+   show none and go on, and a collective that has begun cannot be given up. */
+enum { SOON = 10 }; /* seconds */
+
+static void wonder(void)
+{
+	if (first_here())
+		fprintf(stderr, "exanet: MPI_Init has waited for %d seconds for other ranks to show that they have "
+				"libexanet-" EXANET_HOST ".so, too: is it on each host, under the same path?\n", SOON);
+}
+
 /* A collective of a host may spin, in the way of the rank that it waits for if there
    are fewer cores than ranks. */
 static int gather(void *mine, void *cards)
 {
 	HOST(MPI_Iallgather, const void *, int, MPI_Datatype, void *, int, MPI_Datatype, MPI_Comm, MPI_Request *);
 	static const struct timespec nap = {0, 50000};
+	struct timespec began, now;
+	clock_gettime(CLOCK_MONOTONIC, &began);
 	MPI_Request r;
 	int done = 0, ok = host(mine, CARD, BYTE, cards, CARD, BYTE, WORLD, &r) == MPI_SUCCESS;
 	for (int i = 0; ok && (ok = ended(&r, &done)) && !done; i++)
-		if (i < 100)
+		if (i < 100) {
 			sched_yield();
-		else
+		} else {
 			nanosleep(&nap, 0);
+			clock_gettime(CLOCK_MONOTONIC, &now);
+			if (began.tv_sec && now.tv_sec - began.tv_sec > SOON) {
+				wonder();
+				began.tv_sec = 0;
+			}
+		}
 	return ok;
 }
 
