@@ -73,7 +73,7 @@ func openDirectory(path string, rank, size int) (*directory, error) {
 	}
 	id, capacity := head.Reg(mmio.RegID).Load(), int(head.Reg(mmio.RegCount).Load())
 	_ = head.Close()
-	if id != mmio.ID(mmio.KindDirectory, mmio.FlagClaim) {
+	if uint32(id>>32) != mmio.KindDirectory || uint16(id) != mmio.Version {
 		return nil, &packetizer.Error{Op: "open directory", Path: path, Page: -1, Err: packetizer.ErrNoDevice,
 			Cause: fmt.Errorf("ID register is %#x", id), Do: "give the path of a software device of this version"}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -47,12 +48,13 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func device(t *testing.T, interfaces int) *regs.Device {
-	pdids := make([]uint32, interfaces)
-	for i := range pdids {
-		pdids[i] = group
+// device has nodes with so many interfaces each.
+func device(t *testing.T, interfaces ...int) *regs.Device {
+	cfg := regs.Config{Depth: 16}
+	for i, n := range interfaces {
+		cfg.Nodes = append(cfg.Nodes, regs.Node{ID: uint8(i + 1), PDIDs: slices.Repeat([]uint32{group}, n)})
 	}
-	d, err := regs.New(regs.Config{Node: 1, PDIDs: pdids, Depth: 16})
+	d, err := regs.New(cfg)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, d.Close()) })
 	return d
@@ -206,41 +208,61 @@ func (p *peer) send(to int, kind uint64, body []byte) error {
 	return err
 }
 
-func TestRanksAsProcesses(t *testing.T) {
-	const size, rounds = 5, 60
-	d := device(t, size)
-	var ranks []*exec.Cmd
-	for r := range size {
-		c := exec.Command(os.Args[0])
-		c.Env = append(os.Environ(), fmt.Sprintf("%s=%d %d %d", roleVariable, r, size, rounds))
-		c.ExtraFiles = []*os.File{d.File()}
-		c.Stderr = os.Stderr
-		require.NoError(t, c.Start())
-		ranks = append(ranks, c)
+// layouts of ranks on nodes: each node has those of one block.
+var layouts = [][]int{{5}, {1, 1, 1, 1}, {2, 3, 1}}
+
+// nodes has the node of each rank.
+func nodes(layout []int) (of []int) {
+	for node, n := range layout {
+		of = append(of, slices.Repeat([]int{node}, n)...)
 	}
-	for r, c := range ranks {
-		require.NoError(t, c.Wait(), "rank %d", r)
+	return of
+}
+
+func TestRanksAsProcesses(t *testing.T) {
+	const rounds = 40
+	for _, layout := range layouts {
+		t.Run(fmt.Sprint(layout), func(t *testing.T) {
+			d := device(t, layout...)
+			var ranks []*exec.Cmd
+			for r, node := range nodes(layout) {
+				c := exec.Command(os.Args[0])
+				c.Env = append(os.Environ(), fmt.Sprintf("%s=%d %d %d", roleVariable, r, len(nodes(layout)), rounds))
+				c.ExtraFiles = []*os.File{d.File(node)}
+				c.Stderr = os.Stderr
+				require.NoError(t, c.Start())
+				ranks = append(ranks, c)
+			}
+			for r, c := range ranks {
+				require.NoError(t, c.Wait(), "rank %d", r)
+			}
+		})
 	}
 }
 
 func TestRanksAsGoroutines(t *testing.T) {
-	const size, rounds = 6, 40
-	d := device(t, size)
-	errs := make([]error, size)
-	var wg sync.WaitGroup
-	for r := range size {
-		wg.Go(func() { errs[r] = runRank(d.Path(), r, size, rounds) })
+	const rounds = 30
+	for _, layout := range layouts {
+		t.Run(fmt.Sprint(layout), func(t *testing.T) {
+			d := device(t, layout...)
+			of := nodes(layout)
+			errs := make([]error, len(of))
+			var wg sync.WaitGroup
+			for r, node := range of {
+				wg.Go(func() { errs[r] = runRank(d.Path(node), r, len(of), rounds) })
+			}
+			wg.Wait()
+			require.NoError(t, errors.Join(errs...))
+		})
 	}
-	wg.Wait()
-	require.NoError(t, errors.Join(errs...))
 }
 
 // What the thesis does without a window in a message: the address of a peer's
 // memory follows from its local address and the offset in its entry.
 func TestAddressFromEntry(t *testing.T) {
 	d := device(t, 2)
-	_, _, cb := d.Blocks()
-	pb, mb, _ := d.Blocks()
+	_, _, cb := d.Blocks(0)
+	pb, mb, _ := d.Blocks(0)
 	blocks := Blocks{Packetizer: pb, Mailbox: mb, Channel: cb}
 	a, err := Attach(blocks, 0)
 	require.NoError(t, err)
@@ -277,7 +299,7 @@ func TestAddressFromEntry(t *testing.T) {
 func TestDirectory(t *testing.T) {
 	d := device(t, 4)
 	open := func(rank, size int, timeout time.Duration) error {
-		e, err := Open(d.Path(), rank, size, group, timeout)
+		e, err := Open(d.Path(0), rank, size, group, timeout)
 		if err == nil {
 			t.Cleanup(func() { require.NoError(t, e.Close()) })
 		}
@@ -312,15 +334,15 @@ func TestDirectory(t *testing.T) {
 }
 
 func TestTwoGroups(t *testing.T) {
-	d, err := regs.New(regs.Config{PDIDs: []uint32{1, 2}})
+	d, err := regs.New(regs.Config{Nodes: []regs.Node{{PDIDs: []uint32{1, 2}}}})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, d.Close()) }()
-	_, err = Open(d.Path(), 0, 1, 3, 0)
+	_, err = Open(d.Path(0), 0, 1, 3, 0)
 	require.ErrorIs(t, err, packetizer.ErrProtection)
 	var errs [2]error
 	var wg sync.WaitGroup
 	for r := range errs {
-		wg.Go(func() { _, errs[r] = Open(d.Path(), r, 2, uint32(r+1), limit) })
+		wg.Go(func() { _, errs[r] = Open(d.Path(0), r, 2, uint32(r+1), limit) })
 	}
 	wg.Wait()
 	for r, err := range errs {

@@ -24,14 +24,14 @@ func TestProtocolOnRegisters(t *testing.T) {
 	const ranks = 3
 	for _, late := range []bool{false, true} {
 		t.Run(fmt.Sprintf("late receives %v", late), func(t *testing.T) {
-			d, err := regs.New(regs.Config{PDIDs: []uint32{4, 4, 4}, Depth: 8})
+			d, err := regs.New(regs.Config{Nodes: []regs.Node{{PDIDs: []uint32{4, 4, 4}}}, Depth: 8})
 			require.NoError(t, err)
 			defer func() { require.NoError(t, d.Close()) }()
 			errs := make([]error, ranks)
 			var wg, leave sync.WaitGroup
 			leave.Add(ranks)
 			for r := range ranks {
-				wg.Go(func() { errs[r] = exchange(d.Path(), r, ranks, late, &leave) })
+				wg.Go(func() { errs[r] = exchange(d.Path(0), r, ranks, late, &leave) })
 			}
 			wg.Wait()
 			require.NoError(t, errors.Join(errs...))

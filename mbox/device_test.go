@@ -20,10 +20,10 @@ func eventually(t *testing.T, what string, cond func() bool) {
 }
 
 func TestIdentity(t *testing.T) {
-	d, err := regs.New(regs.Config{Node: 3, PDIDs: []uint32{8, 11}})
+	d, err := regs.New(regs.Config{Nodes: []regs.Node{{ID: 3, PDIDs: []uint32{8, 11}}}})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, d.Close()) }()
-	_, block, channels := d.Blocks()
+	_, block, channels := d.Blocks(0)
 
 	node, err := mbox.NodeIDAt(block.Path, block.Offset)
 	require.NoError(t, err)
@@ -49,10 +49,10 @@ func TestIdentity(t *testing.T) {
 // and a new owner does not see what was left for the former one.
 func TestSlotsWrapAndNewOwner(t *testing.T) {
 	const depth = 3
-	d, err := regs.New(regs.Config{PDIDs: []uint32{1}, Depth: depth})
+	d, err := regs.New(regs.Config{Nodes: []regs.Node{{PDIDs: []uint32{1}}}, Depth: depth})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, d.Close()) }()
-	ports, boxes, _ := d.Blocks()
+	ports, boxes, _ := d.Blocks(0)
 	p, err := packetizer.Attach(ports, 0)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, p.Close()) }()

@@ -51,6 +51,9 @@ func ordered(needs, promised rdmaeng.Order, o *settings) error {
 // withAgents returns the fabric as the protocol readbased needs it.
 func withAgents(f fabric, o *settings) (variants.ReadingDevice, error) {
 	r, ok := f.(variants.ReadingDevice)
+	if regs, is := f.(*registers); is && !regs.HasAgent() {
+		ok = false
+	}
 	if !ok {
 		return nil, errors.New("the device " + o.device +
 			" has no agent that reads, which the protocol readbased needs: choose another protocol or device")

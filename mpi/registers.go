@@ -21,6 +21,8 @@ type registers struct {
 
 	round int         // fruitless polls in a row
 	armed atomic.Bool // the background goroutine polls as well
+
+	lost atomic.Pointer[[]*packetizer.RefusedError] // see registers_lost.go
 }
 
 // device keeps the Endpoint's Rank and Size, which are the Member's, out of

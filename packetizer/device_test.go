@@ -29,9 +29,9 @@ func eventually(t require.TestingT, what string, cond func() bool) {
 func start(t require.TestingT, cfg regs.Config) (ports []*packetizer.Device, boxes []*mbox.Device, stop func()) {
 	d, err := regs.New(cfg)
 	require.NoError(t, err)
-	pb, mb, _ := d.Blocks()
+	pb, mb, _ := d.Blocks(0)
 	var book []packetizer.Address
-	for _, pdid := range cfg.PDIDs {
+	for _, pdid := range cfg.Nodes[0].PDIDs {
 		p, err := packetizer.Attach(pb, pdid)
 		require.NoError(t, err)
 		b, err := mbox.Attach(mb, pdid)
@@ -54,7 +54,7 @@ func start(t require.TestingT, cfg regs.Config) (ports []*packetizer.Device, box
 func number(n int) []byte { return binary.LittleEndian.AppendUint64(nil, uint64(n)) }
 
 func TestMessageArrivesWhole(t *testing.T) {
-	ports, boxes, stop := start(t, regs.Config{PDIDs: []uint32{5, 5}})
+	ports, boxes, stop := start(t, regs.Config{Nodes: []regs.Node{{PDIDs: []uint32{5, 5}}}})
 	defer stop()
 	rapid.Check(t, func(t *rapid.T) {
 		h := packetizer.Header{uint64(rapid.Uint32().Draw(t, "kind")) << 32, rapid.Uint64().Draw(t, "h1"),
@@ -88,7 +88,7 @@ func orderUnderLoad(t *testing.T, depth, senders, each int) {
 	for i := range pdids {
 		pdids[i] = 9
 	}
-	ports, boxes, stop := start(t, regs.Config{PDIDs: pdids, Depth: depth})
+	ports, boxes, stop := start(t, regs.Config{Nodes: []regs.Node{{PDIDs: pdids}}, Depth: depth})
 	defer stop()
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -124,7 +124,7 @@ func orderUnderLoad(t *testing.T, depth, senders, each int) {
 // A full mailbox refuses, holds nobody else up, and recovers without loss.
 func TestFullMailbox(t *testing.T) {
 	const depth = 4
-	ports, boxes, stop := start(t, regs.Config{PDIDs: []uint32{3, 3, 3}, Depth: depth})
+	ports, boxes, stop := start(t, regs.Config{Nodes: []regs.Node{{PDIDs: []uint32{3, 3, 3}}}, Depth: depth})
 	defer stop()
 	send := func(to, n int) bool { return ports[0].TrySend(to, packetizer.Header{}, number(n)) }
 
@@ -141,6 +141,7 @@ func TestFullMailbox(t *testing.T) {
 		require.False(t, send(1, sent))
 		runtime.Gosched()
 	}
+	require.GreaterOrEqual(t, ports[0].SendCounts().NoRoom, uint64(1000))
 	require.False(t, ports[0].Drained())
 
 	// The same sender, and another one, still reach mailbox 2.
@@ -174,15 +175,19 @@ func TestFullMailbox(t *testing.T) {
 }
 
 func TestProtectionFilter(t *testing.T) {
-	ports, boxes, stop := start(t, regs.Config{PDIDs: []uint32{1, 1, 2}})
+	ports, boxes, stop := start(t, regs.Config{Nodes: []regs.Node{{PDIDs: []uint32{1, 1, 2}}}})
 	defer stop()
 	require.True(t, ports[2].TrySend(1, packetizer.Header{}, nil))
 	eventually(t, "refusal", func() bool { return ports[2].Refused() != nil })
 	require.ErrorIs(t, ports[2].Refused(), packetizer.ErrProtection)
-	var e *packetizer.Error
+	var e *packetizer.RefusedError
 	require.True(t, errors.As(ports[2].Refused(), &e))
-	require.Equal(t, 2, e.Page)
-	require.EqualValues(t, 2, e.PDID)
+	require.Equal(t, packetizer.RefusedError{To: 1, Address: packetizer.MailboxAddress(0, 1, 1), PDID: 2,
+		Err: packetizer.ErrProtection}, *e)
+	require.ErrorContains(t, e, "rank 1 (node 0, protection ID 1, mailbox 1) from protection ID 2")
+	require.False(t, ports[2].TrySend(1, packetizer.Header{}, nil), "the way there is closed")
+	require.Equal(t, mbox.Counts{Strangers: 1}, boxes[1].ReceiveCounts())
+	require.Equal(t, packetizer.Counts{Messages: 1, Refused: 1, NoRoom: 0}, ports[2].SendCounts())
 
 	// An address with another ID than the mailbox has is as wrong.
 	ports[0].SetBook([]packetizer.Address{packetizer.MailboxAddress(0, 2, 1), boxes[1].Address(),
@@ -208,13 +213,14 @@ func TestProtectionFilter(t *testing.T) {
 	require.True(t, ports[1].TrySend(0, packetizer.Header{}, nil))
 	eventually(t, "refusal", func() bool { return ports[1].Refused() != nil })
 	require.ErrorIs(t, ports[1].Refused(), packetizer.ErrNoDevice)
+	require.Equal(t, packetizer.Counts{Messages: 1, BadRoute: 1}, ports[1].SendCounts())
 }
 
 func TestAttach(t *testing.T) {
-	d, err := regs.New(regs.Config{PDIDs: []uint32{4, 6}})
+	d, err := regs.New(regs.Config{Nodes: []regs.Node{{PDIDs: []uint32{4, 6}}}})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, d.Close()) }()
-	block, mailboxes, _ := d.Blocks()
+	block, mailboxes, _ := d.Blocks(0)
 	p, err := packetizer.Attach(block, 6)
 	require.NoError(t, err)
 
@@ -239,10 +245,10 @@ func TestAttach(t *testing.T) {
 // A page taken over from an owner that stopped at the worst moment, a window
 // filled and not submitted, works as new.
 func TestTakeOver(t *testing.T) {
-	d, err := regs.New(regs.Config{PDIDs: []uint32{4}})
+	d, err := regs.New(regs.Config{Nodes: []regs.Node{{PDIDs: []uint32{4}}}})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, d.Close()) }()
-	block, mailboxes, _ := d.Blocks()
+	block, mailboxes, _ := d.Blocks(0)
 	box, err := mbox.Attach(mailboxes, 0)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, box.Close()) }()

@@ -12,15 +12,20 @@ import (
 // lookEvery is how soon pages of a process that has ended are free again.
 const lookEvery = 10 * time.Millisecond
 
-// runOwners stands in for the driver, which learns from the kernel when a
-// process ends: it holds a pidfd for each process in an OWNER register, looks
+// runOwners stands in for the drivers of the nodes on this machine, which learn
+// from the kernel when a process ends: it holds a pidfd for each process in an OWNER register, looks
 // whether it has ended, and then sets its OWNER registers to 0. Messages in
 // its windows are still delivered; those to its mailbox are lost.
 func (d *Device) runOwners() {
-	all := make([]mmio.Reg, 0, 3*len(d.packetizers))
-	for _, block := range [][]mmio.Region{d.packetizers, d.mailboxes, d.channels} {
-		for _, p := range block {
-			all = append(all, p.Reg(mmio.RegOwner))
+	var all []mmio.Reg
+	for _, n := range d.nodes {
+		if !n.local {
+			continue
+		}
+		for i := range n.channels {
+			for _, p := range []mmio.Region{n.senders[i].page, n.mailboxes[i].page, n.channels[i].page} {
+				all = append(all, p.Reg(mmio.RegOwner))
+			}
 		}
 	}
 	fds := map[uint64]int{} // pidfd by process ID

@@ -1,19 +1,26 @@
 package regs
 
 import (
-	"errors"
 	"sync/atomic"
 
 	"github.com/exanet-mpi/exanet/internal/mem"
 	"github.com/exanet-mpi/exanet/internal/mmio"
-	"github.com/exanet-mpi/exanet/internal/sys"
-	"golang.org/x/sys/unix"
 )
 
 // chunk is what one descriptor moves before the next has its turn, in bytes:
 // large enough that system calls do not count, small enough for a second-level
 // cache.
 const chunk = 128 << 10
+
+// channel is the hardware's side of an RDMA channel.
+type channel struct {
+	page   mmio.Region
+	pdid   uint32
+	node   *node
+	writes [mmio.Descriptors]write
+
+	refused uint64 // writes with other protection IDs
+}
 
 // write is a descriptor being carried out. The registers are read once, when
 // it is taken: what the process does to them later changes nothing.
@@ -26,34 +33,44 @@ type write struct {
 	data     [2]uint64
 	size     uint64
 	moved    uint64
-	from, to int // process IDs
+	from, to end
+	told     end // whose notification word notif is
 	result   uint64
 }
 
-// engine is the hardware's side of the RDMA channels.
+// end is memory that a write reads or writes: the process that held a channel
+// when the write began.
+type end struct {
+	memory  Memory
+	channel int
+	owner   uint64
+}
+
+func (e end) read(addr uint64, b []byte) uint64  { return e.memory.Read(e.channel, e.owner, addr, b) }
+func (e end) write(addr uint64, b []byte) uint64 { return e.memory.Write(e.channel, e.owner, addr, b) }
+
+// engine is the hardware's side of all RDMA channels.
 type engine struct {
-	d      *Device
-	writes [][mmio.Descriptors]write
-	bounce []byte
-	word   []byte // one notification
-	fence  atomic.Uint32
+	d       *Device
+	fetches []*fetch // that agents carry out
+	before  write    // the one that was notified last, for NotifiedTwice
+	bounce  []byte
+	word    []byte // one notification
+	fence   atomic.Uint32
 }
 
 // runEngine carries out descriptors, a chunk of each in turn.
 func (d *Device) runEngine() {
-	e := engine{
-		d:      d,
-		writes: make([][mmio.Descriptors]write, len(d.channels)),
-		bounce: make([]byte, chunk),
-		word:   make([]byte, 16),
-	}
+	e := engine{d: d, bounce: make([]byte, chunk), word: make([]byte, 16)}
 	var p pace
 	for !d.stop.Load() {
-		worked := false
-		for i := range e.writes {
-			for k := range e.writes[i] {
-				if e.step(i, k) {
-					worked = true
+		worked := e.runAgents()
+		for _, n := range d.nodes {
+			for i := range n.channels {
+				for k := range mmio.Descriptors {
+					if e.step(n, i, k) {
+						worked = true
+					}
 				}
 			}
 		}
@@ -61,115 +78,120 @@ func (d *Device) runEngine() {
 	}
 }
 
-// step carries descriptor k of channel i one chunk further and reports
-// whether there was something to do.
-func (e *engine) step(i, k int) bool {
-	page, w := e.d.channels[i], &e.writes[i][k]
+// step carries descriptor k of channel i of a node one chunk further and
+// reports whether there was something to do.
+func (e *engine) step(n *node, i, k int) bool {
+	c := &n.channels[i]
+	w := &c.writes[k]
 	base := mmio.DescBase + k*mmio.DescSize
-	submit := page.Reg(base + mmio.DescSubmit).Load() // acquire: the descriptor is filled
+	submit := c.page.Reg(base + mmio.DescSubmit).Load() // acquire: the descriptor is filled
 	if !w.active {
 		if submit == w.submit {
 			return false
 		}
-		e.take(i, page.Words(base, mmio.DescSubmit/8), w)
+		e.take(c, i, c.page.Words(base, mmio.DescSubmit/8), w)
 		w.submit, w.active = submit, true
+	}
+	if !e.carry(w) {
+		return true
+	}
+	c.page.Reg(base + mmio.DescError).Store(w.result)
+	c.page.Reg(base + mmio.DescDone).Store(w.submit) // release: ERROR is there
+	w.active = false
+	return true
+}
+
+// carry moves a chunk of a write and reports whether it has ended.
+func (e *engine) carry(w *write) bool {
+	if e.d.fault == NotifiedEarly && w.result == mmio.OK && w.moved == 0 {
+		w.result = e.notify(w)
+		gap()
 	}
 	if w.result == mmio.OK && w.moved < w.size {
 		w.result = e.move(w)
 	}
 	if w.result == mmio.OK && w.moved < w.size {
-		return true
+		return false
 	}
-	if w.result == mmio.OK {
+	if e.d.fault == NotifiedTwice {
+		e.repeat(w)
+	}
+	if w.result == mmio.OK && e.d.fault != NotNotified {
 		w.result = e.notify(w)
 	}
-	page.Reg(base + mmio.DescError).Store(w.result)
-	page.Reg(base + mmio.DescDone).Store(w.submit) // release: ERROR is there
-	w.active = false
+	if e.d.fault == BadRouteOK && w.result == mmio.BadRoute {
+		w.result = mmio.OK
+	}
 	return true
 }
 
-// take reads a descriptor and finds the two processes.
-func (e *engine) take(i int, r []uint64, w *write) {
+// take reads a descriptor of channel i and finds the two ends of the write.
+func (e *engine) take(c *channel, i int, r []uint64, w *write) {
 	*w = write{
 		src: r[mmio.DescSrc/8], dst: r[mmio.DescDst/8], notif: r[mmio.DescNotif/8], size: r[mmio.DescBytes/8],
 		data: [2]uint64{r[mmio.DescData/8], r[mmio.DescData/8+1]},
+		from: end{c.node.memory, i, c.page.Reg(mmio.RegOwner).Load()},
 	}
-	w.from = int(e.d.channels[i].Reg(mmio.RegOwner).Load())
-	w.to, w.notif, w.result = e.resolve(i, w.notif)
-	if w.result == mmio.OK && w.size > 0 {
-		w.to, w.dst, w.result = e.resolve(i, w.dst)
-	}
-	switch {
-	case w.result != mmio.OK:
-	case w.from == 0:
+	if e.aim(c.pdid, w); w.result == mmio.OK && w.from.owner == 0 {
 		w.result = mmio.Gone
-	case w.notif%16 != 0:
+	}
+}
+
+// aim finds where a write with this protection ID goes.
+func (e *engine) aim(pdid uint32, w *write) {
+	w.told, w.notif, w.result = e.resolve(pdid, w.notif)
+	if w.result == mmio.OK && w.size > 0 {
+		w.to, w.dst, w.result = e.resolve(pdid, w.dst)
+	}
+	if w.result == mmio.OK && w.notif%16 != 0 {
 		w.result = mmio.BadAlign
 	}
 }
 
-// resolve finds the process and the local address behind an Exanet address,
-// if channel i may write there.
-func (e *engine) resolve(i int, addr uint64) (pid int, local, result uint64) {
-	node, index, local := mmio.SplitExanet(addr)
-	if node != e.d.cfg.Node || int(index) >= len(e.d.channels) {
-		return 0, 0, mmio.BadRoute
+// resolve finds the memory and the local address behind an Exanet address, if
+// that may be reached with this protection ID.
+func (e *engine) resolve(pdid uint32, addr uint64) (to end, local, result uint64) {
+	id, index, local := mmio.SplitExanet(addr)
+	n := e.d.at[id]
+	if n == nil || int(index) >= len(n.channels) {
+		return to, 0, mmio.BadRoute
 	}
-	if e.d.cfg.PDIDs[index] != e.d.cfg.PDIDs[i] {
-		return 0, 0, mmio.BadPDID
+	c := &n.channels[index]
+	if c.pdid != pdid && e.d.fault != AnyPDID {
+		if e.d.fault != Uncounted {
+			c.refused++
+		}
+		c.page.Reg(mmio.RegRefused).Store(c.refused)
+		return to, 0, mmio.BadPDID
 	}
-	pid = int(e.d.channels[index].Reg(mmio.RegOwner).Load())
-	if pid == 0 {
-		return 0, 0, mmio.Gone
+	to = end{n.memory, int(index), c.page.Reg(mmio.RegOwner).Load()}
+	if to.owner == 0 {
+		return to, 0, mmio.Gone
 	}
-	return pid, local, mmio.OK
+	return to, local, mmio.OK
 }
 
-// move copies the next chunk. Cross-memory attach even within this process:
-// a wrong address is then an answer and not the end of the device.
+// move copies the next chunk.
 func (e *engine) move(w *write) (result uint64) {
-	n := min(w.size-w.moved, chunk)
-	for at := uint64(0); at < n; {
-		got, err := sys.VMRead(w.from, w.src+w.moved+at, e.bounce[at:n])
-		if err != nil || got == 0 {
-			return why(err)
-		}
-		at += uint64(got)
+	b := e.bounce[:min(w.size-w.moved, chunk)]
+	last := w.moved+uint64(len(b)) == w.size
+	result = w.from.read(w.src+w.moved, b)
+	if result == mmio.OK && !(last && e.d.fault == ChunkLost) {
+		result = w.to.write(w.dst+w.moved, b)
 	}
-	if result = e.put(w.to, w.dst+w.moved, e.bounce[:n]); result == mmio.OK {
-		w.moved += n
+	if result == mmio.OK {
+		w.moved += uint64(len(b))
 	}
 	return result
 }
 
-// why says in the terms of the ERROR register what a system call answered.
-func why(err error) uint64 {
-	if errors.Is(err, unix.ESRCH) {
-		return mmio.Gone
-	}
-	return mmio.Fault
-}
-
-// put writes all of b into a process.
-func (e *engine) put(pid int, addr uint64, b []byte) uint64 {
-	for at := 0; at < len(b); {
-		n, err := sys.VMWrite(pid, addr+uint64(at), b[at:])
-		if err != nil || n == 0 {
-			return why(err)
-		}
-		at += n
-	}
-	return mmio.OK
-}
-
 // notify delivers the notification: three words, and the third, which the
-// receiver polls, last. What a system call stores has no order of its own, so
-// the first call leaves the third word at -1 and a fence stands between the two.
+// receiver polls, last. What one call of Memory writes has no order of its own,
+// so the first leaves the third word at -1 and a fence stands between the two.
 func (e *engine) notify(w *write) (result uint64) {
 	words := mem.Slice[uint64](e.word)
 	words[0], words[1] = w.data[0], w.data[1]|0xffffffff
-	if result = e.put(w.to, w.notif, e.word); result != mmio.OK {
+	if result = w.told.write(w.notif, e.word); result != mmio.OK {
 		return result
 	}
 	// A full barrier: release before acquire. One read-modify-write would be none on
@@ -177,5 +199,13 @@ func (e *engine) notify(w *write) (result uint64) {
 	e.fence.Store(1)
 	e.fence.Load()
 	words[1] = w.data[1]
-	return e.put(w.to, w.notif+8, e.word[8:12])
+	return w.told.write(w.notif+8, e.word[8:12])
+}
+
+// repeat is NotifiedTwice: it notifies of the write before this one again.
+func (e *engine) repeat(w *write) {
+	if e.before.told.memory != nil {
+		_ = e.notify(&e.before)
+	}
+	e.before = *w
 }

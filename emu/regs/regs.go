@@ -4,146 +4,161 @@
 // cannot tell it from the real blocks, so what runs here exercises the code
 // that runs there.
 //
-//	regs.go       the memory file and its pages
-//	packets.go    the packetizers and mailboxes: one goroutine
-//	rdma.go       the RDMA engine: one goroutine
+//	regs.go       the device: nodes, and the goroutines that serve all of them
+//	node.go       a node: its register file, the pages in it and what their
+//	              hardware remembers
+//	packets.go    the packetizers, mailboxes and links: one goroutine
+//	rdma.go       the RDMA engines: one goroutine
+//	agent.go      what the agents of the nodes start writes for
+//	memory.go     how the engines reach the memory of a node's processes
+//	directory.go  tells each node of the ranks of the others: one goroutine
 //	owners.go     frees the pages of processes that have ended: one goroutine
+//	faults.go     faults that tests plant
 //	pace.go       how the goroutines wait when there is nothing to do
 //
-// Processes reach the device through Path and take pages by compare-and-swap
-// on OWNER, which holds the process ID: device and processes share a PID
-// namespace. The engine reaches into processes by cross-memory attach, so all
-// run as the same user. The device keeps protection IDs and the counters that
-// it writes in memory of its own, and no value of a register stops it; but
-// every process maps every page, so protection IDs catch mistakes here, not
-// malice.
+// A node is what the prototype calls by that name: it has a register file of
+// its own, which is all that its processes see, and they reach other nodes by
+// the node ID in an address alone. Nodes may share a machine or not: what
+// tells them apart is Memory.
+//
+// Processes of this machine reach their node through Path and take pages by
+// compare-and-swap on OWNER, which holds the process ID: device and processes
+// share a PID namespace. The engine reaches into them by cross-memory attach,
+// so all run as the same user. The device keeps protection IDs and the
+// counters that it writes in memory of its own, and no value of a register
+// stops it; but every process maps every page of its node, so protection IDs
+// catch mistakes here, not malice.
 package regs
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"sync"
 	"sync/atomic"
 
 	"github.com/exanet-mpi/exanet/internal/mmio"
-	"github.com/exanet-mpi/exanet/internal/sys"
 )
 
 // Config describes a device.
 type Config struct {
-	Node  uint8    // node ID
+	Nodes []Node
+	Depth int   // messages a mailbox holds; 0: 256
+	Fault Fault // planted by tests; "": none
+}
+
+// Node describes a node of the device.
+type Node struct {
+	ID    uint8    // no other node has it
 	PDIDs []uint32 // protection ID of each interface; there are 1 to 256
-	Depth int      // messages a mailbox holds; 0: 256
+
+	// File is where the registers are to be: Size bytes at least, from its
+	// start. It stays the caller's. Nil: a memory file of the device's own.
+	File *os.File
+
+	// Memory leads to the memory of the node's processes; whoever gives it also
+	// frees the pages of those that have ended. Nil: they are processes of
+	// this machine, and the device frees their pages.
+	Memory Memory
 }
 
 // Device is a running software device.
 type Device struct {
-	cfg  Config
-	file *os.File
-	mem  mmio.Region
-	lay  layout
-
-	packetizers []mmio.Region
-	mailboxes   []mmio.Region
-	channels    []mmio.Region
+	depth int
+	fault Fault
+	nodes []*node
+	at    [MostNodes]*node // by node ID
+	agents
 
 	stop atomic.Bool
 	wait sync.WaitGroup
 }
 
-// layout has the offsets of the blocks in the file and their strides.
-type layout struct {
-	packetizer, mailbox, channel int64
-	mailboxStride                int
-	size                         int64
+// MostNodes is how many nodes there can be, since an Exanet address has 8 bits for them.
+const MostNodes = 256
+
+// defaultDepth is that of a mailbox whose depth nobody cares for.
+const defaultDepth = 256
+
+// interfaces is how many there are in all.
+func (c Config) interfaces() (n int) {
+	for _, x := range c.Nodes {
+		n += len(x.PDIDs)
+	}
+	return n
 }
 
-func layoutOf(interfaces, depth int) (l layout) {
-	pages := func(bytes int) int64 { return int64((bytes + mmio.PageSize - 1) &^ (mmio.PageSize - 1)) }
-	n := int64(interfaces)
-	l.mailboxStride = int(pages(mmio.SlotBase + depth*mmio.MessageSize))
-	l.packetizer = pages(mmio.DirBase + interfaces*mmio.DirSize)
-	l.mailbox = l.packetizer + n*mmio.PageSize
-	l.channel = l.mailbox + n*int64(l.mailboxStride)
-	l.size = l.channel + n*mmio.PageSize
-	return l
+// layout is that of a node's register file, whose directory has room for the
+// ranks of all nodes.
+func (c Config) layout(node int) layout {
+	depth := c.Depth
+	if depth == 0 {
+		depth = defaultDepth
+	}
+	return layoutOf(len(c.Nodes[node].PDIDs), depth, c.interfaces())
+}
+
+// Size is how many bytes the registers of a node take.
+func (c Config) Size(node int) int64 { return c.layout(node).size }
+
+// check says what is wrong with a configuration.
+func (c Config) check() error {
+	if len(c.Nodes) == 0 {
+		return errors.New("no nodes: a software device has at least one")
+	}
+	if c.Depth < 0 {
+		return fmt.Errorf("mailboxes of %d messages: they hold at least one", c.Depth)
+	}
+	ids := map[uint8]int{}
+	for i, n := range c.Nodes {
+		if len(n.PDIDs) < 1 || len(n.PDIDs) > 256 {
+			return fmt.Errorf("node %d has %d interfaces: want 1 to 256", n.ID, len(n.PDIDs))
+		}
+		if other, taken := ids[n.ID]; taken {
+			return fmt.Errorf("nodes %d and %d of the list both have ID %d: each has one of its own", other, i, n.ID)
+		}
+		ids[n.ID] = i
+	}
+	return nil
 }
 
 // New makes a device and starts it. It runs until Close.
 func New(cfg Config) (*Device, error) {
-	if cfg.Depth == 0 {
-		cfg.Depth = 256
-	}
-	if len(cfg.PDIDs) < 1 || len(cfg.PDIDs) > 256 || cfg.Depth < 1 {
-		return nil, fmt.Errorf("software device: %d interfaces, mailboxes of %d messages: want 1 to 256 interfaces "+
-			"and at least one message",
-			len(cfg.PDIDs), cfg.Depth)
-	}
-	d := &Device{cfg: cfg, lay: layoutOf(len(cfg.PDIDs), cfg.Depth)}
-	d.cfg.PDIDs = append([]uint32(nil), cfg.PDIDs...)
-	// Sealed, so that no process can pull pages away from under the others.
-	fd, err := sys.SealedMemory("exanet-device", d.lay.size)
-	if err != nil {
+	if err := cfg.check(); err != nil {
 		return nil, fmt.Errorf("software device: %w", err)
 	}
-	d.file = os.NewFile(uintptr(fd), fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), fd))
-	if d.mem, err = mmio.Map(d.file, 0, int(d.lay.size)); err != nil {
-		_ = d.file.Close()
-		return nil, fmt.Errorf("software device of %d bytes: %w", d.lay.size, err)
+	if cfg.Depth == 0 {
+		cfg.Depth = defaultDepth
 	}
-	d.fill()
-	for _, run := range []func(){d.runPackets, d.runEngine, d.runOwners} {
+	d := &Device{depth: cfg.Depth, fault: cfg.Fault}
+	for i, c := range cfg.Nodes {
+		n, err := newNode(c, cfg, i)
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("software device: node %d: %w", c.ID, err), d.closeNodes())
+		}
+		d.nodes = append(d.nodes, n)
+		d.at[c.ID] = n
+	}
+	for _, run := range []func(){d.runPackets, d.runEngine, d.runOwners, d.runDirectory} {
 		d.wait.Go(run)
 	}
 	return d, nil
 }
 
-// fill writes the registers that do not change.
-func (d *Device) fill() {
-	n := len(d.cfg.PDIDs)
-	dir := d.mem.Sub(0, mmio.PageSize)
-	dir.Reg(mmio.RegNode).Store(uint64(d.cfg.Node))
-	dir.Reg(mmio.RegCount).Store(uint64(n))
-	dir.Reg(mmio.DirPacketizer).Store(uint64(d.lay.packetizer))
-	dir.Reg(mmio.DirMailbox).Store(uint64(d.lay.mailbox))
-	dir.Reg(mmio.DirChannel).Store(uint64(d.lay.channel))
+// File is the file of a node's registers. A child process that inherits it
+// opens it as /proc/self/fd/N. Nodes are numbered as in Config.
+func (d *Device) File(node int) *os.File { return d.nodes[node].file }
 
-	block := func(kind uint32, at int64, stride, units int) (pages []mmio.Region) {
-		for i, pdid := range d.cfg.PDIDs {
-			p := d.mem.Sub(int(at)+i*stride, stride)
-			p.Reg(mmio.RegNode).Store(uint64(d.cfg.Node))
-			p.Reg(mmio.RegPDID).Store(uint64(pdid))
-			p.Reg(mmio.RegIndex).Store(uint64(i))
-			p.Reg(mmio.RegCount).Store(uint64(n))
-			p.Reg(mmio.RegStride).Store(uint64(stride))
-			p.Reg(mmio.RegUnits).Store(uint64(units))
-			if kind == mmio.KindChannel {
-				p.Reg(mmio.RegOffset).Store(mmio.ChannelOffset(d.cfg.Node, uint8(i)))
-			}
-			p.Reg(mmio.RegID).Store(mmio.ID(kind, mmio.FlagClaim))
-			pages = append(pages, p)
-		}
-		return pages
-	}
-	d.packetizers = block(mmio.KindPacketizer, d.lay.packetizer, mmio.PageSize, mmio.Windows)
-	d.mailboxes = block(mmio.KindMailbox, d.lay.mailbox, d.lay.mailboxStride, d.cfg.Depth)
-	d.channels = block(mmio.KindChannel, d.lay.channel, mmio.PageSize, mmio.Descriptors)
-	dir.Reg(mmio.RegID).Store(mmio.ID(mmio.KindDirectory, mmio.FlagClaim))
-}
+// Path opens the registers of a node from any process of this user while the
+// device runs. The directory of docs/registers.md is at offset 0.
+func (d *Device) Path(node int) string { return d.nodes[node].file.Name() }
 
-// File is the memory file. A child process that inherits it opens it as
-// /proc/self/fd/N.
-func (d *Device) File() *os.File { return d.file }
-
-// Path opens the memory file from any process of this user while the device
-// runs. The directory of docs/registers.md is at offset 0.
-func (d *Device) Path() string { return d.file.Name() }
-
-// Blocks returns the blocks' places in the file.
-func (d *Device) Blocks() (packetizer, mailbox, channel mmio.Block) {
-	return mmio.Block{Path: d.Path(), Offset: d.lay.packetizer},
-		mmio.Block{Path: d.Path(), Offset: d.lay.mailbox},
-		mmio.Block{Path: d.Path(), Offset: d.lay.channel}
+// Blocks returns the blocks' places in a node's file.
+func (d *Device) Blocks(node int) (packetizer, mailbox, channel mmio.Block) {
+	path, l := d.Path(node), d.nodes[node].lay
+	return mmio.Block{Path: path, Offset: l.packetizer},
+		mmio.Block{Path: path, Offset: l.mailbox},
+		mmio.Block{Path: path, Offset: l.channel}
 }
 
 // Close stops the hardware. Processes that hold pages keep their mappings;
@@ -153,9 +168,13 @@ func (d *Device) Close() error {
 		return os.ErrClosed
 	}
 	d.wait.Wait()
-	err := d.mem.Close()
-	if e := d.file.Close(); err == nil {
-		err = e
+	return d.closeNodes()
+}
+
+func (d *Device) closeNodes() error {
+	var errs []error
+	for _, n := range d.nodes {
+		errs = append(errs, n.close())
 	}
-	return err
+	return errors.Join(errs...)
 }

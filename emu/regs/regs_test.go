@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 // holdPages takes a page of each block of the device at path, exposes a
 // buffer, says so on standard output and waits to be killed.
 func holdPages(path string) {
-	l := layoutOf(2, 256)
+	l := Config{Nodes: []Node{{PDIDs: []uint32{2, 2}}}}.layout(0)
 	_, err := packetizer.Attach(packetizer.Block{Path: path, Offset: l.packetizer}, 2)
 	must(err)
 	b, err := mbox.Attach(packetizer.Block{Path: path, Offset: l.mailbox}, 2)
@@ -59,10 +59,10 @@ func eventually(t *testing.T, what string, cond func() bool) {
 // A process is killed while others send to it and write to its memory: they
 // are not held up, they learn of failed writes, and its pages are free again.
 func TestProcessDies(t *testing.T) {
-	d, err := New(Config{PDIDs: []uint32{2, 2}})
+	d, err := New(Config{Nodes: []Node{{PDIDs: []uint32{2, 2}}}})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, d.Close()) }()
-	pb, mb, cb := d.Blocks()
+	pb, mb, cb := d.Blocks(0)
 	port, err := packetizer.Attach(pb, 2)
 	require.NoError(t, err)
 	box, err := mbox.Attach(mb, 2)
@@ -71,7 +71,7 @@ func TestProcessDies(t *testing.T) {
 	require.NoError(t, err)
 
 	child := exec.Command(os.Args[0])
-	child.Env = append(os.Environ(), roleVariable+"="+d.Path())
+	child.Env = append(os.Environ(), roleVariable+"="+d.Path(0))
 	child.Stderr = os.Stderr
 	out, err := child.StdoutPipe()
 	require.NoError(t, err)
@@ -130,10 +130,10 @@ func TestProcessDies(t *testing.T) {
 
 // Whatever a process writes to its pages, the device goes on for the others.
 func TestScribbling(t *testing.T) {
-	d, err := New(Config{PDIDs: []uint32{1, 1, 7}, Depth: 8})
+	d, err := New(Config{Nodes: []Node{{PDIDs: []uint32{1, 1, 7}}}, Depth: 8})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, d.Close()) }()
-	pb, mb, _ := d.Blocks()
+	pb, mb, _ := d.Blocks(0)
 	port, err := packetizer.Attach(pb, 1)
 	require.NoError(t, err)
 	box, err := mbox.Attach(mb, 1)
@@ -144,7 +144,7 @@ func TestScribbling(t *testing.T) {
 	small := func() uint64 { return random.Uint64() >> random.IntN(64) }
 	n := uint64(0)
 	for range 500 {
-		for _, p := range []mmio.Region{d.packetizers[2], d.mailboxes[2]} {
+		for _, p := range []mmio.Region{d.nodes[0].senders[2].page, d.nodes[0].mailboxes[2].page} {
 			words := p.Words(0, mmio.PageSize/8)
 			for range 20 {
 				i := random.IntN(len(words))
@@ -152,7 +152,7 @@ func TestScribbling(t *testing.T) {
 			}
 			p.Reg(mmio.RegSend).Store(small())
 		}
-		c := d.channels[2]
+		c := d.nodes[0].channels[2].page
 		for range 20 {
 			base := mmio.DescBase + random.IntN(mmio.Descriptors)*mmio.DescSize
 			// Another node's address: nothing of this process may be hit.
@@ -179,13 +179,13 @@ func TestScribbling(t *testing.T) {
 
 func TestClose(t *testing.T) {
 	before := runtime.NumGoroutine()
-	d, err := New(Config{PDIDs: []uint32{1}})
+	d, err := New(Config{Nodes: []Node{{PDIDs: []uint32{1}}}})
 	require.NoError(t, err)
-	pb, _, _ := d.Blocks()
+	pb, _, _ := d.Blocks(0)
 	p, err := packetizer.Attach(pb, 1)
 	require.NoError(t, err)
 	p.SetBook([]packetizer.Address{0})
-	require.Error(t, d.File().Truncate(0), "a process could cut pages off")
+	require.Error(t, d.File(0).Truncate(0), "a process could cut pages off")
 	require.NoError(t, d.Close())
 	require.ErrorIs(t, d.Close(), os.ErrClosed)
 	eventually(t, "goroutines", func() bool { return runtime.NumGoroutine() <= before })
@@ -194,7 +194,18 @@ func TestClose(t *testing.T) {
 }
 
 func TestConfig(t *testing.T) {
-	for _, c := range []Config{{}, {PDIDs: make([]uint32, 257)}, {PDIDs: []uint32{1}, Depth: -1}} {
+	one := Node{PDIDs: []uint32{1}}
+	small, err := os.Create(t.TempDir() + "/registers")
+	require.NoError(t, err)
+	defer small.Close()
+	for _, c := range []Config{
+		{},
+		{Nodes: []Node{{}}},
+		{Nodes: []Node{{PDIDs: make([]uint32, 257)}}},
+		{Nodes: []Node{one}, Depth: -1},
+		{Nodes: []Node{one, one}},                                      // two of one ID
+		{Nodes: []Node{one, {ID: 1, PDIDs: []uint32{1}, File: small}}}, // no room
+	} {
 		_, err := New(c)
 		require.Error(t, err)
 	}

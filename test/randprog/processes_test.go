@@ -31,6 +31,7 @@ const (
 	rankRole = "rank"     // FIRST PROGRAMS HANG PLAY
 
 	shellVar = "EXANET_TEST_SHELL" // a remote shell to three hosts
+	nodesVar = "EXANET_TEST_NODES" // how many the device registers has, if there are as many ranks
 )
 
 func TestMain(m *testing.M) {
@@ -59,8 +60,9 @@ func launcherMain(args []string) int {
 	if err := os.Setenv(roleVar, rankRole); err != nil {
 		panic(err)
 	}
+	nodes, _ := strconv.Atoi(os.Getenv(nodesVar)) // 0: there are none
 	j, err := launch.Start(context.Background(), launch.Config{
-		Ranks: n, Prog: "/proc/self/exe", Args: args[1:], Stdout: os.Stdout, Stderr: os.Stderr,
+		Ranks: n, Nodes: min(n, nodes), Prog: "/proc/self/exe", Args: args[1:], Stdout: os.Stdout, Stderr: os.Stderr,
 	})
 	if err == nil {
 		err = j.Wait()
@@ -269,17 +271,14 @@ func TestProcessesNetwork(t *testing.T) {
 	}
 }
 
-// The prototype's register pages, as software. They have no agent that
-// readbased could ask.
+// The prototype's register pages, as software, of a machine of 4 nodes: the ranks
+// of a node, and those of different ones.
 func TestProcessesRegisters(t *testing.T) {
 	for _, p := range playsOfProcesses() {
-		if p.variant == "readbased" {
-			continue
-		}
 		t.Run(p.name, func(t *testing.T) {
-			j := jobs{launcher, nil, []string{"EXANET_DEVICE=registers"}, 5, 8}
+			j := jobs{launcher, nil, []string{"EXANET_DEVICE=registers", nodesVar + "=4"}, 5, 17}
 			if p.name == mpi.DefaultVariant {
-				j.programs = 60
+				j.programs = 100
 			}
 			require.NotZero(t, j.run(t, &p)["writes"])
 		})
