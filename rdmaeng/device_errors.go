@@ -17,7 +17,7 @@ var (
 	ErrExhausted  = mmio.ErrExhausted
 	ErrMisaligned = mmio.ErrMisaligned
 	ErrBusy       = mmio.ErrBusy
-	ErrGone       = errors.New("the receiver has ended")
+	ErrGone       = fmt.Errorf("the receiver has ended: %w", ErrPeer)
 	ErrFault      = errors.New("address is not mapped")
 )
 
