@@ -1,6 +1,10 @@
 package launch
 
 import (
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -66,18 +70,47 @@ func (j *Job) setEnvironment() error {
 	return nil
 }
 
-// startDevice runs the software device, if the ranks are to use it: a page of
-// each block for every rank, all in one protection group.
+// startDevice runs the software device, if the ranks are to use it. Each has a
+// page of each block on its node, with the job's protection ID.
 func (j *Job) startDevice() (err error) {
-	if !j.registers {
+	nodes := max(j.cfg.Nodes, 1)
+	switch {
+	case !j.registers && j.cfg.Nodes == 0:
 		return nil
+	case !j.registers:
+		err = errors.New("only the device registers has nodes")
+	case j.cfg.Nodes < 0 || nodes > min(j.cfg.Ranks, regs.MostNodes):
+		err = fmt.Errorf("%d nodes: want 1 to %d, since each has a rank and there are %d node IDs", j.cfg.Nodes,
+			min(j.cfg.Ranks, regs.MostNodes), regs.MostNodes)
+	default:
+		cfg := regs.Config{Nodes: make([]regs.Node, nodes)}
+		pdid := newPDID()
+		for rank := range j.cfg.Ranks {
+			n := &cfg.Nodes[j.node(rank)]
+			n.PDIDs = append(n.PDIDs, pdid)
+		}
+		for i := range cfg.Nodes {
+			cfg.Nodes[i].ID = uint8(i)
+		}
+		j.device, err = regs.New(cfg)
 	}
-	pdids := make([]uint32, j.cfg.Ranks)
-	for i := range pdids {
-		pdids[i] = 1
-	}
-	if j.device, err = regs.New(regs.Config{Nodes: []regs.Node{{PDIDs: pdids}}}); err != nil {
+	if err != nil {
 		return &StartError{What: j.what(), Err: err, code: codeLimit}
 	}
 	return nil
+}
+
+// node is the node of a rank: nodes have blocks of consecutive ranks, whose lengths differ by one at most.
+func (j *Job) node(rank int) int { return rank * max(j.cfg.Nodes, 1) / j.cfg.Ranks }
+
+// newPDID draws the protection ID of a job, as a driver gives one to each
+// process group (thesis 2.2). It is not 0, which asks for any.
+func newPDID() uint32 {
+	var b [4]byte
+	for {
+		_, _ = rand.Read(b[:]) // never fails
+		if id := binary.NativeEndian.Uint32(b[:]); id != 0 {
+			return id
+		}
+	}
 }
