@@ -71,16 +71,11 @@ func joinAtPlace(o *settings, rank int) (fabric, error) {
 
 // openByPath opens the registers for a member of a job.
 func openByPath(m *host.Member, o *settings, show shows) (fabric, error) {
-	silence, err := net.SilenceLimit()
-	if err != nil {
-		return nil, err
-	}
 	mine := letter{Profile: o.profile()}
 	r, err := attach(m, o)
 	if err != nil {
 		mine.Failed = err.Error()
 	} else {
-		r.detector = r.NewDetector(m.Size(), silence)
 		mine.Entry = r.Entry()
 		mine.Entry.Table = r.detector.Table()
 	}
@@ -108,6 +103,10 @@ func attach(m *host.Member, o *settings) (*registers, error) {
 		}
 		path = found
 	}
+	silence, err := net.SilenceLimit()
+	if err != nil {
+		return nil, err
+	}
 	nodes := strings.Split(path, ",")
 	blocks, err := endpoint.Locate(nodes[m.Rank()*len(nodes)/m.Size()])
 	if err != nil {
@@ -117,7 +116,7 @@ func attach(m *host.Member, o *settings) (*registers, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &registers{Member: m, device: device{e}}, nil
+	return &registers{Member: m, device: device{e}, detector: e.NewDetector(m.Size(), silence)}, nil
 }
 
 // tell has the ranks show each other their letters, and returns what there is in those of all. All ranks get the same

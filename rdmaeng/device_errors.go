@@ -17,7 +17,7 @@ var (
 	ErrExhausted  = mmio.ErrExhausted
 	ErrMisaligned = mmio.ErrMisaligned
 	ErrBusy       = mmio.ErrBusy
-	ErrGone       = fmt.Errorf("the receiver has ended: %w", ErrPeer)
+	ErrGone       = errors.New("the receiver has ended")
 	ErrFault      = errors.New("address is not mapped")
 )
 
@@ -35,7 +35,11 @@ func (e *TransferError) Error() string {
 		e.N, e.To, e.Dst.Addr, e.Dst.Notify, e.Err, advice(e.Err))
 }
 
+// Unwrap returns the reason.
 func (e *TransferError) Unwrap() error { return e.Err }
+
+// Is reports whether the peer has died, where that is the reason.
+func (e *TransferError) Is(target error) bool { return target == ErrPeer && e.Err == ErrGone }
 
 func advice(err error) string {
 	switch err {

@@ -144,7 +144,7 @@ func checkSettings(env []string) error {
 	if err := checkVariant(set["EXANET_VARIANT"]); err != nil {
 		return err
 	}
-	if d := set["EXANET_DEVICE"]; d != "" && !slices.Contains(mpi.Devices(), d) {
+	if d := set["EXANET_DEVICE"]; d != "" && !strings.HasPrefix(d, "registers:") && !slices.Contains(mpi.Devices(), d) {
 		return usageErrorf("there is no device %q: choose one of %s", d, strings.Join(mpi.Devices(), ", "))
 	}
 	if _, err := coll.NewSelection(set["EXANET_COLL"]); err != nil {
