@@ -21,7 +21,20 @@ type Device struct {
 	desc   [mmio.Descriptors]descriptor
 	free   uint32 // bit i: descriptor i carries nothing of ours
 
-	slots notices
+	slots  notices
+	counts Counts
+	before uint64 // REFUSED when the channel was taken
+}
+
+// Counts is what became of the writes of a channel, and what others tried.
+type Counts struct {
+	Writes    uint64 `json:"writes"`    // started
+	Bytes     uint64 `json:"bytes"`     // of those that were completed
+	BadRoute  uint64 `json:"bad_route"` // no such node or channel
+	Refused   uint64 `json:"refused"`   // the receiver has another protection ID
+	Lost      uint64 `json:"lost"`      // the receiver has ended
+	Faults    uint64 `json:"faults"`    // an address was not mapped, or misaligned
+	Strangers uint64 `json:"strangers"` // writes to this channel that were refused
 }
 
 // descriptor is the process's view of a descriptor.
@@ -56,6 +69,7 @@ func AllocChannel(b Block, pdid uint32) (*Device, error) {
 		sys.AllowAttach() // the software device reaches our memory as another process
 	}
 	d := &Device{page: p, offset: p.Reg(mmio.RegOffset).Load(), free: 1<<mmio.Descriptors - 1}
+	d.before = p.Reg(mmio.RegRefused).Load()
 	d.slots.init()
 	for i := range d.desc {
 		base := mmio.DescBase + i*mmio.DescSize
@@ -112,6 +126,7 @@ func (d *Device) Notified() (slot int, n Notification, ok bool) {
 // descriptors are in use, Test tries again.
 func (d *Device) Start(t *Transfer) {
 	t.Done, t.Stage, t.Slot = 0, waiting, -1
+	d.counts.Writes++
 	if t.View.Type != nil {
 		t.Packed = make([]byte, t.View.Size())
 		t.View.Pack(t.Packed, 0)
@@ -164,10 +179,33 @@ func (d *Device) Test(t *Transfer) (done bool, err error) {
 	d.free |= 1 << t.Slot
 	t.Stage = ended
 	if code != mmio.OK {
-		return true, transferError(t, code)
+		return true, d.failed(t, code)
 	}
 	t.Done = t.Size()
+	d.counts.Bytes += uint64(t.Size())
 	return true, nil
+}
+
+// failed counts a transfer that the hardware has ended with an error, which it returns.
+func (d *Device) failed(t *Transfer, code uint64) error {
+	switch code {
+	case mmio.BadRoute:
+		d.counts.BadRoute++
+	case mmio.BadPDID:
+		d.counts.Refused++
+	case mmio.Gone:
+		d.counts.Lost++
+	default:
+		d.counts.Faults++
+	}
+	return &TransferError{To: t.To, Dst: t.Dst, N: t.Size(), PDID: d.page.PDID, Err: mmio.Reason(code)}
+}
+
+// WriteCounts returns what has been counted so far.
+func (d *Device) WriteCounts() Counts {
+	c := d.counts
+	c.Strangers = d.page.Reg(mmio.RegRefused).Load() - d.before
+	return c
 }
 
 // Close gives the channel back. The caller has tested every transfer to its
