@@ -61,7 +61,8 @@ func TestRegistersOnHosts(t *testing.T) {
 	out, errs, code := exanet(t, "", "run", "--shell", localShell(t), "--hosts", "a:2,b:2", "--device",
 		strings.TrimPrefix(device, "EXANET_DEVICE="), self(), "demo-rank")
 	require.Zero(t, code, errs)
-	require.Empty(t, out+errs)
+	require.Empty(t, errs)
+	require.Contains(t, out, `{"report":`)
 
 	_, errs, code = exanet(t, "", "run", "--shell", localShell(t), "--hosts", "a,b", "--device", "registers:/none",
 		self(), "demo-rank")
