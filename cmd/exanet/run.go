@@ -155,19 +155,23 @@ func checkSettings(env []string) error {
 	return nil
 }
 
+// deviceOf is the value of EXANET_DEVICE in an environment, of several the last.
+func deviceOf(env []string) (device string) {
+	for _, kv := range env {
+		if v, ok := strings.CutPrefix(kv, "EXANET_DEVICE="); ok {
+			device = v
+		}
+	}
+	return device
+}
+
 // checkNodes checks --nodes, given the environment of the ranks.
 func checkNodes(cfg launch.Config, hosts bool) error {
 	if cfg.Nodes == 0 {
 		return nil
 	}
-	device := ""
-	for _, kv := range cfg.Env { // of several values the last one counts
-		if v, ok := strings.CutPrefix(kv, "EXANET_DEVICE="); ok {
-			device = v
-		}
-	}
 	switch {
-	case hosts || device != "registers":
+	case hosts || deviceOf(cfg.Env) != "registers":
 		return usageErrorf("--nodes is for --device registers, whose nodes are all on this host")
 	case cfg.Nodes > cfg.Ranks:
 		return usageErrorf("--nodes %d: there are only %d ranks, and each node has at least one", cfg.Nodes, cfg.Ranks)

@@ -36,13 +36,7 @@ func runOnHosts(ctx context.Context, cfg launch.Config, list, shell string) erro
 	if err := checkSettings(cfg.Env); err != nil {
 		return err
 	}
-	device := ""
-	for _, kv := range cfg.Env { // of several values the last one counts
-		if v, ok := strings.CutPrefix(kv, "EXANET_DEVICE="); ok {
-			device = v
-		}
-	}
-	switch {
+	switch device := deviceOf(cfg.Env); {
 	case device == "":
 		cfg.Env = append(cfg.Env, "EXANET_DEVICE=network")
 	case device != "network" && !strings.HasPrefix(device, "registers:"):
