@@ -1,8 +1,6 @@
 package launch
 
 import (
-	"crypto/rand"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"strconv"
@@ -20,7 +18,8 @@ const (
 	pagesFD   = 5 // only if there is a software device
 )
 
-// Values of EXANET_DEVICE: the launcher runs the software device itself, or tells the ranks where they meet.
+// Values of EXANET_DEVICE: the launcher runs the software device itself, or tells the ranks where they meet. So it does
+// as well if a path comes behind the first, and a colon.
 const (
 	registersDevice = "registers"
 	networkDevice   = "network"
@@ -57,7 +56,7 @@ func (j *Job) setEnvironment() error {
 	case device == registersDevice:
 		j.env = append(j.env, env.Registers+"="+strconv.Itoa(pagesFD))
 		j.registers = true
-	case device == networkDevice && j.cfg.Meet == "":
+	case (device == networkDevice || strings.HasPrefix(device, registersDevice+":")) && j.cfg.Meet == "":
 		place, err := net.NewPlace(net.NewSecret(), j.cfg.Size, func(n int64) { j.say(nil, "exanet: "+refused(n)) })
 		if err != nil {
 			return j.startError(0, err)
@@ -83,16 +82,11 @@ func (j *Job) startDevice() (err error) {
 		err = fmt.Errorf("%d nodes: want 1 to %d, since each has a rank and there are %d node IDs", j.cfg.Nodes,
 			min(j.cfg.Ranks, regs.MostNodes), regs.MostNodes)
 	default:
-		cfg := regs.Config{Nodes: make([]regs.Node, nodes)}
-		pdid := newPDID()
+		interfaces := make([]int, nodes)
 		for rank := range j.cfg.Ranks {
-			n := &cfg.Nodes[j.node(rank)]
-			n.PDIDs = append(n.PDIDs, pdid)
+			interfaces[j.node(rank)]++
 		}
-		for i := range cfg.Nodes {
-			cfg.Nodes[i].ID = uint8(i)
-		}
-		j.device, err = regs.New(cfg)
+		j.device, err = newDevice(interfaces)
 	}
 	if err != nil {
 		return &StartError{What: j.what(), Err: err, code: codeLimit}
@@ -102,15 +96,3 @@ func (j *Job) startDevice() (err error) {
 
 // node is the node of a rank: nodes have blocks of consecutive ranks, whose lengths differ by one at most.
 func (j *Job) node(rank int) int { return rank * max(j.cfg.Nodes, 1) / j.cfg.Ranks }
-
-// newPDID draws the protection ID of a job, as a driver gives one to each
-// process group (thesis 2.2). It is not 0, which asks for any.
-func newPDID() uint32 {
-	var b [4]byte
-	for {
-		_, _ = rand.Read(b[:]) // never fails
-		if id := binary.NativeEndian.Uint32(b[:]); id != 0 {
-			return id
-		}
-	}
-}

@@ -36,12 +36,12 @@ func runOnHosts(ctx context.Context, cfg launch.Config, list, shell string) erro
 	if err := checkSettings(cfg.Env); err != nil {
 		return err
 	}
-	for _, kv := range cfg.Env { // of several values the last one counts
-		if device, ok := strings.CutPrefix(kv, "EXANET_DEVICE="); ok && device != "" && device != "network" {
-			return usageErrorf("the device %s is within one host: with --hosts it is network", device)
-		}
+	switch device := deviceOf(cfg.Env); {
+	case device == "":
+		cfg.Env = append(cfg.Env, "EXANET_DEVICE=network")
+	case device != "network" && !strings.HasPrefix(device, "registers:"):
+		return usageErrorf("the device %s is within one host: with --hosts it is network or registers:PATH", device)
 	}
-	cfg.Env = append(cfg.Env, "EXANET_DEVICE=network")
 	return launch.RunHosts(ctx, cfg, launch.Hosts{List: hosts, Shell: words, Exanet: self()})
 }
 

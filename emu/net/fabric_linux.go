@@ -37,7 +37,7 @@ const hostTurns = 8
 // NewFabric joins a rank's end of its host to the connections of a Listener. It owns both from now on. A rank whose
 // connection has ended is dead after the delay, in which a launcher may end this process.
 func NewFabric(h *host.Fabric, links []Conn, delay time.Duration) (*Fabric, error) {
-	silence, err := silenceLimit()
+	silence, err := SilenceLimit()
 	if err != nil {
 		return nil, err
 	}

@@ -18,6 +18,23 @@ var (
 	ErrFault      = errors.New("address is not mapped")
 )
 
+// Kinds of ErrNoDevice, one for each thing that can be wrong with a path.
+var (
+	ErrNotThere   error = noDevice("nothing there")
+	ErrPermission error = noDevice("not permitted")
+	ErrSmall      error = noDevice("too small for the registers")
+	ErrKind       error = noDevice("not the registers that belong there")
+	ErrVersion    error = noDevice("another version of the register map")
+	ErrNode       error = noDevice("node IDs are wrong")
+)
+
+type noDevice string
+
+func (e noDevice) Error() string { return string(e) }
+
+// Is makes each of them an ErrNoDevice.
+func (e noDevice) Is(target error) bool { return target == ErrNoDevice }
+
 // Reason is what a code of the RESULT and ERROR registers means, nil for OK.
 func Reason(code uint64) error {
 	switch code {
