@@ -84,6 +84,9 @@ func (r Region) Reg(off int) Reg { return Reg{&r.Words(off, 1)[0]} }
 // access ordered by registers around it.
 func (r Region) Words(off, n int) []uint64 { return mem.Slice[uint64](r.b[off : off+8*n]) }
 
+// Bytes is the memory, if it is memory and no registers.
+func (r Region) Bytes() []byte { return r.b }
+
 // Sub returns size bytes of the region from off.
 func (r Region) Sub(off, size int) Region { return Region{r.b[off : off+size : off+size]} }
 
