@@ -3,6 +3,7 @@ package endpoint
 import (
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/exanet-mpi/exanet/internal/mmio"
@@ -51,47 +52,60 @@ func (e *MissingError) Error() string {
 
 func (e *MissingError) Is(target error) bool { return target == ErrMissing }
 
-// directory is the table of a software device. It serves one job: the entry of
-// a rank that has joined is never cleared, so a rank that leaves early is still
-// found by one that reads late.
+// directory is what the registers of a node begin with: where the blocks are, and in software devices a table of
+// ranks. The table serves one job: the entry of a rank that has joined is never cleared, so a rank that leaves early is
+// still found by one that reads late.
 type directory struct {
-	path     string
+	path     string // as it was given
+	file     *os.File
+	base     int64 // where the registers begin in the file
 	region   mmio.Region
-	capacity int
+	capacity int // of the table
 }
 
-// openDirectory maps the table, which is at offset 0 of the device.
-func openDirectory(path string, rank, size int) (*directory, error) {
-	f, err := mmio.Open(path)
+// openDirectory maps the directory of the device at a place, see Locate.
+func openDirectory(text string) (*directory, error) {
+	path, base, err := place(text)
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	head, err := mmio.Map(f, 0, mmio.PageSize)
+	f, err := openFile(path)
 	if err != nil {
 		return nil, err
 	}
-	id, capacity := head.Reg(mmio.RegID).Load(), int(head.Reg(mmio.RegCount).Load())
-	_ = head.Close()
-	if id != mmio.ID(mmio.KindDirectory, mmio.FlagClaim) {
-		return nil, &packetizer.Error{Op: "open directory", Path: path, Page: -1, Err: packetizer.ErrNoDevice,
-			Cause: fmt.Errorf("ID register is %#x", id), Do: "give the path of a software device of this version"}
+	d := &directory{path: text, file: f, base: base}
+	head, err := mmio.Map(f, base, mmio.PageSize)
+	if err == nil {
+		err = mmio.CheckID(packetizer.Block{Path: text, Offset: base}, head.Reg(mmio.RegID).Load(), mmio.KindDirectory)
+		d.capacity = int(head.Reg(mmio.RegCount).Load())
+		_ = head.Close()
 	}
-	if size < 1 || size > capacity || rank < 0 || rank >= size {
-		return nil, &RankError{Path: path, Rank: rank, Size: size, Capacity: capacity}
+	if err == nil {
+		d.region, err = mmio.Map(f, base, mmio.DirBase+d.capacity*mmio.DirSize)
 	}
-	region, err := mmio.Map(f, 0, mmio.DirBase+capacity*mmio.DirSize)
 	if err != nil {
+		_ = f.Close()
 		return nil, err
 	}
-	return &directory{path, region, capacity}, nil
+	return d, nil
 }
 
-func (d *directory) blocks() Blocks {
-	at := func(reg int) packetizer.Block {
-		return packetizer.Block{Path: d.path, Offset: int64(d.region.Reg(reg).Load())}
+// blocks are those that the directory names, once they are checked.
+func (d *directory) blocks() (Blocks, error) {
+	var found [3]packetizer.Block
+	for i, x := range []struct {
+		kind uint32
+		reg  int
+	}{
+		{mmio.KindPacketizer, mmio.DirPacketizer}, {mmio.KindMailbox, mmio.DirMailbox},
+		{mmio.KindChannel, mmio.DirChannel},
+	} {
+		found[i] = packetizer.Block{Path: d.file.Name(), Offset: d.base + int64(d.region.Reg(x.reg).Load())}
+		if err := checkBlock(d.file, found[i], x.kind, d.region.Reg(mmio.RegNode).Load()); err != nil {
+			return Blocks{}, err
+		}
 	}
-	return Blocks{at(mmio.DirPacketizer), at(mmio.DirMailbox), at(mmio.DirChannel)}
+	return Blocks{found[0], found[1], found[2]}, nil
 }
 
 // publish enters a rank. STATE is claimed first and set to ready last.
@@ -140,4 +154,7 @@ func (d *directory) wait(size int, timeout time.Duration) ([]Entry, error) {
 	}
 }
 
-func (d *directory) close() { _ = d.region.Close() }
+func (d *directory) close() {
+	_ = d.region.Close()
+	_ = d.file.Close()
+}

@@ -5,7 +5,10 @@
 //	             an RDMA channel of one protection group
 //	Entry        what the other ranks must know of this one
 //	Join         makes the others known to this one
+//	Locate       finds the blocks of a device by its path, and checks them
+//	Find         finds that path where the system names the device
 //	Open         all of it, with the directory of a software device
+//	Detector     finds out which ranks have ended, where no launcher tells
 //
 // On the prototype the entries are exchanged by whatever starts the ranks
 // (PMPI_Allgather in thesis 3.2.1). A software device (emu/regs) has no second
@@ -38,7 +41,9 @@ type Endpoint struct {
 	*port
 	*box
 	*channel
+	path       string // of the device
 	rank, size int
+	nodes      []uint16 // of the ranks
 }
 
 // Blocks says where the blocks of a device are.
@@ -50,13 +55,14 @@ type Blocks struct {
 type Entry struct {
 	Mailbox packetizer.Address
 	Offset  uint64 // of the RDMA channel, for rdmaeng.Address
+	Table   uint64 // of the Detector, where there is one
 }
 
 // Attach takes a page of each block with the given protection ID, 0 for
 // whatever the driver assigns. Errors are those of packetizer.Attach; what was
 // taken before an error is given back.
 func Attach(b Blocks, pdid uint32) (*Endpoint, error) {
-	e := &Endpoint{}
+	e := &Endpoint{path: b.Mailbox.Path}
 	var err error
 	if e.box, err = mbox.Attach(b.Mailbox, pdid); err != nil {
 		return nil, err
@@ -78,26 +84,39 @@ func (e *Endpoint) Entry() Entry {
 	return Entry{Mailbox: e.box.Address(), Offset: e.channel.Offset()}
 }
 
-// Join makes the ranks known to this one, which is rank among them.
-func (e *Endpoint) Join(rank int, entries []Entry) {
-	e.rank, e.size = rank, len(entries)
+// Join makes the ranks known to this one, which is rank among them. Errors are those of ranks that it cannot reach.
+func (e *Endpoint) Join(rank int, entries []Entry) error {
+	if err := e.reachable(entries); err != nil {
+		return err
+	}
+	e.rank, e.size, e.nodes = rank, len(entries), nil
 	book := make([]packetizer.Address, len(entries))
 	for i, x := range entries {
 		book[i] = x.Mailbox
+		node, _, _ := mmio.SplitMailboxAddress(uint64(x.Mailbox))
+		e.nodes = append(e.nodes, node)
 	}
 	e.port.SetBook(book)
+	return nil
 }
 
 // Open attaches to the software device at path, enters rank into its
 // directory and waits until all size ranks are there, at most for timeout.
 // Errors are those of Attach, ErrRank, and a *MissingError.
 func Open(path string, rank, size int, pdid uint32, timeout time.Duration) (*Endpoint, error) {
-	dir, err := openDirectory(path, rank, size)
+	dir, err := openDirectory(path)
 	if err != nil {
 		return nil, err
 	}
 	defer dir.close()
-	e, err := Attach(dir.blocks(), pdid)
+	if size < 1 || size > dir.capacity || rank < 0 || rank >= size {
+		return nil, &RankError{Path: path, Rank: rank, Size: size, Capacity: dir.capacity}
+	}
+	blocks, err := dir.blocks()
+	if err != nil {
+		return nil, err
+	}
+	e, err := Attach(blocks, pdid)
 	if err != nil {
 		return nil, err
 	}
@@ -110,18 +129,26 @@ func Open(path string, rank, size int, pdid uint32, timeout time.Duration) (*End
 		return nil, errors.Join(err, e.Close())
 	}
 	// The entry stays, so that the others see the same and not a missing rank.
-	if err := sameGroup(path, e.ProtectionID(), entries); err != nil {
+	if err := e.Join(rank, entries); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
-	e.Join(rank, entries)
 	return e, nil
 }
 
-// sameGroup checks that every rank can be reached.
-func sameGroup(path string, pdid uint32, entries []Entry) error {
+// reachable checks that every rank can be reached.
+func (e *Endpoint) reachable(entries []Entry) error {
+	pdid := e.ProtectionID()
+	at := make(map[packetizer.Address]int)
 	for i, x := range entries {
+		if other, taken := at[x.Mailbox]; taken {
+			node, _, index := mmio.SplitMailboxAddress(uint64(x.Mailbox))
+			return &packetizer.Error{Op: fmt.Sprintf("join rank %d from", i), Path: e.path, Page: -1, Err: ErrNode,
+				Cause: fmt.Errorf("ranks %d and %d both have mailbox %d of node %d", other, i, index, node),
+				Do:    "give each node an ID of its own"}
+		}
+		at[x.Mailbox] = i
 		if _, theirs, _ := mmio.SplitMailboxAddress(uint64(x.Mailbox)); theirs != pdid {
-			return &packetizer.Error{Op: fmt.Sprintf("join rank %d from", i), Path: path, Page: -1, PDID: pdid,
+			return &packetizer.Error{Op: fmt.Sprintf("join rank %d from", i), Path: e.path, Page: -1, PDID: pdid,
 				Err: packetizer.ErrProtection, Cause: fmt.Errorf("that rank has %d", theirs),
 				Do: "start all ranks of a job with one protection ID"}
 		}
@@ -134,6 +161,9 @@ func (e *Endpoint) Rank() int { return e.rank }
 
 // Size is the number of ranks.
 func (e *Endpoint) Size() int { return e.size }
+
+// Node is the node of a rank.
+func (e *Endpoint) Node(rank int) uint16 { return e.nodes[rank] }
 
 // ProtectionID is the ID of the protection group, MBOX_GET_PROTECTION_ID of
 // the thesis (2.4).

@@ -269,8 +269,8 @@ func TestAddressFromEntry(t *testing.T) {
 	b, err := Attach(blocks, group)
 	require.NoError(t, err)
 	entries := []Entry{a.Entry(), b.Entry()}
-	a.Join(0, entries)
-	b.Join(1, entries)
+	require.NoError(t, a.Join(0, entries))
+	require.NoError(t, b.Join(1, entries))
 	require.Equal(t, []int{1, 2}, []int{b.Rank(), b.Size()})
 	require.EqualValues(t, 1, b.NodeID())
 

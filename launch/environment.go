@@ -1,6 +1,8 @@
 package launch
 
 import (
+	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -16,7 +18,8 @@ const (
 	pagesFD   = 5 // only if there is a software device
 )
 
-// Values of EXANET_DEVICE: the launcher runs the software device itself, or tells the ranks where they meet.
+// Values of EXANET_DEVICE: the launcher runs the software device itself, or tells the ranks where they meet. So it does
+// as well if a path comes behind the first, and a colon.
 const (
 	registersDevice = "registers"
 	networkDevice   = "network"
@@ -53,7 +56,7 @@ func (j *Job) setEnvironment() error {
 	case device == registersDevice:
 		j.env = append(j.env, env.Registers+"="+strconv.Itoa(pagesFD))
 		j.registers = true
-	case device == networkDevice && j.cfg.Meet == "":
+	case (device == networkDevice || strings.HasPrefix(device, registersDevice+":")) && j.cfg.Meet == "":
 		place, err := net.NewPlace(net.NewSecret(), j.cfg.Size, func(n int64) { j.say(nil, "exanet: "+refused(n)) })
 		if err != nil {
 			return j.startError(0, err)
@@ -66,18 +69,30 @@ func (j *Job) setEnvironment() error {
 	return nil
 }
 
-// startDevice runs the software device, if the ranks are to use it: a page of
-// each block for every rank, all in one protection group.
+// startDevice runs the software device, if the ranks are to use it. Each has a
+// page of each block on its node, with the job's protection ID.
 func (j *Job) startDevice() (err error) {
-	if !j.registers {
+	nodes := max(j.cfg.Nodes, 1)
+	switch {
+	case !j.registers && j.cfg.Nodes == 0:
 		return nil
+	case !j.registers:
+		err = errors.New("only the device registers has nodes")
+	case j.cfg.Nodes < 0 || nodes > min(j.cfg.Ranks, regs.MostNodes):
+		err = fmt.Errorf("%d nodes: want 1 to %d, since each has a rank and there are %d node IDs", j.cfg.Nodes,
+			min(j.cfg.Ranks, regs.MostNodes), regs.MostNodes)
+	default:
+		interfaces := make([]int, nodes)
+		for rank := range j.cfg.Ranks {
+			interfaces[j.node(rank)]++
+		}
+		j.device, err = newDevice(interfaces)
 	}
-	pdids := make([]uint32, j.cfg.Ranks)
-	for i := range pdids {
-		pdids[i] = 1
-	}
-	if j.device, err = regs.New(regs.Config{Nodes: []regs.Node{{PDIDs: pdids}}}); err != nil {
+	if err != nil {
 		return &StartError{What: j.what(), Err: err, code: codeLimit}
 	}
 	return nil
 }
+
+// node is the node of a rank: nodes have blocks of consecutive ranks, whose lengths differ by one at most.
+func (j *Job) node(rank int) int { return rank * max(j.cfg.Nodes, 1) / j.cfg.Ranks }

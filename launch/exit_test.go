@@ -121,6 +121,25 @@ func TestTooManyRanks(t *testing.T) {
 	}
 }
 
+func TestNodesThatCannotBe(t *testing.T) {
+	for _, c := range []struct {
+		ranks, nodes int
+		device, says string
+	}{
+		{2, 3, "registers", "3 nodes: want 1 to 2"},
+		{2, -1, "registers", "-1 nodes"},
+		{2, 2, "host", "only the device registers has nodes"},
+		{2, 1, "", "only the device registers has nodes"},
+	} {
+		o := runJob(t, launch.Config{Ranks: c.ranks, Nodes: c.nodes, Prog: "true",
+			Env: []string{"EXANET_DEVICE=" + c.device}})
+		var se *launch.StartError
+		require.ErrorAs(t, o.err, &se)
+		require.Contains(t, se.Error(), c.says)
+		require.NotContains(t, se.Error(), "\n")
+	}
+}
+
 // The process limit of a user does not bind root, so the launcher runs as
 // somebody who has no other processes.
 func TestProcessLimit(t *testing.T) {

@@ -27,7 +27,8 @@
 // which it answers with lines of text and a zero byte, and a hang-up means that
 // the launcher has gone). A program that looks at none of them just runs. With EXANET_DEVICE set to
 // "registers" the launcher also is the hardware: it runs the software device
-// (emu/regs), whose pages are file descriptor EXANET_REGISTERS.
+// (emu/regs), and the register file of the rank's node is file descriptor
+// EXANET_REGISTERS.
 package launch
 
 import (
@@ -59,6 +60,10 @@ type Config struct {
 	// are written by one goroutine at a time each. The job's own lines go to
 	// Stderr. Nil discards.
 	Stdout, Stderr io.Writer
+
+	// Nodes is how many nodes the device registers has, 0: one. They have blocks of consecutive ranks. It is an error
+	// with another device.
+	Nodes int
 
 	// Label puts "[rank] " before each line.
 	Label bool

@@ -124,11 +124,15 @@ func TestOthersSeeTheEndOfARank(t *testing.T) {
 
 func TestGoodProgram(t *testing.T) {
 	for _, c := range []struct {
-		n      int
-		device string
-	}{{1, ""}, {2, "host"}, {5, ""}, {3, "prototype"}, {1, "registers"}, {3, "registers"}} {
+		n, nodes int
+		device   string
+	}{
+		{1, 0, ""}, {2, 0, "host"}, {5, 0, ""}, {3, 0, "prototype"}, {1, 0, "registers"}, {3, 0, "registers"},
+		{1, 1, "registers"}, {4, 4, "registers"}, {5, 3, "registers"},
+	} {
 		n := c.n
 		cfg := self(n, "good")
+		cfg.Nodes = c.nodes
 		cfg.Env = append(cfg.Env, "EXANET_DEVICE=overridden", "EXANET_DEVICE="+c.device)
 		o := runJob(t, cfg)
 		require.NoError(t, o.err, o.errs)

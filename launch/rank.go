@@ -70,7 +70,7 @@ func (j *Job) startRank(number int, path string, stdin *os.File) (*rank, error) 
 		jobFD: j.segment.File().Fd(), controlFD: uintptr(theirs[0]),
 	}
 	if j.device != nil {
-		files = append(files, j.device.File(0).Fd()) // pagesFD
+		files = append(files, j.device.File(j.node(number)).Fd()) // pagesFD
 	}
 	pid, err := syscall.ForkExec(path, append([]string{j.cfg.Prog}, j.cfg.Args...), &syscall.ProcAttr{
 		Env:   append(slices.Clip(j.env), env.Rank+"="+strconv.Itoa(number)),

@@ -19,7 +19,7 @@ func Devices() []string { return []string{deviceHost, devicePrototype, deviceReg
 func openFabric(m *host.Member, o *settings) (fabric, error) {
 	switch {
 	case o.device == deviceRegisters:
-		return openRegisters(m)
+		return openRegisters(m, o)
 	case o.overNetwork():
 		return openNetwork(m, o)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -35,6 +36,7 @@ type settings struct {
 	level   ThreadLevel
 	variant string
 	device  string
+	path    string // of the device registers; "": the launcher has a model of it
 
 	recycling bool
 	buffers   BufferRule
@@ -52,6 +54,8 @@ type settings struct {
 	segment *os.File   // of a job that no launcher of ours has made
 	place   int        // this process's rank in it
 	peers   *net.Peers // of other hosts, or nil
+	ranks   int        // of a job without a segment
+	show    shows      // likewise, see registers_path.go
 
 	context context.Context // with which Run ends, or nil
 }
@@ -88,8 +92,10 @@ const (
 	deviceNetwork   = "network"   // TCP, as between hosts
 )
 
-// WithDevice chooses the device: "host", "prototype" or "registers"; the last
-// needs the launcher. The default is EXANET_DEVICE, else "host".
+// WithDevice chooses the device, one of Devices. "registers" needs the launcher, whose model
+// of the hardware it uses; "registers:PATH" is hardware, or a model that runs already: a device
+// node, a PCI resource or a register file, with @0xADDRESS where the registers are not at its
+// start, and "registers:" what the system names. The default is EXANET_DEVICE, else "host".
 func WithDevice(name string) Option {
 	return func(s *settings) error {
 		s.device = name
@@ -139,6 +145,11 @@ func options(opts []Option) (*settings, error) {
 	}
 	if s.device == "" {
 		s.device = deviceHost
+	}
+	if path, ok := strings.CutPrefix(s.device, deviceRegisters+":"); ok {
+		if s.device, s.path = deviceRegisters, path; path == "" {
+			s.path = itself
+		}
 	}
 	if err := oneOf("device", s.device, Devices(), ""); err != nil {
 		return nil, err
@@ -223,18 +234,22 @@ func profile(opts ...Option) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if o.segment != nil && o.device == deviceRegisters {
+	if o.segment != nil && o.device == deviceRegisters && o.path == "" {
 		return "", initError(errRegisters, "")
 	}
 	return o.profile(), nil
 }
 
-var errRegisters = errors.New("the device registers serves jobs of exanet run: choose another device")
+var errRegisters = errors.New("only exanet run and exanet preload --device registers have a model of the registers: " +
+	"say where they are, as registers:PATH")
 
 // join takes this process's place in the job that the environment names, and
 // returns when all ranks have done so.
 func join(o *settings) (fabric, error) {
-	if o.segment != nil {
+	switch {
+	case o.show != nil:
+		return joinByPath(o, o.place, o.ranks, o.show)
+	case o.segment != nil:
 		return enter(o, o.segment, o.place)
 	}
 	text, ok := os.LookupEnv(env.Rank)
@@ -243,11 +258,17 @@ func join(o *settings) (fabric, error) {
 		if err != nil {
 			return nil, err
 		}
-		if c != nil {
+		switch {
+		case c != nil && o.path != "":
+			return joinByPath(o, c.Rank, c.Size, (&cardsOf{Client: c}).Gather)
+		case c != nil:
 			return joinLaunched(c, o)
 		}
 		if err := refuseOthers(); err != nil {
 			return nil, err
+		}
+		if o.path != "" {
+			return joinByPath(o, 0, 1, func(mine []byte) ([][]byte, error) { return [][]byte{mine}, nil })
 		}
 		m, err := host.NewLocalJob(1).JoinLocal(0)
 		if err != nil {
@@ -261,6 +282,9 @@ func join(o *settings) (fabric, error) {
 	}
 	if err := listen(rank); err != nil {
 		return nil, err
+	}
+	if _, segment := os.LookupEnv(env.Job); !segment && o.path != "" {
+		return joinAtPlace(o, rank)
 	}
 	file, err := env.File(env.Job)
 	if err != nil {

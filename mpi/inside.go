@@ -6,6 +6,7 @@ import "github.com/exanet-mpi/exanet/mpi/inside"
 func init() {
 	inside.MPI = &inside.Functions[Comm, Request, Message, Option]{
 		WithJob:      withJob,
+		WithRanks:    withRanks,
 		WithOutside:  withOutside,
 		Wake:         (*Comm).wake,
 		OpenFastPath: (*Comm).openFastPath,

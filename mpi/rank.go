@@ -65,7 +65,7 @@ func newRank(f fabric, o *settings) (*rank, error) {
 		k.near.open(f, proto)
 	}
 	shared := offers.Shared
-	if o.overNetwork() { // there is some, but not of all ranks
+	if o.overNetwork() || o.path != "" { // there is some, but not of all ranks
 		shared = nil
 	}
 	if o.device != deviceHost || o.overNetwork() { // the other devices are as the prototype is, whose ranks share none

@@ -35,7 +35,11 @@ func (e *TransferError) Error() string {
 		e.N, e.To, e.Dst.Addr, e.Dst.Notify, e.Err, advice(e.Err))
 }
 
+// Unwrap returns the reason.
 func (e *TransferError) Unwrap() error { return e.Err }
+
+// Is reports whether the peer has died, where that is the reason.
+func (e *TransferError) Is(target error) bool { return target == ErrPeer && e.Err == ErrGone }
 
 func advice(err error) string {
 	switch err {

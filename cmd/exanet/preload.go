@@ -11,8 +11,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/exanet-mpi/exanet/emu/regs"
+	"github.com/exanet-mpi/exanet/internal/env"
 	"github.com/exanet-mpi/exanet/internal/sys"
+	"github.com/exanet-mpi/exanet/launch"
 	"github.com/exanet-mpi/exanet/launch/preload"
+	"github.com/exanet-mpi/exanet/mpi"
 )
 
 func init() { commands = append(commands, newPreload) }
@@ -67,9 +71,45 @@ func (f *preloadFlags) plan(c *cobra.Command, words []string) (*preload.Command,
 	return p, err
 }
 
+// model is the hardware of --device registers, if that is what the flag says, nil else.
+func (f *preloadFlags) model(c *cobra.Command, words []string, device string, nodes int) (*regs.Device, error) {
+	if device == "" {
+		return nil, nil
+	}
+	if device != "registers" {
+		f.env = append(f.env, env.Device+"="+device)
+		return nil, nil
+	}
+	quiet := *f
+	quiet.verbose = false
+	p, err := quiet.plan(c, words) // how many ranks there will be
+	if err != nil {
+		return nil, err
+	}
+	m, value, err := launch.NewModel(nodes, p.Ranks)
+	f.env = append(f.env, env.Device+"="+value)
+	return m, err
+}
+
+// checkPreloadDevice checks --device and --nodes.
+func checkPreloadDevice(c *cobra.Command, device string, nodes int) error {
+	name, _, path := strings.Cut(device, ":")
+	switch {
+	case device != "" && !slices.Contains(mpi.Devices(), name) || path && name != "registers":
+		return usageErrorf("there is no device %q: choose one of %s", device, strings.Join(mpi.Devices(), ", "))
+	case c.Flags().Changed("nodes") && device != "registers":
+		return usageErrorf("--nodes is for --device registers, whose nodes are all on this host")
+	case nodes < 1 || nodes > regs.MostNodes:
+		return usageErrorf("--nodes %d: want 1 to %d", nodes, regs.MostNodes)
+	}
+	return nil
+}
+
 func newPreload() *cobra.Command {
 	var f preloadFlags
 	var timeout time.Duration
+	var device string
+	var nodes int
 	c := &cobra.Command{
 		Use:   "preload [flags] [--] COMMAND [ARGS...]",
 		Short: "Run a program built with MPICH or Open MPI over this stack",
@@ -87,23 +127,39 @@ passed on; what is in LD_PRELOAD already stays there.
 The command takes the place of this process: signals and exit code are its own.
 127 or 126 if it cannot be started, 2 if the library can do nothing for it.
 
-With --timeout it is a child of this process. If it takes longer than that, the
+With --device registers this process plays the prototype's hardware, and the ranks
+drive its registers: all that they say goes through packetizers, mailboxes and the
+RDMA engine. --nodes says on how many nodes they are, consecutive ranks on the same.
+With hardware, EXANET_DEVICE=registers:PATH says where that is (docs/registers.md).
+
+With --timeout or a model of the hardware it is a child of this process. If it takes longer than that, the
 ranks say what they wait for, and it gets SIGTERM, and SIGKILL two seconds
 later; the exit code is 124 then.`,
 		Example: `  exanet preload -- mpirun -np 4 ./app
   EXANET_VERBOSE=1 exanet preload mpirun.mpich -np 1 ./master : -np 3 ./worker
   exanet preload -v -- mpirun.openmpi -np 2 python3 script.py
   exanet preload --timeout 60s -- mpirun -np 4 ./test
+  exanet preload --device registers --nodes 4 mpirun -np 4 ./app
   exanet preload --mpi openmpi -- mpirun -np 2 ./loads-its-mpi-late`,
 		Args: func(c *cobra.Command, args []string) error {
 			if timeout < 0 {
 				return usageErrorf("--timeout %v: want a time that is not negative, as 90s", timeout)
 			}
+			if err := checkPreloadDevice(c, device, nodes); err != nil {
+				return err
+			}
 			return f.check(c, args)
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			if timeout != 0 {
-				return f.runWithin(c, args, timeout)
+			model, err := f.model(c, args, device, nodes)
+			if err != nil {
+				return err
+			}
+			if model != nil {
+				defer model.Close()
+			}
+			if timeout != 0 || model != nil {
+				return f.runChild(c, args, timeout)
 			}
 			p, err := f.plan(c, args)
 			if err != nil {
@@ -114,6 +170,9 @@ later; the exit code is 124 then.`,
 	}
 	f.add(c)
 	c.Flags().DurationVar(&timeout, "timeout", 0, "how long the command may take, as 90s or 5m (default: for ever)")
+	c.Flags().StringVar(&device, "device", "", "fabric of the ranks: "+strings.Join(mpi.Devices(), ", ")+
+		",\nregisters:PATH (default host, or $EXANET_DEVICE)")
+	c.Flags().IntVar(&nodes, "nodes", 1, "with --device registers: how many nodes the emulated machine has")
 	return c
 }
 

@@ -24,8 +24,8 @@ import (
 	"github.com/exanet-mpi/exanet/launch"
 )
 
-// With --timeout the preloaded command is a child of this process, and its ranks connect to a socket whose
-// name is in their environment: see mpi/control.go.
+// With --timeout or a model of the hardware, the preloaded command is a child of this process. With --timeout, its
+// ranks connect to a socket whose name is in their environment: see mpi/control.go.
 
 const (
 	answerTime = time.Second     // for all ranks' answers together
@@ -122,14 +122,18 @@ func (w *watch) report(out io.Writer) {
 	}
 }
 
-// runWithin runs a command for so long at most.
-func (f *preloadFlags) runWithin(cmd *cobra.Command, words []string, timeout time.Duration) error {
-	w, err := newWatch()
-	if err != nil {
-		return err
+// runChild runs a command, for so long at most; 0: as long as it likes.
+func (f *preloadFlags) runChild(cmd *cobra.Command, words []string, timeout time.Duration) error {
+	var w *watch
+	var due <-chan time.Time
+	if timeout != 0 {
+		var err error
+		if w, err = newWatch(); err != nil {
+			return err
+		}
+		defer w.l.Close()
+		f.env = append(f.env, env.Watch+"="+w.name())
 	}
-	defer w.l.Close()
-	f.env = []string{env.Watch + "=" + w.name()}
 	p, err := f.plan(cmd, words)
 	if err != nil {
 		return err
@@ -144,7 +148,9 @@ func (f *preloadFlags) runWithin(cmd *cobra.Command, words []string, timeout tim
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- c.Wait() }()
-	due := time.After(timeout)
+	if timeout != 0 {
+		due = time.After(timeout)
+	}
 	var kill <-chan time.Time
 	var late error
 	for {

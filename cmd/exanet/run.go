@@ -15,6 +15,7 @@ import (
 
 	"github.com/exanet-mpi/exanet/coll"
 	"github.com/exanet-mpi/exanet/emu/host"
+	"github.com/exanet-mpi/exanet/emu/regs"
 	"github.com/exanet-mpi/exanet/launch"
 	"github.com/exanet-mpi/exanet/mpi"
 )
@@ -24,6 +25,7 @@ func init() { commands = append(commands, newRun) }
 func newRun() *cobra.Command {
 	var (
 		ranks           rankCount
+		nodes           int
 		label           bool
 		timeout         time.Duration
 		variant, device string
@@ -44,6 +46,10 @@ of the first rank that failed (128 + N for signal N), 0 if none did; 127 or 126
 if the program cannot be started, 2 for a mistake in the command line or in
 EXANET_VARIANT, EXANET_DEVICE or EXANET_COLL, 124 if the job has timed out.
 
+With --device registers exanet plays the prototype's hardware: the ranks drive its
+registers, and --nodes says on how many nodes they are, consecutive ranks on the same;
+a rank reaches those of other nodes by node ID alone (docs/registers.md).
+
 With --hosts the ranks run on other hosts, in the order of the list, and talk over
 TCP to those of other hosts. exanet is started there by ssh, under the path that it has
 here, and the program in the directory that this is, with this environment. A host
@@ -56,6 +62,7 @@ EXANET_CHECK=1 has the ranks look for mistakes in how the program uses MPI
   exanet run -n 2 --label python3 script.py --its-own-flag
   exanet run -n 4 --timeout 60s ./test
   exanet run -n 4 --device prototype ./hello < input.txt
+  exanet run -n 8 --device registers --nodes 4 ./hello
   exanet run --hosts node1:2,node2:2 ./hello`,
 		Args: func(c *cobra.Command, args []string) error {
 			switch {
@@ -63,6 +70,8 @@ EXANET_CHECK=1 has the ranks look for mistakes in how the program uses MPI
 				return usageErrorf("how many ranks? Say -n N (see exanet run --help)")
 			case int(ranks) > host.MaxRanks:
 				return usageErrorf("%d ranks are too many: one host takes up to %d", ranks, host.MaxRanks)
+			case c.Flags().Changed("nodes") && nodes < 1:
+				return usageErrorf("--nodes %d: want 1 or more", nodes)
 			case timeout < 0:
 				return usageErrorf("--timeout %v: want a time that is not negative, as 90s", timeout)
 			case len(args) == 0:
@@ -79,8 +88,12 @@ EXANET_CHECK=1 has the ranks look for mistakes in how the program uses MPI
 				env = append(env, "EXANET_DEVICE="+device)
 			}
 			cfg := launch.Config{
-				Ranks: int(ranks), Prog: args[0], Args: args[1:], Env: env, Label: label, Timeout: timeout,
-				Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
+				Ranks: int(ranks), Nodes: nodes, Prog: args[0], Args: args[1:], Env: env, Label: label,
+				Timeout: timeout,
+				Stdin:   os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
+			}
+			if err := checkNodes(cfg, c.Flags().Changed("hosts")); err != nil {
+				return err
 			}
 			if c.Flags().Changed("hosts") {
 				return runOnHosts(c.Context(), cfg, hosts, shell)
@@ -98,6 +111,7 @@ EXANET_CHECK=1 has the ranks look for mistakes in how the program uses MPI
 		mpi.DefaultVariant+", or $EXANET_VARIANT)")
 	f.StringVar(&device, "device", "", "fabric: "+strings.Join(mpi.Devices(), ", ")+
 		" (default host, or\n$EXANET_DEVICE); see exanet info")
+	f.IntVar(&nodes, "nodes", 0, "with --device registers: how many nodes the emulated machine has (default 1)")
 	f.StringVar(&hosts, "hosts", "", "where the ranks run, as node1:2,node2:2; a host without a number has one")
 	f.StringVar(&shell, "shell", "ssh", "what runs a command on another host, given that and the command")
 	return c
@@ -130,11 +144,33 @@ func checkSettings(env []string) error {
 	if err := checkVariant(set["EXANET_VARIANT"]); err != nil {
 		return err
 	}
-	if d := set["EXANET_DEVICE"]; d != "" && !slices.Contains(mpi.Devices(), d) {
+	if d := set["EXANET_DEVICE"]; d != "" && !strings.HasPrefix(d, "registers:") && !slices.Contains(mpi.Devices(), d) {
 		return usageErrorf("there is no device %q: choose one of %s", d, strings.Join(mpi.Devices(), ", "))
 	}
 	if _, err := coll.NewSelection(set["EXANET_COLL"]); err != nil {
 		return usageErrorf("EXANET_COLL: %w; see exanet info --collectives", err)
+	}
+	return nil
+}
+
+// checkNodes checks --nodes, given the environment of the ranks.
+func checkNodes(cfg launch.Config, hosts bool) error {
+	if cfg.Nodes == 0 {
+		return nil
+	}
+	device := ""
+	for _, kv := range cfg.Env { // of several values the last one counts
+		if v, ok := strings.CutPrefix(kv, "EXANET_DEVICE="); ok {
+			device = v
+		}
+	}
+	switch {
+	case hosts || device != "registers":
+		return usageErrorf("--nodes is for --device registers, whose nodes are all on this host")
+	case cfg.Nodes > cfg.Ranks:
+		return usageErrorf("--nodes %d: there are only %d ranks, and each node has at least one", cfg.Nodes, cfg.Ranks)
+	case cfg.Nodes > regs.MostNodes:
+		return usageErrorf("--nodes %d: a machine has up to %d", cfg.Nodes, regs.MostNodes)
 	}
 	return nil
 }

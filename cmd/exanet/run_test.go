@@ -54,6 +54,12 @@ func TestRun(t *testing.T) {
 		{"run -n 1000000 true", "", "", 2},
 		{"run -n 2 --device foo true", "", "", 2},
 		{"run -n 2 --variant foo true", "", "", 2},
+		{"run -n 3 --device registers --nodes 2 printenv EXANET_REGISTERS", "", "5 5 5", 0},
+		{"run -n 2 --nodes 2 true", "", "", 2},
+		{"run -n 2 --device host --nodes 2 true", "", "", 2},
+		{"run -n 2 --device registers --nodes 3 true", "", "", 2},
+		{"run -n 2 --device registers --nodes 0 true", "", "", 2},
+		{"run --hosts a,b --nodes 2 true", "", "", 2},
 	} {
 		t.Run(c.line, func(t *testing.T) {
 			out, errs, code := exanet(t, c.input, strings.Fields(c.line)...)

@@ -12,6 +12,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
 	"unsafe"
 
@@ -84,13 +85,21 @@ func exanet_start(cards unsafe.Pointer) int32 {
 		runtime.GOMAXPROCS(places)
 	}
 	var w *mpi.Comm
-	joined, err := b.Join(all, hostMPI{b.size}, os.Getenv(env.Device) == "network",
-		func(segment *os.File, p *net.Peers) (err error) {
-			w, err = mpi.Init(within.WithJob(segment, b.rank, p), within.WithOutside(&hostBusy.n, poll),
-				within.WithPassed(passed), within.WithSite(site), mpi.WithThreadLevel(b.level), mpi.WithRecycling(),
-				mpi.WithBufferRule(bufferRule))
-			return err
+	begin := func(place mpi.Option) (err error) {
+		w, err = mpi.Init(place, within.WithOutside(&hostBusy.n, poll), within.WithPassed(passed), within.WithSite(site),
+			mpi.WithThreadLevel(b.level), mpi.WithRecycling(), mpi.WithBufferRule(bufferRule))
+		return err
+	}
+	var joined bool
+	var err error
+	device, host := os.Getenv(env.Device), hostMPI{b.size}
+	if strings.HasPrefix(device, "registers:") {
+		joined, err = b.Apart(host, func() error { return begin(within.WithRanks(b.rank, b.size, host.Gather)) })
+	} else {
+		joined, err = b.Join(all, host, device == "network", func(segment *os.File, p *net.Peers) error {
+			return begin(within.WithJob(segment, b.rank, p))
 		})
+	}
 	if !joined {
 		// Those who failed know why; rank 0 speaks for all.
 		if err != nil && (b.rank == 0 || verbose) {

@@ -117,6 +117,13 @@ func (m *Meeting) Join(cards []Card, l Launcher, apart bool, take Take) (all boo
 	return all, err
 }
 
+// Apart is Join for ranks that share no memory and need no connections: take asks l itself for what it needs of the
+// others.
+func (m *Meeting) Apart(l Launcher, take func() error) (all bool, err error) {
+	err = take()
+	return agreed(l, err == nil, err)
+}
+
 // receive is the part of the first rank of a host, which has so many.
 func (m *Meeting) receive(ranks int, l Launcher, take func(*os.File) error) (all bool, err error) {
 	// Who waits for this rank's place in the job learns so that it is not taken.

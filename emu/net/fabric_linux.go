@@ -35,7 +35,7 @@ const hostTurns = 8
 
 // NewFabric joins a rank's end of its host to the connections of a Listener. It owns both from now on.
 func NewFabric(h *host.Fabric, links []Conn) (*Fabric, error) {
-	silence, err := silenceLimit()
+	silence, err := SilenceLimit()
 	if err != nil {
 		return nil, err
 	}

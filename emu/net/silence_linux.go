@@ -1,13 +1,9 @@
 package net
 
 import (
-	"fmt"
-	"os"
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/exanet-mpi/exanet/internal/env"
 )
 
 // A host may end without a word: its power fails, or its cable is cut.
@@ -23,28 +19,11 @@ import (
 //
 // A connection on which nothing has come is shut down, and with that the rank at its other end is dead.
 
-// DefaultSilence is how long nothing may come from a rank's host before that is dead, if EXANET_SILENCE does not say.
-const DefaultSilence = 5 * time.Second
-
 const (
-	leastSilence = 2 * time.Second
 	probesWithin = 5   // keepalive probes from each end in the limit; the kernel sends one a second at most
 	probesMost   = 127 // without an answer, until the kernel gives up
 	looksWithin  = 20  // at the connections in the limit
 )
-
-// silenceLimit is what the environment says.
-func silenceLimit() (time.Duration, error) {
-	text := os.Getenv(env.Silence)
-	if text == "" {
-		return DefaultSilence, nil
-	}
-	d, err := time.ParseDuration(text)
-	if err != nil || d < leastSilence {
-		return 0, fmt.Errorf("%s=%q: want a time of at least %v, as 30s", env.Silence, text, leastSilence)
-	}
-	return d, nil
-}
 
 // probe makes the kernel send keepalive probes on a connection.
 func probe(fd int, limit time.Duration) {

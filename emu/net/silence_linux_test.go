@@ -52,13 +52,13 @@ func TestSilenceLimit(t *testing.T) {
 		"": DefaultSilence, "2s": 2 * time.Second, "1m30s": 90 * time.Second,
 	} {
 		t.Setenv(env.Silence, text)
-		d, err := silenceLimit()
+		d, err := SilenceLimit()
 		require.NoError(t, err)
 		require.Equal(t, want, d)
 	}
 	for _, text := range []string{"5", "0", "1s", "-5s", "soon"} {
 		t.Setenv(env.Silence, text)
-		_, err := silenceLimit()
+		_, err := SilenceLimit()
 		require.EqualError(t, err, `EXANET_SILENCE="`+text+`": want a time of at least 2s, as 30s`)
 	}
 }

@@ -121,7 +121,8 @@ func TestOtherNodes(t *testing.T) {
 			require.True(t, p.TrySend(0, packetizer.Header{}, nil))
 			eventually(t, "answer", p.Drained)
 			require.ErrorIs(t, p.Refused(), c.want)
-			x := &rdmaeng.Transfer{Src: make([]byte, 8), Dst: rdmaeng.Window{Addr: c.channel + 64, Notify: c.channel + 64}}
+			w := rdmaeng.Window{Addr: c.channel + 64, Notify: c.channel + 64}
+			x := &rdmaeng.Transfer{Src: make([]byte, 8), Dst: w}
 			all.channels[0].Start(x)
 			var failed error
 			eventually(t, "answer", func() bool {

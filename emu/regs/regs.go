@@ -71,11 +71,14 @@ type Node struct {
 type Device struct {
 	depth int
 	nodes []*node
-	at    [256]*node // by node ID
+	at    [MostNodes]*node // by node ID
 
 	stop atomic.Bool
 	wait sync.WaitGroup
 }
+
+// MostNodes is how many nodes there can be, since an Exanet address has 8 bits for them.
+const MostNodes = 256
 
 // defaultDepth is that of a mailbox whose depth nobody cares for.
 const defaultDepth = 256

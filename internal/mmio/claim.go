@@ -29,6 +29,22 @@ type Page struct {
 	Pinned *Pinned
 }
 
+// CheckID says what is wrong with the ID register of a block that is to be of a kind.
+func CheckID(b Block, id uint64, kind uint32) error {
+	e := &Error{Op: "open", Path: b.Path, Page: -1, Cause: fmt.Errorf("the ID register at %#x is %#x", b.Offset, id)}
+	switch {
+	case id == ^uint64(0):
+		e.Err, e.Do = ErrKind, "switch the device on: memory that is off reads so (write 1 to enable of a PCI device)"
+	case uint32(id>>32) != kind:
+		e.Err, e.Do = ErrKind, fmt.Sprintf("check the path and the offset: it is to be %#x", ID(kind, 0))
+	case uint16(id) != Version:
+		e.Err, e.Do = ErrVersion, fmt.Sprintf("use hardware of version %d, or the software for that one", Version)
+	default:
+		return nil
+	}
+	return e
+}
+
 // Claim maps an interface of a block for this process. A driver has chosen
 // the page when the node was opened and has written OWNER; where there is
 // none (FlagClaim) the first free page with the protection ID is taken. pdid 0
@@ -50,9 +66,8 @@ func Claim(b Block, kind uint32, pdid uint32) (*Page, error) {
 	id := head.Reg(RegID).Load()
 	count, stride := int(head.Reg(RegCount).Load()), int(head.Reg(RegStride).Load())
 	_ = head.Close()
-	if uint32(id>>32) != kind || uint16(id) != Version {
-		return fail(-1, ErrNoDevice, fmt.Errorf("ID register is %#x, want %#x", id, ID(kind, 0)),
-			"check the path, the offset and the version of the device")
+	if err := CheckID(b, id, kind); err != nil {
+		return nil, err
 	}
 	if stride < PageSize || stride%PageSize != 0 {
 		return fail(-1, ErrMisaligned, fmt.Errorf("STRIDE is %#x", stride),

@@ -16,6 +16,23 @@ var (
 	ErrBusy       = errors.New("held by another process")
 )
 
+// Kinds of ErrNoDevice, one for each thing that can be wrong with a path.
+var (
+	ErrNotThere   error = noDevice("there is no such file")
+	ErrPermission error = noDevice("not permitted")
+	ErrSmall      error = noDevice("too small for the registers")
+	ErrKind       error = noDevice("not the registers that belong there")
+	ErrVersion    error = noDevice("another version of the register map")
+	ErrNode       error = noDevice("node IDs are wrong")
+)
+
+type noDevice string
+
+func (e noDevice) Error() string { return string(e) }
+
+// Is makes each of them an ErrNoDevice.
+func (e noDevice) Is(target error) bool { return target == ErrNoDevice }
+
 // Error says what failed where, and what to do.
 type Error struct {
 	Op    string

@@ -59,7 +59,7 @@ func Map(f *os.File, offset int64, size int) (Region, error) {
 	// The end of a regular file is known; touching pages beyond it would be
 	// a bus error later.
 	if st, err := f.Stat(); err == nil && st.Mode().IsRegular() && offset+int64(size) > st.Size() {
-		e.Err, e.Do = ErrNoDevice, "check the offset of the block"
+		e.Err, e.Do = ErrSmall, "check the path and the offset of the block"
 		e.Cause = fmt.Errorf("%d bytes at %#x, but the file ends at %#x", size, offset, st.Size())
 		return Region{}, e
 	}
@@ -104,8 +104,13 @@ func ReadPhysical(path string, addr int64) (uint64, error) {
 func openError(op, path string, err error) error {
 	e := &Error{Op: op, Path: path, Page: -1, Err: ErrNoDevice, Cause: err,
 		Do: "check that the driver is loaded and the path is right"}
-	if errors.Is(err, fs.ErrPermission) {
-		e.Do = "give this user read and write access"
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		e.Err, e.Do = ErrPermission, "give this user read and write access"
+	case errors.Is(err, fs.ErrNotExist):
+		e.Err = ErrNotThere
+	case op == "map" && errors.Is(err, unix.EINVAL): // of a device node, which knows its size
+		e.Err, e.Do = ErrSmall, "check the path and the offset of the block"
 	}
 	return e
 }

@@ -62,6 +62,7 @@ type Command struct {
 	Env     []string
 	MPI     MPI
 	Library string // what is preloaded
+	Ranks   int    // how many there will be, 0 if the command does not say
 }
 
 // Error says why there is nothing to run.
@@ -108,7 +109,7 @@ func Plan(cfg Config) (*Command, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Command{Path: line.path, Words: cfg.Words, Env: cfg.Env, MPI: mpi, Library: lib}
+	c := &Command{Path: line.path, Words: cfg.Words, Env: cfg.Env, MPI: mpi, Library: lib, Ranks: line.ranks()}
 	if line.launcher == nil {
 		c.Env = env.with("LD_PRELOAD", preloadList(env.get("LD_PRELOAD"), lib, line.sections[0].program.sanitizer))
 	} else {

@@ -2,6 +2,7 @@ package preload
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -22,6 +23,21 @@ func (l *line) programs() (list []*program) {
 		}
 	}
 	return list
+}
+
+// ranks is how many there will be, 0 if the command does not say.
+func (l *line) ranks() (all int) {
+	if l.launcher == nil {
+		return 0 // what runs may be a script
+	}
+	for _, s := range l.sections {
+		n, err := strconv.Atoi(s.value("n", "np", "ntasks"))
+		if err != nil {
+			return 0
+		}
+		all += n
+	}
+	return all
 }
 
 // section is what a launcher starts together: options, a program, its arguments.

@@ -33,6 +33,10 @@ type Functions[Comm, Request, Message, Option any] struct {
 	// it if a rank dies; where nobody does, the others learn of it after some seconds.
 	WithJob func(segment *os.File, rank int, peers *net.Peers) Option
 
+	// WithRanks makes mpi.Init take the place of a rank in such a job over registers, whose ranks need no memory in
+	// common. show has all ranks show each other what they say, by rank; all call it once, also those that fail.
+	WithRanks func(rank, size int, show func(mine []byte) ([][]byte, error)) Option
+
 	// WithOutside lets the calls that wait also call poll, as long as busy is not 0. Who
 	// changes busy from 0 calls Wake, which makes the calls of a rank that sleep look at it again.
 	WithOutside func(busy *atomic.Int64, poll func()) Option

@@ -1,0 +1,187 @@
+package endpoint
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/exanet-mpi/exanet/internal/mem"
+	"github.com/exanet-mpi/exanet/internal/mmio"
+	"github.com/exanet-mpi/exanet/packetizer"
+	"github.com/exanet-mpi/exanet/rdmaeng"
+)
+
+// Detector is how a rank finds out which others have ended, where no launcher tells: by writing to them. Each rank has
+// a table with a word for each other one. A rank that waits writes to its word at one rank after the other, by
+// transfers of size 0 with a notification. The rank at the other end does nothing for that: the hardware answers, and
+// says ErrGone if nobody holds the channel any more. A rank that leaves in good order says so in its words, so it is
+// not taken for one that has died.
+//
+// Its rank serialises the calls, as those of the Endpoint.
+type Detector struct {
+	e       *Endpoint
+	silence time.Duration
+	table   []byte  // words of the others
+	peers   []probe // by rank
+	asking  []int   // ranks that a probe is on its way to
+	cursor  int     // the rank that was asked last
+	due     time.Time
+	looked  time.Time
+}
+
+// probe is what a rank knows of another one.
+type probe struct {
+	word     uint64 // where this rank writes
+	transfer rdmaeng.Transfer
+	quiet    time.Duration // for which it has not answered
+	ended    bool
+}
+
+const (
+	wordSize    = 16 // bytes, and their alignment
+	leavesIn    = 0  // the word in a notification that says whether its rank leaves
+	turnsIn     = 5  // turns that a rank takes with all others in the time of silence
+	mostAsking  = mmio.Descriptors / 4
+	longestLook = 100 * time.Millisecond // between two looks that count: else this process was not running, or not waiting
+)
+
+// NewDetector makes the detector of a rank of so many, which takes a rank for dead that has not answered for the time
+// of silence. Its Table goes into the Entry.
+func (e *Endpoint) NewDetector(ranks int, silence time.Duration) *Detector {
+	raw := make([]byte, (ranks+1)*wordSize)
+	pad := int(-mem.Addr(raw) % wordSize)
+	d := &Detector{e: e, silence: silence, table: raw[pad : pad+ranks*wordSize], peers: make([]probe, ranks)}
+	for i := range ranks { // written, so that it is memory: the device may not be able to make it so
+		*mem.Struct[rdmaeng.Notification](d.table, i*wordSize) = rdmaeng.Pending
+	}
+	return d
+}
+
+// Table is the Exanet address of the words.
+func (d *Detector) Table() uint64 { return rdmaeng.Address(d.table, d.e.channel.Offset()) }
+
+// Begin tells the detector where the others are, once the endpoint has joined them.
+func (d *Detector) Begin(entries []Entry) {
+	for i, x := range entries {
+		d.peers[i].word = x.Table + uint64(d.e.rank*wordSize)
+	}
+	d.peers[d.e.rank].ended = true // nobody asks itself
+	d.looked = time.Now()
+}
+
+// left reports whether a rank has left in good order.
+func (d *Detector) left(rank int) bool {
+	return mem.U32(d.table, rank*wordSize+leavesIn).Load() == 1
+}
+
+// Look is called again and again by a rank that waits. It returns ranks that have died, each once.
+func (d *Detector) Look(now time.Time) (dead []int) {
+	passed := min(now.Sub(d.looked), longestLook)
+	d.looked = now
+	asking := d.asking[:0]
+	for _, rank := range d.asking {
+		p := &d.peers[rank]
+		done, err := d.e.Test(&p.transfer)
+		switch {
+		case p.ended:
+		case done && hopeless(err):
+			dead = append(dead, d.end(rank)...)
+		case done && err == nil:
+			p.quiet = 0
+		case done: // its memory cannot be written, now
+			p.quiet += d.silence / turnsIn
+		case p.transfer.Slot >= 0: // else it has no descriptor yet, which is this rank's affair
+			p.quiet += passed
+		}
+		if p.quiet >= d.silence && !p.ended {
+			dead = append(dead, d.endNode(d.e.Node(rank))...)
+		}
+		if !done && !p.ended {
+			asking = append(asking, rank)
+		}
+	}
+	d.asking = asking
+	if now.Before(d.due) || len(d.asking) == mostAsking {
+		return dead
+	}
+	d.due = now.Add(d.silence / time.Duration(turnsIn*len(d.peers)))
+	if rank := d.next(); rank >= 0 {
+		d.write(rank, rdmaeng.Notification{})
+		d.asking = append(d.asking, rank)
+	}
+	return dead
+}
+
+// hopeless reports whether an answer says that the process of the other end has gone: its channel is free, or another
+// group's, or its node is out of reach.
+func hopeless(err error) bool {
+	return errors.Is(err, rdmaeng.ErrGone) || errors.Is(err, packetizer.ErrNoDevice) ||
+		errors.Is(err, packetizer.ErrProtection)
+}
+
+// next is the rank to ask next, -1 if there is none.
+func (d *Detector) next() int {
+	for range d.peers {
+		d.cursor = (d.cursor + 1) % len(d.peers)
+		if p := &d.peers[d.cursor]; !p.ended && !slices.Contains(d.asking, d.cursor) {
+			return d.cursor
+		}
+	}
+	return -1
+}
+
+func (d *Detector) write(rank int, n rdmaeng.Notification) {
+	p := &d.peers[rank]
+	p.transfer = rdmaeng.Transfer{To: rank, Dst: rdmaeng.Window{Notify: p.word}, Notify: n}
+	d.e.Start(&p.transfer)
+}
+
+// end ends the interest in a rank, and returns it if it has died.
+func (d *Detector) end(rank int) (dead []int) {
+	p := &d.peers[rank]
+	if !p.ended && !d.left(rank) {
+		dead = []int{rank}
+	}
+	p.ended = true
+	return dead
+}
+
+// endNode is end for the ranks of a node that does not answer.
+func (d *Detector) endNode(node uint16) (dead []int) {
+	for rank := range d.peers {
+		if d.e.Node(rank) == node {
+			dead = append(dead, d.end(rank)...)
+		}
+	}
+	return dead
+}
+
+// Leave says to all others that this rank leaves in good order, and waits until they have that, or will not.
+func (d *Detector) Leave() {
+	until := time.Now().Add(d.silence)
+	wait := func(done func() bool) {
+		for round := 0; !done() && time.Now().Before(until); round++ {
+			d.e.Idle(round)
+		}
+	}
+	settled := func(rank int) func() bool {
+		return func() bool {
+			done, _ := d.e.Test(&d.peers[rank].transfer)
+			return done
+		}
+	}
+	for _, rank := range d.asking { // each has one transfer
+		wait(settled(rank))
+	}
+	d.asking = nil
+	wait(d.e.Drained) // what has been sent is there before the rank is known to have left
+	for rank := range d.peers {
+		if !d.peers[rank].ended && !d.left(rank) {
+			d.write(rank, rdmaeng.Notification{leavesIn: 1})
+			d.asking = append(d.asking, rank)
+		}
+	}
+	for _, rank := range d.asking {
+		wait(settled(rank))
+	}
+}
