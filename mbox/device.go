@@ -18,6 +18,8 @@ type Device struct {
 
 	taken   uint64 // messages released
 	arrived uint64 // TAIL when last read
+	first   uint64 // TAIL and REFUSED when the mailbox was taken
+	before  uint64
 	msg     [packetizer.MessageSize / 8]uint64
 }
 
@@ -45,7 +47,8 @@ func Attach(b packetizer.Block, pdid uint32) (*Device, error) {
 		slots: p.Words(mmio.SlotBase, p.Units*packetizer.MessageSize/8),
 	}
 	d.taken = d.tail.Load()
-	d.arrived = d.taken
+	d.arrived, d.first = d.taken, d.taken
+	d.before = p.Reg(mmio.RegRefused).Load()
 	d.head.Store(d.taken)
 	return d, nil
 }
@@ -102,6 +105,17 @@ func (d *Device) Next() (h packetizer.Header, payload []byte, ok bool) {
 func (d *Device) Release() {
 	d.taken++
 	d.head.Store(d.taken) // release: the slot has been read
+}
+
+// Counts is what has come to a mailbox.
+type Counts struct {
+	Received  uint64 `json:"messages"`
+	Strangers uint64 `json:"strangers"` // refused, since they came with another protection ID
+}
+
+// ReceiveCounts returns what the hardware and this process have counted so far.
+func (d *Device) ReceiveCounts() Counts {
+	return Counts{d.taken - d.first, d.page.Reg(mmio.RegRefused).Load() - d.before}
 }
 
 // Close gives the mailbox back. Messages that arrive from then on are lost.

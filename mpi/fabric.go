@@ -40,6 +40,9 @@ func hostOf(f fabric) *host.Fabric {
 // withAgents returns the fabric as the protocol readbased needs it.
 func withAgents(f fabric, o *settings) (variants.ReadingDevice, error) {
 	r, ok := f.(variants.ReadingDevice)
+	if regs, is := f.(*registers); is && !regs.HasAgent() {
+		ok = false
+	}
 	if !ok {
 		return nil, errors.New("the device " + o.device +
 			" has no agent that reads, which the protocol readbased needs: choose another protocol or device")

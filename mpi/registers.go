@@ -26,6 +26,8 @@ type registers struct {
 	round int         // fruitless polls of a wait
 	idle  int         // fruitless polls in a row, of whatever call
 	armed atomic.Bool // the background goroutine polls as well
+
+	lost atomic.Pointer[[]*packetizer.RefusedError] // see registers_lost.go
 }
 
 // device keeps the Endpoint's Rank and Size, which are the Member's, out of

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/exanet-mpi/exanet/coll"
+	"github.com/exanet-mpi/exanet/endpoint"
 	"github.com/exanet-mpi/exanet/internal/atomicfile"
 	"github.com/exanet-mpi/exanet/internal/env"
 	"github.com/exanet-mpi/exanet/variants"
@@ -59,6 +60,8 @@ type Stats struct {
 	// CollectorCycles is how often the garbage collector of this process, which may
 	// have several ranks, has run since Init.
 	CollectorCycles uint64 `json:"collector_cycles"`
+	// Registers is what the blocks did on the device registers.
+	Registers *endpoint.Counts `json:"registers,omitempty"`
 	// Passed counts the calls that were left to another MPI.
 	Passed map[string]uint64 `json:"passed,omitempty"`
 }
@@ -184,11 +187,16 @@ func (k *rank) statistics() *Stats {
 	defer s.mu.Unlock()
 	n, fast := *k.proto.Counters(), k.fastCalls()
 	n.Receives += fast["receive"].N
+	var blocks *endpoint.Counts
+	if f, ok := k.fab.(*registers); ok {
+		c := f.Counts()
+		blocks = &c
+	}
 	return &Stats{
 		Rank: k.fab.Rank(), Size: k.fab.Size(), Variant: s.variant,
 		Control: controlMap(&n), Writes: n.Writes, Receives: n.Receives, FastReceives: n.FastReceives,
 		Calls: s.calls, Counters: counterMap(&n), FastPath: fast, CollectorCycles: collectorCycles() - s.cycles,
-		Passed: s.passed,
+		Registers: blocks, Passed: s.passed,
 	}
 }
 

@@ -141,6 +141,7 @@ func TestFullMailbox(t *testing.T) {
 		require.False(t, send(1, sent))
 		runtime.Gosched()
 	}
+	require.GreaterOrEqual(t, ports[0].SendCounts().NoRoom, uint64(1000))
 	require.False(t, ports[0].Drained())
 
 	// The same sender, and another one, still reach mailbox 2.
@@ -179,10 +180,14 @@ func TestProtectionFilter(t *testing.T) {
 	require.True(t, ports[2].TrySend(1, packetizer.Header{}, nil))
 	eventually(t, "refusal", func() bool { return ports[2].Refused() != nil })
 	require.ErrorIs(t, ports[2].Refused(), packetizer.ErrProtection)
-	var e *packetizer.Error
+	var e *packetizer.RefusedError
 	require.True(t, errors.As(ports[2].Refused(), &e))
-	require.Equal(t, 2, e.Page)
-	require.EqualValues(t, 2, e.PDID)
+	require.Equal(t, packetizer.RefusedError{To: 1, Address: packetizer.MailboxAddress(0, 1, 1), PDID: 2,
+		Err: packetizer.ErrProtection}, *e)
+	require.ErrorContains(t, e, "rank 1 (node 0, protection ID 1, mailbox 1) from protection ID 2")
+	require.False(t, ports[2].TrySend(1, packetizer.Header{}, nil), "the way there is closed")
+	require.Equal(t, mbox.Counts{Strangers: 1}, boxes[1].ReceiveCounts())
+	require.Equal(t, packetizer.Counts{Messages: 1, Refused: 1, NoRoom: 0}, ports[2].SendCounts())
 
 	// An address with another ID than the mailbox has is as wrong.
 	ports[0].SetBook([]packetizer.Address{packetizer.MailboxAddress(0, 2, 1), boxes[1].Address(),
@@ -208,6 +213,7 @@ func TestProtectionFilter(t *testing.T) {
 	require.True(t, ports[1].TrySend(0, packetizer.Header{}, nil))
 	eventually(t, "refusal", func() bool { return ports[1].Refused() != nil })
 	require.ErrorIs(t, ports[1].Refused(), packetizer.ErrNoDevice)
+	require.Equal(t, packetizer.Counts{Messages: 1, BadRoute: 1}, ports[1].SendCounts())
 }
 
 func TestAttach(t *testing.T) {

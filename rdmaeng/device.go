@@ -23,6 +23,19 @@ type Device struct {
 
 	slots  notices
 	window *window // pinned memory, nil: the device knows virtual addresses
+	counts Counts
+	before uint64 // REFUSED when the channel was taken
+}
+
+// Counts is what became of the writes of a channel, and what others tried.
+type Counts struct {
+	Writes    uint64 `json:"writes"`    // started
+	Bytes     uint64 `json:"bytes"`     // of those that were completed
+	BadRoute  uint64 `json:"bad_route"` // no such node or channel
+	Refused   uint64 `json:"refused"`   // the receiver has another protection ID
+	Lost      uint64 `json:"lost"`      // the receiver has ended
+	Faults    uint64 `json:"faults"`    // an address was not mapped, or misaligned
+	Strangers uint64 `json:"strangers"` // writes to this channel that were refused
 }
 
 // descriptor is the process's view of a descriptor.
@@ -58,6 +71,7 @@ func AllocChannel(b Block, pdid uint32) (*Device, error) {
 		sys.AllowAttach() // the software device reaches our memory as another process
 	}
 	d := &Device{page: p, offset: p.Reg(mmio.RegOffset).Load(), free: 1<<mmio.Descriptors - 1, window: newWindow(p.Pinned)}
+	d.before = p.Reg(mmio.RegRefused).Load()
 	d.slots.init(d.window)
 	for i := range d.desc {
 		base := mmio.DescBase + i*mmio.DescSize
@@ -127,6 +141,7 @@ func (d *Device) Notified() (slot int, n Notification, ok bool) {
 // descriptors are in use, Test tries again.
 func (d *Device) Start(t *Transfer) {
 	t.Done, t.Stage, t.Slot = 0, waiting, -1
+	d.counts.Writes++
 	if t.View.Type != nil && d.window == nil {
 		t.Packed = make([]byte, t.View.Size())
 		t.View.Pack(t.Packed, 0)
@@ -194,7 +209,7 @@ func (d *Device) Test(t *Transfer) (done bool, err error) {
 	d.free |= 1 << t.Slot
 	if code != mmio.OK {
 		t.Stage = ended
-		return true, transferError(t, code)
+		return true, d.failed(t, code)
 	}
 	if t.Done += c.n; t.Done < t.Size() {
 		t.Stage = waiting
@@ -202,7 +217,30 @@ func (d *Device) Test(t *Transfer) (done bool, err error) {
 		return false, nil
 	}
 	t.Stage = ended
+	d.counts.Bytes += uint64(t.Size())
 	return true, nil
+}
+
+// failed counts a transfer that the hardware has ended with an error, which it returns.
+func (d *Device) failed(t *Transfer, code uint64) error {
+	switch code {
+	case mmio.BadRoute:
+		d.counts.BadRoute++
+	case mmio.BadPDID:
+		d.counts.Refused++
+	case mmio.Gone:
+		d.counts.Lost++
+	default:
+		d.counts.Faults++
+	}
+	return &TransferError{To: t.To, Dst: t.Dst, N: t.Size(), PDID: d.page.PDID, Err: mmio.Reason(code)}
+}
+
+// WriteCounts returns what has been counted so far.
+func (d *Device) WriteCounts() Counts {
+	c := d.counts
+	c.Strangers = d.page.Reg(mmio.RegRefused).Load() - d.before
+	return c
 }
 
 // Close gives the channel back. The caller has tested every transfer to its

@@ -1,7 +1,6 @@
 package rdmaeng
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/exanet-mpi/exanet/internal/mmio"
@@ -17,22 +16,24 @@ var (
 	ErrExhausted  = mmio.ErrExhausted
 	ErrMisaligned = mmio.ErrMisaligned
 	ErrBusy       = mmio.ErrBusy
-	ErrGone       = errors.New("the receiver has ended")
-	ErrFault      = errors.New("address is not mapped")
+	ErrGone       = mmio.ErrGone
+	ErrFault      = mmio.ErrFault
 )
 
 // TransferError is how a write ended that could not be completed. Its
 // notification has not been delivered; part of the data may have been.
 type TransferError struct {
-	To  int // destination rank
-	Dst Window
-	N   int // bytes to be written
-	Err error
+	To   int // destination rank
+	Dst  Window
+	N    int    // bytes to be written
+	PDID uint32 // protection ID that they were written with
+	Err  error
 }
 
 func (e *TransferError) Error() string {
-	return fmt.Sprintf("write of %d bytes to rank %d at %#x, notification at %#x: %v; %s",
-		e.N, e.To, e.Dst.Addr, e.Dst.Notify, e.Err, advice(e.Err))
+	node, index, _ := mmio.SplitExanet(e.Dst.Notify)
+	return fmt.Sprintf("write of %d bytes to rank %d (node %d, channel %d) at %#x, notification at %#x, with protection "+
+		"ID %d: %v; %s", e.N, e.To, node, index, e.Dst.Addr, e.Dst.Notify, e.PDID, e.Err, advice(e.Err))
 }
 
 // Unwrap returns the reason.
@@ -54,19 +55,4 @@ func advice(err error) string {
 			"processes (ptrace_scope, seccomp)"
 	}
 	return "use a window as Expose returned it"
-}
-
-func transferError(t *Transfer, code uint64) error {
-	e := &TransferError{To: t.To, Dst: t.Dst, N: t.Size(), Err: ErrNoDevice}
-	switch code {
-	case mmio.BadPDID:
-		e.Err = ErrProtection
-	case mmio.BadAlign:
-		e.Err = ErrMisaligned
-	case mmio.Gone:
-		e.Err = ErrGone
-	case mmio.Fault:
-		e.Err = ErrFault
-	}
-	return e
 }

@@ -111,9 +111,7 @@ func (s *notices) grow() {
 	if s.window != nil {
 		chunk = s.window.land(chunkSlots * line)
 	} else {
-		raw := make([]byte, (chunkSlots+1)*noticeSize)
-		pad := int(-mem.Addr(raw) % noticeSize)
-		chunk = raw[pad : pad+chunkSlots*noticeSize]
+		chunk = aligned(chunkSlots * noticeSize)
 	}
 	s.chunks = append(s.chunks, chunk)
 	first := len(s.slots)
@@ -122,6 +120,13 @@ func (s *notices) grow() {
 	}
 	s.slots[len(s.slots)-1].next = s.free
 	s.free = int32(first)
+}
+
+// aligned returns n bytes at a multiple of a notification's size.
+func aligned(n int) []byte {
+	raw := make([]byte, n+noticeSize)
+	pad := int(-mem.Addr(raw) % noticeSize)
+	return raw[pad : pad+n : pad+n]
 }
 
 // next finds the first armed slot whose write has completed and disarms it.

@@ -181,6 +181,10 @@ func testTransferErrors(t *testing.T, m memory) {
 	}
 	_, _, ok := c[1].Notified()
 	require.False(t, ok, "a failed write was reported")
+	n := c[0].WriteCounts()
+	require.Equal(t, rdmaeng.Counts{Writes: 5, BadRoute: 1, Refused: 1, Faults: 3}, n)
+	require.EqualValues(t, 1, c[2].WriteCounts().Strangers)
+	require.Zero(t, c[1].WriteCounts())
 
 	x := &rdmaeng.Transfer{Src: pattern(100, 0), Dst: good}
 	c[0].Start(x)
@@ -203,7 +207,10 @@ func TestReceiverHasEnded(t *testing.T) {
 	require.NoError(t, b.Close())
 	x := &rdmaeng.Transfer{Src: make([]byte, 10), Dst: w}
 	a.Start(x)
-	require.ErrorIs(t, finish(t, a, x), rdmaeng.ErrGone)
+	err = finish(t, a, x)
+	require.ErrorIs(t, err, rdmaeng.ErrGone)
+	require.ErrorIs(t, err, rdmaeng.ErrPeer, "as with every engine")
+	require.EqualValues(t, 1, a.WriteCounts().Lost)
 	require.NoError(t, a.Close())
 	require.NoError(t, d.Close())
 }

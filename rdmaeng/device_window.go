@@ -97,3 +97,22 @@ func (d *Device) local(b []byte) uint64 {
 	}
 	return d.window.offset(b)
 }
+
+// Words returns n bytes, of which each 16 can be the destination of a notification,
+// for as long as the channel is held, and the Exanet address of the first. The
+// process sets them once, before it calls See, and reads them after that.
+func (d *Device) Words(n int) (b []byte, addr uint64) {
+	if d.window != nil {
+		b = d.window.land(n)
+	} else {
+		b = aligned(n)
+	}
+	return b, d.local(b) + d.offset
+}
+
+// See has the next loads from Words see what the device has written there.
+func (d *Device) See(b []byte) {
+	if d.window != nil {
+		d.window.Purge(b)
+	}
+}

@@ -8,6 +8,9 @@ import (
 	"github.com/exanet-mpi/exanet/internal/sys"
 )
 
+// flags of the ID registers.
+const flags = mmio.FlagClaim | mmio.FlagAgent
+
 // node is the hardware of a node.
 type node struct {
 	id     uint8
@@ -78,7 +81,7 @@ func newNode(c Node, lay layout, depth, ranks int) (_ *node, err error) {
 		n.channels = append(n.channels, channel{page: n.page(mmio.KindChannel, i, c.PDIDs, mmio.Descriptors),
 			pdid: pdid, node: n})
 	}
-	dir.Reg(mmio.RegID).Store(mmio.ID(mmio.KindDirectory, mmio.FlagClaim))
+	dir.Reg(mmio.RegID).Store(mmio.ID(mmio.KindDirectory, flags))
 	return n, nil
 }
 
@@ -102,7 +105,7 @@ func (n *node) page(kind uint32, i int, pdids []uint32, units int) mmio.Region {
 		p.Reg(mmio.RegOffset).Store(mmio.ChannelOffset(n.id, uint8(i)))
 		n.lay.windows.fill(p, i, int64(i*stride)+at)
 	}
-	p.Reg(mmio.RegID).Store(mmio.ID(kind, mmio.FlagClaim|n.lay.windows.flags()))
+	p.Reg(mmio.RegID).Store(mmio.ID(kind, flags|n.lay.windows.flags()))
 	return p
 }
 

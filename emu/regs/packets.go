@@ -21,6 +21,7 @@ type sender struct {
 type queued struct {
 	window int
 	seq    uint64
+	fetch  *fetch // what an agent is at, if the message asks for a write
 }
 
 func newSender(page mmio.Region, pdid uint32) sender {
@@ -32,6 +33,8 @@ type mailbox struct {
 	page mmio.Region
 	pdid uint32
 	tail uint64
+
+	refused uint64 // messages of other protection IDs
 }
 
 // runPackets carries messages from the windows of packetizers to the slots of
@@ -81,7 +84,7 @@ func (s *sender) take() {
 		}
 		s.queue = append(s.queue, queued{})
 		copy(s.queue[at+1:], s.queue[at:])
-		s.queue[at] = queued{i, seq}
+		s.queue[at] = queued{window: i, seq: seq}
 		s.held |= 1 << i
 	}
 	s.taken = sent
@@ -95,9 +98,8 @@ func (d *Device) deliver(s *sender) (worked bool) {
 	for _, q := range s.queue {
 		base := mmio.WindowBase + q.window*mmio.WindowSize
 		w := s.page.Words(base, mmio.WindowSize/8)
-		box, result := d.route(s.pdid, w[mmio.WinDest/8])
-		if result == mmio.OK && (slices.Contains(full, box) || !d.put(box, w[:mmio.MessageSize/8])) {
-			full = append(full, box)
+		result, stays := d.attempt(s.pdid, &q, w, &full)
+		if stays {
 			kept = append(kept, q)
 			continue
 		}
@@ -110,6 +112,28 @@ func (d *Device) deliver(s *sender) (worked bool) {
 	return worked
 }
 
+// attempt delivers a message, or says why that cannot be, unless it stays in its
+// window: for a mailbox that is full, which it adds to those that are, or
+// because an agent is not done with it.
+func (d *Device) attempt(pdid uint32, q *queued, w []uint64, full *[]*mailbox) (result uint64, stays bool) {
+	dest := w[mmio.WinDest/8]
+	if n := d.agentFor(dest); n != nil && q.fetch == nil {
+		q.fetch = d.ask(pdid, n, w[:mmio.MessageSize/8])
+	}
+	if q.fetch != nil {
+		if !q.fetch.done.Load() { // acquire: the result is there
+			return 0, true
+		}
+		return q.fetch.result, false
+	}
+	box, result := d.route(pdid, dest)
+	if result == mmio.OK && (slices.Contains(*full, box) || !d.put(box, w[:mmio.MessageSize/8])) {
+		*full = append(*full, box)
+		return 0, true
+	}
+	return result, false
+}
+
 // route finds the mailbox that an address names, if a sender with this
 // protection ID may send to it.
 func (d *Device) route(pdid uint32, dest uint64) (box *mailbox, result uint64) {
@@ -120,6 +144,8 @@ func (d *Device) route(pdid uint32, dest uint64) (box *mailbox, result uint64) {
 	box = &d.at[id].mailboxes[index]
 	switch {
 	case box.pdid != pdid || addressed != pdid:
+		box.refused++
+		box.page.Reg(mmio.RegRefused).Store(box.refused)
 		return box, mmio.BadPDID
 	case box.page.Reg(mmio.RegOwner).Load() == 0:
 		return box, mmio.Gone

@@ -18,6 +18,8 @@ type channel struct {
 	pdid   uint32
 	node   *node
 	writes [mmio.Descriptors]write
+
+	refused uint64 // writes with other protection IDs
 }
 
 // write is a descriptor being carried out. The registers are read once, when
@@ -49,10 +51,11 @@ func (e end) write(addr uint64, b []byte) uint64 { return e.memory.Write(e.chann
 
 // engine is the hardware's side of all RDMA channels.
 type engine struct {
-	d      *Device
-	bounce []byte
-	word   []byte // one notification
-	fence  atomic.Uint32
+	d       *Device
+	fetches []*fetch // that agents carry out
+	bounce  []byte
+	word    []byte // one notification
+	fence   atomic.Uint32
 }
 
 // runEngine carries out descriptors, a chunk of each in turn.
@@ -60,7 +63,7 @@ func (d *Device) runEngine() {
 	e := engine{d: d, bounce: make([]byte, chunk), word: make([]byte, 16)}
 	var p pace
 	for !d.stop.Load() {
-		worked := false
+		worked := e.runAgents()
 		for _, n := range d.nodes {
 			for i := range n.channels {
 				for k := range mmio.Descriptors {
@@ -88,18 +91,26 @@ func (e *engine) step(n *node, i, k int) bool {
 		e.take(c, i, c.page.Words(base, mmio.DescSubmit/8), w)
 		w.submit, w.active = submit, true
 	}
-	if w.result == mmio.OK && w.moved < w.size {
-		w.result = e.move(w)
-	}
-	if w.result == mmio.OK && w.moved < w.size {
+	if !e.carry(w) {
 		return true
-	}
-	if w.result == mmio.OK {
-		w.result = e.notify(w)
 	}
 	c.page.Reg(base + mmio.DescError).Store(w.result)
 	c.page.Reg(base + mmio.DescDone).Store(w.submit) // release: ERROR is there
 	w.active = false
+	return true
+}
+
+// carry moves a chunk of a write and reports whether it has ended.
+func (e *engine) carry(w *write) bool {
+	if w.result == mmio.OK && w.moved < w.size {
+		w.result = e.move(w)
+	}
+	if w.result == mmio.OK && w.moved < w.size {
+		return false
+	}
+	if w.result == mmio.OK {
+		w.result = e.notify(w)
+	}
 	return true
 }
 
@@ -110,21 +121,24 @@ func (e *engine) take(c *channel, i int, r []uint64, w *write) {
 		data: [2]uint64{r[mmio.DescData/8], r[mmio.DescData/8+1]},
 		from: end{c.node.memory, i, c.page.Reg(mmio.RegOwner).Load()},
 	}
-	w.told, w.notif, w.result = e.resolve(c.pdid, w.notif)
-	if w.result == mmio.OK && w.size > 0 {
-		w.to, w.dst, w.result = e.resolve(c.pdid, w.dst)
-	}
-	switch {
-	case w.result != mmio.OK:
-	case w.from.owner == 0:
+	if e.aim(c.pdid, w); w.result == mmio.OK && w.from.owner == 0 {
 		w.result = mmio.Gone
-	case w.notif%16 != 0:
+	}
+}
+
+// aim finds where a write with this protection ID goes.
+func (e *engine) aim(pdid uint32, w *write) {
+	w.told, w.notif, w.result = e.resolve(pdid, w.notif)
+	if w.result == mmio.OK && w.size > 0 {
+		w.to, w.dst, w.result = e.resolve(pdid, w.dst)
+	}
+	if w.result == mmio.OK && w.notif%16 != 0 {
 		w.result = mmio.BadAlign
 	}
 }
 
 // resolve finds the memory and the local address behind an Exanet address, if
-// a channel with this protection ID may write there.
+// that may be reached with this protection ID.
 func (e *engine) resolve(pdid uint32, addr uint64) (to end, local, result uint64) {
 	id, index, local := mmio.SplitExanet(addr)
 	n := e.d.at[id]
@@ -133,6 +147,8 @@ func (e *engine) resolve(pdid uint32, addr uint64) (to end, local, result uint64
 	}
 	c := &n.channels[index]
 	if c.pdid != pdid {
+		c.refused++
+		c.page.Reg(mmio.RegRefused).Store(c.refused)
 		return to, 0, mmio.BadPDID
 	}
 	to = end{n.memory, int(index), c.page.Reg(mmio.RegOwner).Load()}

@@ -9,6 +9,7 @@
 //	              hardware remembers
 //	packets.go    the packetizers, mailboxes and links: one goroutine
 //	rdma.go       the RDMA engines: one goroutine
+//	agent.go      what the agents of the nodes start writes for
 //	memory.go     how the engines reach the memory of a node's processes
 //	window.go     the same without an SMMU, and without coherent caches
 //	directory.go  tells each node of the ranks of the others: one goroutine
@@ -72,6 +73,7 @@ type Device struct {
 	depth int
 	nodes []*node
 	at    [MostNodes]*node // by node ID
+	agents
 
 	stop atomic.Bool
 	wait sync.WaitGroup

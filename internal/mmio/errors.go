@@ -14,6 +14,8 @@ var (
 	ErrExhausted  = errors.New("all pages are in use")
 	ErrMisaligned = errors.New("misaligned")
 	ErrBusy       = errors.New("held by another process")
+	ErrGone       = errors.New("the receiver has ended")
+	ErrFault      = errors.New("address is not mapped")
 )
 
 // Kinds of ErrNoDevice, one for each thing that can be wrong with a path.
@@ -32,6 +34,23 @@ func (e noDevice) Error() string { return string(e) }
 
 // Is makes each of them an ErrNoDevice.
 func (e noDevice) Is(target error) bool { return target == ErrNoDevice }
+
+// Reason is what a code of the RESULT and ERROR registers means, nil for OK.
+func Reason(code uint64) error {
+	switch code {
+	case OK:
+		return nil
+	case BadPDID:
+		return ErrProtection
+	case Gone:
+		return ErrGone
+	case Fault:
+		return ErrFault
+	case BadAlign:
+		return ErrMisaligned
+	}
+	return ErrNoDevice
+}
 
 // Error says what failed where, and what to do.
 type Error struct {

@@ -45,6 +45,7 @@ const (
 	FlagClaim    uint16 = 1 << 0 // claim pages by itself: there is no driver
 	FlagWindow   uint16 = 1 << 2 // copy into and out of pinned memory: the device knows no virtual addresses
 	FlagMaintain uint16 = 1 << 3 // clean the caches: the device is not coherent with them
+	FlagAgent    uint16 = 1 << 4 // know that the node has an agent that starts writes for others
 )
 
 // ID composes the ID register.
@@ -70,9 +71,21 @@ const (
 // Mailbox.
 const (
 	RegTail     = 0x80 // messages delivered, written by the hardware
+	RegRefused  = 0x88 // messages refused since their protection ID is another; of a channel: writes
 	RegHead     = 0xc0 // messages consumed, written by the process
 	SlotBase    = 0x1000
 	MessageSize = 64
+)
+
+// AgentIndex is the mailbox of a node's agent. A message to it is a descriptor.
+const (
+	AgentIndex = 0xffff
+
+	AgentData  = 0x08 // within the message: 16 bytes
+	AgentSrc   = 0x18
+	AgentDst   = 0x20
+	AgentNotif = 0x28
+	AgentBytes = 0x30
 )
 
 // RDMA channel.

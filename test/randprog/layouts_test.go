@@ -224,9 +224,6 @@ func TestProcessesLayouts(t *testing.T) {
 	} {
 		t.Run(how.name, func(t *testing.T) {
 			for _, p := range plays {
-				if p.variant == "readbased" && how.device == "registers" {
-					continue // there is no agent
-				}
 				t.Run(p.name, func(t *testing.T) {
 					j := jobs{how.role, []string{layoutsVar + "=1", "EXANET_DEVICE=" + how.device}, 2, 8}
 					if p.name == mpi.DefaultVariant {

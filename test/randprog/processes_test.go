@@ -23,6 +23,7 @@ import (
 // next: a confined process, the launcher, the ranks.
 const (
 	roleVar  = "EXANET_TEST_ROLE"
+	nodesVar = "EXANET_TEST_NODES" // how many the device registers has, if there are as many ranks
 	confined = "confined" // installs a filter first
 	launcher = "launcher" // RANKS FIRST PROGRAMS HANG PLAY
 	spread   = "spread"   // the same on two hosts, both of which are this one
@@ -56,8 +57,9 @@ func launcherMain(args []string) int {
 	if err := os.Setenv(roleVar, rankRole); err != nil {
 		panic(err)
 	}
+	nodes, _ := strconv.Atoi(os.Getenv(nodesVar)) // 0: there are none
 	j, err := launch.Start(context.Background(), launch.Config{
-		Ranks: n, Prog: "/proc/self/exe", Args: args[1:], Stdout: os.Stdout, Stderr: os.Stderr,
+		Ranks: n, Nodes: min(n, nodes), Prog: "/proc/self/exe", Args: args[1:], Stdout: os.Stdout, Stderr: os.Stderr,
 	})
 	if err == nil {
 		err = j.Wait()
@@ -258,17 +260,14 @@ func TestProcessesNetwork(t *testing.T) {
 	}
 }
 
-// The prototype's register pages, as software. They have no agent that
-// readbased could ask.
+// The prototype's register pages, as software, of a machine of 4 nodes: the ranks
+// of a node, and those of different ones.
 func TestProcessesRegisters(t *testing.T) {
 	for _, p := range playsOfProcesses() {
-		if p.variant == "readbased" {
-			continue
-		}
 		t.Run(p.name, func(t *testing.T) {
-			j := jobs{launcher, []string{"EXANET_DEVICE=registers"}, 5, 8}
+			j := jobs{launcher, []string{"EXANET_DEVICE=registers", nodesVar + "=4"}, 5, 17}
 			if p.name == mpi.DefaultVariant {
-				j.programs = 60
+				j.programs = 100
 			}
 			require.NotZero(t, j.run(t, &p)["writes"])
 		})
