@@ -39,7 +39,7 @@ says what it is, and changes nothing.`,
 		Example: "  exanet device list",
 		Args:    noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return listDevices(c.OutOrStdout(), "/")
+			return listDevices(c.OutOrStdout())
 		},
 	}
 }
@@ -82,7 +82,7 @@ checks that, to see what it looks like.`,
 				path = d.Path(0)
 			case path == "":
 				var err error
-				if path, err = onlyDevice("/"); err != nil {
+				if path, err = onlyDevice(); err != nil {
 					return err
 				}
 			}

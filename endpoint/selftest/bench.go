@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/exanet-mpi/exanet/endpoint"
 	"github.com/exanet-mpi/exanet/internal/mem"
 	"github.com/exanet-mpi/exanet/internal/mmio"
 	"github.com/exanet-mpi/exanet/internal/sys"
@@ -14,7 +15,6 @@ import (
 
 // bench is what the checks work with.
 type bench struct {
-	path   string
 	file   *os.File // for headers: with a driver, a page belongs to an open file of its own
 	limit  time.Duration
 	pid    uint64
@@ -22,7 +22,7 @@ type bench struct {
 
 	own, other, foreign *set // the last two may be nil
 	random              uint64
-	areas               []area
+	areas               [][]byte // that the device may write to
 }
 
 // set is an interface of each block, with what its owner has to remember.
@@ -34,13 +34,17 @@ type set struct {
 
 func (s *set) pages() []*mmio.Page { return []*mmio.Page{s.port.Page, s.box.Page, s.channel.Page} }
 
-func newBench(path string, limit time.Duration) (*bench, error) {
+func newBench(text string, limit time.Duration) (*bench, error) {
+	path, base, err := endpoint.Place(text)
+	if err != nil {
+		return nil, err
+	}
 	f, err := mmio.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	b := &bench{path: path, file: f, limit: limit, pid: uint64(os.Getpid()), random: uint64(time.Now().UnixNano())}
-	if err := b.locate(); err != nil {
+	b := &bench{file: f, limit: limit, pid: uint64(os.Getpid()), random: uint64(time.Now().UnixNano())}
+	if err := b.locate(base); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return b, nil
@@ -154,21 +158,57 @@ func meaning(code uint64) string {
 	return fmt.Sprintf("%d, which means nothing", code)
 }
 
-// area is memory of this process that the device reaches.
+// area is memory of this process that the device reaches through a channel.
 type area struct {
-	b    []byte
-	addr uint64 // as the device knows it
+	b      []byte
+	addr   uint64       // as the device knows it
+	pinned *mmio.Pinned // whose part it is, nil: the device knows virtual addresses
 }
 
-// area allocates n bytes at a multiple of 64.
-func (b *bench) area(n int) area {
-	raw := make([]byte, n+64)
-	pad := int(-mem.Addr(raw) % 64)
-	a := area{b: raw[pad : pad+n : pad+n]}
-	a.addr = mem.Addr(raw) + uint64(pad)
-	b.areas = append(b.areas, a)
-	return a
+// area allocates n bytes at a multiple of a line, until forget.
+func (b *bench) area(c *channel, n int) area {
+	if p := c.Pinned; p != nil {
+		at := c.used
+		c.used += (n + mem.CacheLine - 1) &^ (mem.CacheLine - 1)
+		return area{p.Bytes()[at : at+n : at+n], uint64(at), p}
+	}
+	raw := make([]byte, n+mem.CacheLine)
+	pad := int(-mem.Addr(raw) % mem.CacheLine)
+	b.areas = append(b.areas, raw)
+	return area{b: raw[pad : pad+n : pad+n], addr: mem.Addr(raw) + uint64(pad)}
+}
+
+// forget gives up all areas.
+func (b *bench) forget() {
+	b.areas = nil
+	for _, s := range b.sets() {
+		s.channel.used = 0
+	}
+}
+
+// most is how many bytes one write may have, so that there is room for two.
+func (b *bench) most() int {
+	if p := b.own.channel.Pinned; p != nil {
+		return len(p.Bytes()) / 8
+	}
+	return 1 << 20
 }
 
 // part is n bytes of an area.
-func (a area) part(off, n int) area { return area{a.b[off : off+n : off+n], a.addr + uint64(off)} }
+func (a area) part(off, n int) area {
+	return area{a.b[off : off+n : off+n], a.addr + uint64(off), a.pinned}
+}
+
+// show has the device read what this process has written there, and see has this
+// process read what the device writes, until it touches the area again.
+func (a area) show() {
+	if a.pinned != nil {
+		a.pinned.Clean(a.b)
+	}
+}
+
+func (a area) see() {
+	if a.pinned != nil {
+		a.pinned.Purge(a.b)
+	}
+}

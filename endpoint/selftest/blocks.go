@@ -38,22 +38,23 @@ func readHead(r mmio.Region) head {
 		at(mmio.RegStride), at(mmio.RegUnits), at(mmio.RegOffset)}
 }
 
-// claims reports whether processes take pages by themselves.
-func (h head) claims() bool { return uint16(h.id>>16)&mmio.FlagClaim != 0 }
+func (h head) flag(f uint16) bool { return uint16(h.id>>16)&f != 0 }
 
-// locate finds the blocks of the device at b.path.
-func (b *bench) locate() error {
-	dir, err := mmio.Map(b.file, 0, mmio.PageSize)
+// claims reports whether processes take pages by themselves.
+func (h head) claims() bool { return h.flag(mmio.FlagClaim) }
+
+// locate finds the blocks of the device, whose registers begin at an offset of b.file.
+func (b *bench) locate(base int64) error {
+	dir, err := mmio.Map(b.file, base, mmio.PageSize)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = dir.Close() }()
-	if id := dir.Reg(mmio.RegID).Load(); uint32(id>>32) != mmio.KindDirectory {
-		return &mmio.Error{Op: "check", Path: b.path, Page: -1, Err: mmio.ErrNoDevice,
-			Cause: fmt.Errorf("ID register at offset 0 is %#x, want %#x", id, mmio.ID(mmio.KindDirectory, 0)),
-			Do:    "give the path of a device: see exanet device list"}
+	path := b.file.Name()
+	if err := mmio.CheckID(mmio.Block{Path: path, Offset: base}, dir.Reg(mmio.RegID).Load(), mmio.KindDirectory); err != nil {
+		return err
 	}
-	at := func(reg int) mmio.Block { return mmio.Block{Path: b.path, Offset: int64(dir.Reg(reg).Load())} }
+	at := func(reg int) mmio.Block { return mmio.Block{Path: path, Offset: base + int64(dir.Reg(reg).Load())} }
 	b.blocks = [blockCount]block{
 		{Block: at(mmio.DirPacketizer), name: "packetizer", kind: mmio.KindPacketizer, units: "windows",
 			count: mmio.Windows},
@@ -62,6 +63,48 @@ func (b *bench) locate() error {
 			count: mmio.Descriptors},
 	}
 	return nil
+}
+
+// Describe says in a few words what the device at path is.
+func Describe(path string) (string, error) {
+	b, err := newBench(path, Limit)
+	if err != nil {
+		return "", err
+	}
+	defer b.close()
+	for which := range blockCount {
+		if _, err := b.header(which); err != nil {
+			return "", err
+		}
+	}
+	h := b.blocks[mailboxes].head
+	text := fmt.Sprintf("node %d, %s", h.node, count(int(h.count), "interface"))
+	if h.claims() {
+		text += fmt.Sprintf(", %d of them free", b.free())
+	}
+	if c := b.blocks[channels].head; c.flag(mmio.FlagWindow) {
+		text += ", pinned memory"
+		if c.flag(mmio.FlagMaintain) {
+			text += " that is not coherent"
+		}
+	}
+	return text, nil
+}
+
+// free is how many mailboxes nobody holds.
+func (b *bench) free() (n int) {
+	k := &b.blocks[mailboxes]
+	for i := range int(k.head.count) {
+		r, err := mmio.Map(b.file, k.Offset+int64(i)*int64(k.head.stride), mmio.PageSize)
+		if err != nil {
+			return n
+		}
+		if r.Reg(mmio.RegOwner).Load() == 0 {
+			n++
+		}
+		_ = r.Close()
+	}
+	return n
 }
 
 // header checks the headers of a block, as far as they can be seen.
@@ -89,8 +132,8 @@ func (b *bench) header(which int) (string, error) {
 			k.pdids = append(k.pdids, uint32(h.pdid))
 		}
 	}
-	return fmt.Sprintf("version %d, node %d, %d interfaces, each with %d %s", mmio.Version, first.node, first.count,
-		first.units, k.units), nil
+	return fmt.Sprintf("version %d, node %d, %s, each with %d %s", mmio.Version, first.node,
+		count(int(first.count), "interface"), first.units, k.units), nil
 }
 
 // page reads the header of interface i, and finds out that size bytes of it can be mapped.
@@ -131,6 +174,13 @@ func (k *block) sane(h head) error {
 			h.stride, mmio.PageSize, needs)
 	}
 	return k.offset(h)
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }
 
 func exactly(n int) string {

@@ -383,9 +383,9 @@ func (b *bench) messageNowhere() (string, error) {
 	if err := b.refused(b.nowhere(), mmio.BadRoute, "a message to node 65535, which does not exist,"); err != nil {
 		return "", err
 	}
-	if b.blocks[mailboxes].head.count <= 0xffff {
-		err := b.refused(mmio.MailboxAddress(own.Node, own.PDID, 0xffff), mmio.BadRoute,
-			"a message to mailbox 65535, which does not exist,")
+	if n := b.blocks[mailboxes].head.count; n < mmio.AgentIndex {
+		err := b.refused(mmio.MailboxAddress(own.Node, own.PDID, uint16(n)), mmio.BadRoute,
+			fmt.Sprintf("a message to mailbox %d, which does not exist,", n))
 		if err != nil {
 			return "", err
 		}
@@ -413,10 +413,30 @@ func (b *bench) messageProtection() (string, error) {
 					own.PDID, f.box.PDID, pdid)})
 		}
 	}
+	boxes := []*box{&b.own.box}
+	if b.foreign != nil {
+		boxes = append(boxes, &b.foreign.box)
+	}
+	var before uint64
+	for _, x := range boxes {
+		before += x.Reg(mmio.RegRefused).Load()
+	}
 	for _, t := range tries {
 		if err := b.refused(t.dest, mmio.BadPDID, t.what); err != nil {
 			return "", err
 		}
+	}
+	var counted uint64
+	b.wait(func() bool {
+		counted = -before
+		for _, x := range boxes {
+			counted += x.Reg(mmio.RegRefused).Load()
+		}
+		return counted == uint64(len(tries))
+	})
+	if counted != uint64(len(tries)) {
+		return "", fmt.Errorf("%d messages were refused for their protection ID, and REFUSED of the mailboxes counts %d",
+			len(tries), counted)
 	}
 	if b.foreign == nil {
 		return "dropped with RESULT 1; no mailbox of another group could be had to send to", nil

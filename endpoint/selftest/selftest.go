@@ -86,6 +86,7 @@ var checks = []check{
 	{"unmapped address", "write", (*bench).unmapped},
 	{"misaligned notification", "write", (*bench).misaligned},
 	{"ERROR before DONE", "write to no node", (*bench).errorBeforeDone},
+	{"agent", "write", (*bench).agent},
 	{"counters", "pages", (*bench).counters},
 	{"pages given back", "pages", (*bench).givenBack},
 }
@@ -116,6 +117,7 @@ func Run(path string, limit time.Duration, report func(Line)) error {
 			line.Result, line.Text = NotTried, fmt.Sprintf("needs %q", c.after)
 		default:
 			var skipped notTried
+			b.forget()
 			seen, err := c.do(b)
 			b.quiet(err == nil)
 			switch {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/exanet-mpi/exanet/internal/mem"
@@ -14,6 +15,7 @@ import (
 type channel struct {
 	*mmio.Page
 	offset uint64
+	used   int                      // bytes of its pinned memory
 	submit [mmio.Descriptors]uint64 // transfers that were submitted
 }
 
@@ -51,8 +53,8 @@ const (
 // prepare makes a write of n bytes to memory behind a channel. The source and
 // the destination begin off bytes after a multiple of 64.
 func (b *bench) prepare(to *channel, n, off int) *write {
-	w := &write{src: b.area(n+off).part(off, n), dst: b.area(n + off + 2*guard), guard: guard + off, word: b.area(64),
-		to: to.offset}
+	w := &write{src: b.area(&b.own.channel, n+off).part(off, n), dst: b.area(to, n+off+2*guard), guard: guard + off,
+		word: b.area(to, mem.CacheLine), to: to.offset}
 	b.refresh(w)
 	return w
 }
@@ -66,6 +68,8 @@ func (b *bench) refresh(w *write) {
 	for i := range w.dst.b {
 		w.dst.b[i] = stale
 	}
+	w.src.show()
+	w.dst.see()
 	w.note = [4]int32{int32(len(w.src.b)), int32(seed), int32(seed >> 63), int32(seed >> 32)}
 	w.rearm()
 }
@@ -75,17 +79,24 @@ func (w *write) rearm() {
 	for i := range 16 {
 		w.word.b[i] = 0xff
 	}
+	w.word.see()
 }
 
 // third is the word of the notification that is written last.
-func (w *write) third() int32 { return int32(mem.U32(w.word.b, 8).Load()) }
+func (w *write) third() int32 {
+	w.word.see()
+	return int32(mem.U32(w.word.b, 8).Load())
+}
 
 func (w *write) notified() bool { t := w.third(); return t == 0 || t == 1 }
 
 // target is where the data belong.
 func (w *write) target() []byte { return w.dst.b[w.guard : w.guard+len(w.src.b)] }
 
-func (w *write) arrived() bool { return bytes.Equal(w.target(), w.src.b) }
+func (w *write) arrived() bool {
+	w.dst.see()
+	return bytes.Equal(w.target(), w.src.b)
+}
 
 // start submits a write to descriptor k of a channel.
 func (b *bench) start(c *channel, k int, w *write) error {
@@ -146,6 +157,11 @@ func (b *bench) complete(c *channel, w *write) error {
 	if err := b.end(c, w, mmio.OK, what); err != nil {
 		return err
 	}
+	return b.compare(w, what)
+}
+
+// compare compares everything, after a write has ended.
+func (b *bench) compare(w *write, what string) error {
 	if !b.wait(w.notified) {
 		if t := w.third(); t != -1 {
 			return fmt.Errorf("%s has ended, and word 2 of its notification is %d, where %d was to be written", what, t,
@@ -153,6 +169,7 @@ func (b *bench) complete(c *channel, w *write) error {
 		}
 		return fmt.Errorf("%s has ended with ERROR 0, but its notification never came: word 2 is still -1", what)
 	}
+	w.word.see() // again: word 2 was the last to be written
 	var got [4]int32
 	for i := range got {
 		got[i] = int32(mem.U32(w.word.b, 4*i).Load())
@@ -199,14 +216,25 @@ func (w *write) wrong(what string) error {
 // sizes have ends within a word, a line, a page and a burst, and beside them.
 var sizes = []int{0, 1, 7, 8, 63, 64, 65, 500, 4095, 4096, 4097, 65535, 131072, 131073, 300_001}
 
-// largest is the largest of sizes that memory of this device has room for.
-func (b *bench) sizes() []int { return sizes }
+// sizes are those that there is room for.
+func (b *bench) sizes() (n []int) {
+	for _, size := range sizes {
+		if size <= b.most() {
+			n = append(n, size)
+		}
+	}
+	return n
+}
+
+// largest is the last of sizes.
+func (b *bench) largest() int { return slices.Max(b.sizes()) }
 
 // write writes each size to and from every alignment that matters.
 func (b *bench) write() (string, error) {
 	c := &b.own.channel
 	for i, n := range b.sizes() {
 		for _, to := range b.ends() {
+			b.forget()
 			w := b.prepare(to, n, i*3%16)
 			if n == 0 {
 				w.dstAddr = 1<<mmio.ChannelShift - 1 // counts for nothing
@@ -219,8 +247,7 @@ func (b *bench) write() (string, error) {
 			}
 		}
 	}
-	all := b.sizes()
-	return fmt.Sprintf("of 0 to %d bytes, with ends in the middle of words", all[len(all)-1]), nil
+	return fmt.Sprintf("of 0 to %d bytes, with ends in the middle of words", b.largest()), nil
 }
 
 // ends are the channels of this process's group.
@@ -235,8 +262,7 @@ func (b *bench) ends() (all []*channel) {
 // dataFirst looks at the data in the moment in which the notification is there.
 func (b *bench) dataFirst() (string, error) {
 	c := &b.own.channel
-	all := b.sizes()
-	w := b.prepare(c, all[len(all)-1], 0)
+	w := b.prepare(c, b.largest(), 0)
 	n, err := often(func(i int) error {
 		if i >= 150 {
 			return nil
@@ -247,7 +273,8 @@ func (b *bench) dataFirst() (string, error) {
 		}
 		b.wait(func() bool { return w.notified() })
 		got, want := w.target(), w.src.b
-		early := !bytes.Equal(got[len(got)-64:], want[len(want)-64:]) || !w.arrived()
+		w.dst.part(w.guard+len(want)-guard, guard).see()
+		early := !bytes.Equal(got[len(got)-guard:], want[len(want)-guard:]) || !w.arrived()
 		if early && b.wait(func() bool { return c.done(0) && w.arrived() }) {
 			return fmt.Errorf("the notification of a write of %d bytes was there before its data: the engine has to see all "+
 				"data in place before it writes the notification", len(want))
@@ -289,9 +316,9 @@ func (b *bench) oneNotification() (string, error) {
 // manyWrites has all descriptors of a channel at work at once.
 func (b *bench) manyWrites() (string, error) {
 	c, n := &b.own.channel, 0
-	all := b.sizes()
-	most := all[len(all)-1] / mmio.Descriptors
+	most := b.largest() / mmio.Descriptors
 	for round := range 4 {
+		b.forget()
 		var ws []*write
 		for k := range mmio.Descriptors {
 			ends := b.ends()
@@ -377,7 +404,8 @@ func (b *bench) writeToNobody() (string, error) {
 	if b.other == nil {
 		return "", notTried("there is one free interface only")
 	}
-	w := b.prepare(&b.other.channel, 64, 0)
+	w := b.prepare(&b.own.channel, 64, 0)
+	w.dstAddr, w.noteAddr = b.other.channel.offset+4096, b.other.channel.offset+4096
 	if err := b.giveUpOther(); err != nil {
 		return "", err
 	}
@@ -387,8 +415,13 @@ func (b *bench) writeToNobody() (string, error) {
 	return "ends with ERROR 3", b.retake()
 }
 
-// unmapped is a local address at which there is nothing.
-func (b *bench) unmappedAddress() uint64 { return 4096 }
+// unmappedAddress is a local address at which there is nothing.
+func (b *bench) unmappedAddress() uint64 {
+	if p := b.own.channel.Pinned; p != nil {
+		return uint64(len(p.Bytes()))
+	}
+	return 4096
+}
 
 func (b *bench) unmapped() (string, error) {
 	c := &b.own.channel
@@ -443,4 +476,44 @@ func (b *bench) errorBeforeDone() (string, error) {
 		return b.end(c, w, want, "a write of 0 bytes")
 	})
 	return fmt.Sprintf("in %d writes", n), err
+}
+
+// agent asks the agent of this node to write, by a message.
+func (b *bench) agent() (string, error) {
+	if !b.blocks[channels].head.flag(mmio.FlagAgent) {
+		return "", notTried("the node has no agent")
+	}
+	c, own := &b.own.channel, b.own.box
+	to := mmio.MailboxAddress(own.Node, own.PDID, mmio.AgentIndex)
+	for _, n := range []int{0, 100, b.largest()} {
+		b.forget()
+		w := b.prepare(c, n, 0)
+		ask := func(src uint64) (m message) {
+			note := make([]byte, 16)
+			for i, v := range w.note {
+				binary.LittleEndian.PutUint32(note[4*i:], uint32(v))
+			}
+			m[mmio.AgentData/8] = binary.LittleEndian.Uint64(note)
+			m[mmio.AgentData/8+1] = binary.LittleEndian.Uint64(note[8:])
+			m[mmio.AgentSrc/8], m[mmio.AgentBytes/8] = src+c.offset, uint64(n)
+			m[mmio.AgentDst/8] = w.dst.addr + uint64(w.guard) + c.offset
+			m[mmio.AgentNotif/8] = w.word.addr + c.offset
+			return m
+		}
+		what := fmt.Sprintf("a message that asks the agent for %d bytes", n)
+		if err := b.send(&b.own.port, to, ask(w.src.addr), mmio.OK, what); err != nil {
+			return "", err
+		}
+		if err := b.compare(w, fmt.Sprintf("a write of %d bytes by the agent", n)); err != nil {
+			return "", err
+		}
+		if n == 0 {
+			continue
+		}
+		w.rearm()
+		if err := b.send(&b.own.port, to, ask(b.unmappedAddress()), mmio.Fault, what+" that are not mapped"); err != nil {
+			return "", err
+		}
+	}
+	return "writes what a message asks for", nil
 }
