@@ -17,17 +17,22 @@ import (
 // says ErrGone if nobody holds the channel any more. A rank that leaves in good order says so in its words, so it is
 // not taken for one that has died.
 //
+// A node that is cut off does not answer. Neither does a device in software that gets no processor. So a rank writes to
+// itself as well, and takes others for silent only as long as its own device answers.
+//
 // Its rank serialises the calls, as those of the Endpoint.
 type Detector struct {
 	e       *Endpoint
 	silence time.Duration
-	table   []byte  // words of the others
-	address uint64  // of the table
-	peers   []probe // by rank
-	asking  []int   // ranks that a probe is on its way to
-	cursor  int     // the rank that was asked last
-	due     time.Time
+	table   []byte    // words of the others
+	address uint64    // of the table
+	peers   []probe   // by rank
+	asking  []int     // ranks that a probe is on its way to
+	cursor  int       // the rank that was asked last
+	due     time.Time // for the next
 	looked  time.Time
+	beating bool      // a write to this rank itself is on its way
+	beat    time.Time // for the next of these
 }
 
 // probe is what a rank knows of another one.
@@ -39,11 +44,18 @@ type probe struct {
 }
 
 const (
-	wordSize    = 16 // bytes, and their alignment
-	leavesIn    = 0  // the word in a notification that says whether its rank leaves
-	turnsIn     = 5  // turns that a rank takes with all others in the time of silence
-	mostAsking  = mmio.Descriptors / 4
-	longestLook = 100 * time.Millisecond // between two looks that count: else this process was not running, or not waiting
+	wordSize   = 16 // bytes, and their alignment
+	leavesIn   = 0  // the word in a notification that says whether its rank leaves
+	mostAsking = mmio.Descriptors / 4
+
+	// In the time of silence a rank asks all others so often, and its own device.
+	turnsIn = 5
+	beatsIn = 50
+
+	// The own device is given up after so many times of silence, of which a time between two looks counts at most
+	// longestLook: else this process was not running, or not waiting.
+	patience    = 10
+	longestLook = 100 * time.Millisecond
 )
 
 // NewDetector makes the detector of a rank of so many, which takes a rank for dead that has not answered for the time
@@ -66,7 +78,6 @@ func (d *Detector) Begin(entries []Entry) {
 	for i, x := range entries {
 		d.peers[i].word = x.Table + uint64(d.e.rank*wordSize)
 	}
-	d.peers[d.e.rank].ended = true // nobody asks itself
 	d.looked = time.Now()
 }
 
@@ -78,8 +89,12 @@ func (d *Detector) left(rank int) bool {
 
 // Look is called again and again by a rank that waits. It returns ranks that have died, each once.
 func (d *Detector) Look(now time.Time) (dead []int) {
-	passed := min(now.Sub(d.looked), longestLook)
-	d.looked = now
+	alive, gone := d.heartbeat(now)
+	if gone {
+		for rank := range d.peers {
+			dead = append(dead, d.end(rank)...)
+		}
+	}
 	asking := d.asking[:0]
 	for _, rank := range d.asking {
 		p := &d.peers[rank]
@@ -93,7 +108,7 @@ func (d *Detector) Look(now time.Time) (dead []int) {
 		case done: // its memory cannot be written, now
 			p.quiet += d.silence / turnsIn
 		case p.transfer.Slot >= 0: // else it has no descriptor yet, which is this rank's affair
-			p.quiet += passed
+			p.quiet += alive
 		}
 		if p.quiet >= d.silence && !p.ended {
 			dead = append(dead, d.endNode(d.e.Node(rank))...)
@@ -114,6 +129,30 @@ func (d *Detector) Look(now time.Time) (dead []int) {
 	return dead
 }
 
+// heartbeat looks after the writes to this rank itself: for how long the device has shown since the last look that it
+// works, or that it is to be given up.
+func (d *Detector) heartbeat(now time.Time) (alive time.Duration, gone bool) {
+	passed := min(now.Sub(d.looked), longestLook)
+	d.looked = now
+	me := &d.peers[d.e.rank]
+	if !d.beating {
+		if !now.Before(d.beat) {
+			d.write(d.e.rank, rdmaeng.Notification{})
+			d.beating = true
+		}
+		return 0, false
+	}
+	if done, _ := d.e.Test(&me.transfer); done {
+		d.beating, me.quiet = false, 0
+		d.beat = now.Add(d.silence / beatsIn)
+		return d.silence / beatsIn, false
+	}
+	if me.transfer.Slot >= 0 {
+		me.quiet += passed
+	}
+	return 0, me.quiet >= patience*d.silence
+}
+
 // hopeless reports whether an answer says that the process of the other end has gone: its channel is free, or another
 // group's, or its node is out of reach.
 func hopeless(err error) bool {
@@ -125,7 +164,7 @@ func hopeless(err error) bool {
 func (d *Detector) next() int {
 	for range d.peers {
 		d.cursor = (d.cursor + 1) % len(d.peers)
-		if p := &d.peers[d.cursor]; !p.ended && !slices.Contains(d.asking, d.cursor) {
+		if !d.peers[d.cursor].ended && d.cursor != d.e.rank && !slices.Contains(d.asking, d.cursor) {
 			return d.cursor
 		}
 	}
@@ -141,7 +180,7 @@ func (d *Detector) write(rank int, n rdmaeng.Notification) {
 // end ends the interest in a rank, and returns it if it has died.
 func (d *Detector) end(rank int) (dead []int) {
 	p := &d.peers[rank]
-	if !p.ended && !d.left(rank) {
+	if rank != d.e.rank && !p.ended && !d.left(rank) {
 		dead = []int{rank}
 	}
 	p.ended = true
@@ -160,30 +199,29 @@ func (d *Detector) endNode(node uint16) (dead []int) {
 
 // Leave says to all others that this rank leaves in good order, and waits until they have that, or will not.
 func (d *Detector) Leave() {
-	until := time.Now().Add(d.silence)
+	until := time.Now().Add(patience * d.silence)
 	wait := func(done func() bool) {
 		for round := 0; !done() && time.Now().Before(until); round++ {
 			d.e.Idle(round)
 		}
 	}
-	settled := func(rank int) func() bool {
-		return func() bool {
-			done, _ := d.e.Test(&d.peers[rank].transfer)
-			return done
+	settle := func(ranks ...int) {
+		for _, rank := range ranks {
+			p := &d.peers[rank]
+			wait(func() bool { done, _ := d.e.Test(&p.transfer); return done || p.ended })
 		}
 	}
-	for _, rank := range d.asking { // each has one transfer
-		wait(settled(rank))
+	settle(d.asking...) // each has one transfer
+	if d.beating {
+		settle(d.e.rank)
 	}
-	d.asking = nil
 	wait(d.e.Drained) // what has been sent is there before the rank is known to have left
+	d.asking = nil
 	for rank := range d.peers {
-		if !d.peers[rank].ended && !d.left(rank) {
+		if rank != d.e.rank && !d.peers[rank].ended && !d.left(rank) {
 			d.write(rank, rdmaeng.Notification{leavesIn: 1})
 			d.asking = append(d.asking, rank)
 		}
 	}
-	for _, rank := range d.asking {
-		wait(settled(rank))
-	}
+	settle(d.asking...)
 }

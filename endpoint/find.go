@@ -66,7 +66,7 @@ func Find() (path string, err error) { return only(List()) }
 
 func only(found []Found) (path string, err error) {
 	usable := slices.DeleteFunc(slices.Clone(found), func(f Found) bool { return f.Err != nil })
-	e := &packetizer.Error{Op: "find", Path: "registers:", Page: -1, Err: ErrNotThere}
+	e := &packetizer.Error{Op: "find", Path: "registers", Page: -1, Err: ErrNotThere}
 	switch {
 	case len(usable) == 1:
 		return usable[0].Path, nil

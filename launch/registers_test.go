@@ -98,6 +98,39 @@ func TestRegistersByPath(t *testing.T) {
 	}
 }
 
+// paths is the value of EXANET_DEVICE for ranks on all nodes of a model.
+func paths(d *regs.Device, nodes int) string {
+	var list []string
+	for i := range nodes {
+		list = append(list, d.Path(i))
+	}
+	return "EXANET_DEVICE=registers:" + strings.Join(list, ",")
+}
+
+// The same under other launchers, ours among them, which share the nodes out.
+func TestRegistersByPathUnderALauncher(t *testing.T) {
+	const n = 3
+	var want []string
+	for r := range n {
+		want = append(want, fmt.Sprintf("%d of %d sum %d", r, n, n*(n-1)/2))
+	}
+	same := func(out string) { require.ElementsMatch(t, want, strings.Split(strings.TrimSpace(out), "\n")) }
+
+	cfg := self(n, "launched ")
+	cfg.Env = append(cfg.Env, paths(model(t, 2, 1), 2))
+	o := runJob(t, cfg)
+	require.NoError(t, o.err, o.errs)
+	same(o.out)
+
+	out, err := underHydra(t, n, paths(model(t, 1, 1, 1), 3), "")
+	require.NoError(t, err, out)
+	same(out)
+
+	out, err = underHydra(t, n, paths(model(t, 1, 1), 2), "")
+	require.Error(t, err)
+	require.Contains(t, out, "all pages are in use")
+}
+
 // bereavedRole is a rank that says "ready" and waits in a receive from rank 0, and then, if that tells it so, for the
 // last rank.
 func bereavedRole([]string) int {

@@ -36,12 +36,18 @@ func runOnHosts(ctx context.Context, cfg launch.Config, list, shell string) erro
 	if err := checkSettings(cfg.Env); err != nil {
 		return err
 	}
+	device := ""
 	for _, kv := range cfg.Env { // of several values the last one counts
-		if device, ok := strings.CutPrefix(kv, "EXANET_DEVICE="); ok && device != "" && device != "network" {
-			return usageErrorf("the device %s is within one host: with --hosts it is network", device)
+		if v, ok := strings.CutPrefix(kv, "EXANET_DEVICE="); ok {
+			device = v
 		}
 	}
-	cfg.Env = append(cfg.Env, "EXANET_DEVICE=network")
+	switch {
+	case device == "":
+		cfg.Env = append(cfg.Env, "EXANET_DEVICE=network")
+	case device != "network" && !strings.HasPrefix(device, "registers:"):
+		return usageErrorf("the device %s is within one host: with --hosts it is network or registers:PATH", device)
+	}
 	return launch.RunHosts(ctx, cfg, launch.Hosts{List: hosts, Shell: words, Exanet: self()})
 }
 

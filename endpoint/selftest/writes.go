@@ -16,6 +16,7 @@ type channel struct {
 	*mmio.Page
 	offset uint64
 	used   int                      // bytes of its pinned memory
+	word   int                      // notifications in it
 	submit [mmio.Descriptors]uint64 // transfers that were submitted
 }
 
@@ -54,7 +55,7 @@ const (
 // the destination begin off bytes after a multiple of 64.
 func (b *bench) prepare(to *channel, n, off int) *write {
 	w := &write{src: b.area(&b.own.channel, n+off).part(off, n), dst: b.area(to, n+off+2*guard), guard: guard + off,
-		word: b.area(to, mem.CacheLine), to: to.offset}
+		word: b.notification(to), to: to.offset}
 	b.refresh(w)
 	return w
 }
@@ -167,7 +168,7 @@ func (b *bench) compare(w *write, what string) error {
 			return fmt.Errorf("%s has ended, and word 2 of its notification is %d, where %d was to be written", what, t,
 				w.note[2])
 		}
-		return fmt.Errorf("%s has ended with ERROR 0, but its notification never came: word 2 is still -1", what)
+		return fmt.Errorf("%s is said to have ended well, but its notification never came: word 2 is still -1", what)
 	}
 	w.word.see() // again: word 2 was the last to be written
 	var got [4]int32
@@ -207,7 +208,7 @@ func (w *write) wrong(what string) error {
 		untouched = untouched && v == stale
 	}
 	if untouched {
-		return fmt.Errorf("%s has ended with ERROR 0, but bytes %d to %d of it were never written", what, first, last)
+		return fmt.Errorf("%s is said to have ended well, but bytes %d to %d of it were never written", what, first, last)
 	}
 	return fmt.Errorf("%s has put wrong bytes into its destination: %d of them, the first at %d, the last at %d", what, n,
 		first, last)
@@ -391,11 +392,16 @@ func (b *bench) writeProtection() (string, error) {
 	w := b.prepare(&b.foreign.channel, 64, 0)
 	what := fmt.Sprintf("a write from a channel with protection ID %d to one with %d", b.own.channel.PDID,
 		b.foreign.channel.PDID)
+	refused := func() uint64 { return b.foreign.channel.Reg(mmio.RegRefused).Load() }
+	before := refused()
 	if err := b.fails(w, mmio.BadPDID, what); err != nil {
 		if w.arrived() {
 			return "", fmt.Errorf("%w; its data were written", err)
 		}
 		return "", err
+	}
+	if !b.wait(func() bool { return refused() == before+1 }) {
+		return "", fmt.Errorf("%s was refused, and REFUSED of that channel has gone from %d to %d", what, before, refused())
 	}
 	return "ends with ERROR 1", nil
 }

@@ -20,7 +20,7 @@ var (
 
 // Kinds of ErrNoDevice, one for each thing that can be wrong with a path.
 var (
-	ErrNotThere   error = noDevice("there is no such file")
+	ErrNotThere   error = noDevice("nothing there")
 	ErrPermission error = noDevice("not permitted")
 	ErrSmall      error = noDevice("too small for the registers")
 	ErrKind       error = noDevice("not the registers that belong there")

@@ -1,0 +1,90 @@
+package endpoint
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/exanet-mpi/exanet/emu/regs"
+	"github.com/exanet-mpi/exanet/internal/mmio"
+)
+
+// watched is a rank of this process with a detector.
+type watched struct {
+	*Endpoint
+	*Detector
+	dead []int
+}
+
+// watch makes ranks on the nodes of a device.
+func watch(t *testing.T, d *regs.Device, of []int, silence time.Duration) (ranks []*watched) {
+	t.Helper()
+	var entries []Entry
+	for _, node := range of {
+		blocks, err := Locate(d.Path(node))
+		require.NoError(t, err)
+		e, err := Attach(blocks, 0)
+		require.NoError(t, err)
+		r := &watched{Endpoint: e, Detector: e.NewDetector(len(of), silence)}
+		x := e.Entry()
+		x.Table = r.Table()
+		ranks, entries = append(ranks, r), append(entries, x)
+	}
+	for i, r := range ranks {
+		require.NoError(t, r.Join(i, entries))
+		r.Begin(entries)
+	}
+	return ranks
+}
+
+// look has a rank look until it has found so many dead, but not before it has asked everybody several times.
+func (r *watched) look(want int) []int {
+	began := time.Now()
+	for time.Since(began) < silence/2 || len(r.dead) < want && time.Since(began) < limit {
+		r.dead = append(r.dead, r.Look(time.Now())...)
+		time.Sleep(time.Millisecond)
+	}
+	return r.dead
+}
+
+const silence = 2 * time.Second
+
+// Nobody is dead who lives, or who has left; who has ended without a word is, once.
+func TestDetector(t *testing.T) {
+	ranks := watch(t, device(t, 2, 1, 1), []int{0, 0, 1, 2}, silence)
+	require.Empty(t, ranks[0].look(0))
+	ranks[1].Leave()
+	require.NoError(t, ranks[1].Endpoint.Close())
+	require.NoError(t, ranks[3].Endpoint.Close()) // as when its process is killed
+	require.Equal(t, []int{3}, ranks[0].look(1))
+	require.Equal(t, []int{3}, ranks[0].look(1), "once, and not who has left")
+	require.Equal(t, []int{3}, ranks[2].look(1))
+}
+
+// With a device that answers no more all others are out of reach.
+func TestDetectorSilence(t *testing.T) {
+	d, err := regs.New(regs.Config{Nodes: []regs.Node{{ID: 1, PDIDs: []uint32{1}}, {ID: 2, PDIDs: []uint32{1, 1}}}})
+	require.NoError(t, err)
+	ranks := watch(t, d, []int{0, 1, 1}, silence/10)
+	require.Empty(t, ranks[0].look(0))
+	require.NoError(t, d.Close())
+	require.ElementsMatch(t, []int{1, 2}, ranks[0].look(2))
+}
+
+// faulty is memory that cannot be written.
+type faulty struct{}
+
+func (faulty) Read(int, uint64, uint64, []byte) uint64  { return mmio.Fault }
+func (faulty) Write(int, uint64, uint64, []byte) uint64 { return mmio.Fault }
+
+// A rank whose memory cannot be written for long is dead, and so are the others of its node.
+func TestDetectorFault(t *testing.T) {
+	d, err := regs.New(regs.Config{Nodes: []regs.Node{{ID: 1, PDIDs: []uint32{1, 1}},
+		{ID: 2, PDIDs: []uint32{1, 1}, Memory: faulty{}}}})
+	require.NoError(t, err)
+	defer d.Close()
+	ranks := watch(t, d, []int{0, 0, 1, 1}, silence)
+	require.ElementsMatch(t, []int{2, 3}, ranks[0].look(2))
+	require.ElementsMatch(t, []int{2, 3}, ranks[0].look(2), "once")
+}
