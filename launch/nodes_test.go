@@ -51,8 +51,8 @@ func TestNodes(t *testing.T) {
 		require.Len(t, lines, 5)
 		_, id, _ := strings.Cut(lines[0], "protection ID ")
 		for rank, want := range []struct{ node, interfaces int }{{0, 2}, {0, 2}, {1, 2}, {1, 2}, {2, 1}} {
-			require.Equal(t, fmt.Sprintf("rank %d node %d interfaces %d protection ID %s", rank, want.node, want.interfaces,
-				id), lines[rank])
+			require.Equal(t, fmt.Sprintf("rank %d node %d interfaces %d protection ID %s", rank, want.node,
+				want.interfaces, id), lines[rank])
 		}
 		ids = append(ids, id)
 	}

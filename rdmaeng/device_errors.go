@@ -32,8 +32,8 @@ type TransferError struct {
 
 func (e *TransferError) Error() string {
 	node, index, _ := mmio.SplitExanet(e.Dst.Notify)
-	return fmt.Sprintf("write of %d bytes to rank %d (node %d, channel %d) at %#x, notification at %#x, with protection "+
-		"ID %d: %v; %s", e.N, e.To, node, index, e.Dst.Addr, e.Dst.Notify, e.PDID, e.Err, advice(e.Err))
+	return fmt.Sprintf("write of %d bytes to rank %d (node %d, channel %d) at %#x, notification at %#x, with "+
+		"protection ID %d: %v; %s", e.N, e.To, node, index, e.Dst.Addr, e.Dst.Notify, e.PDID, e.Err, advice(e.Err))
 }
 
 // Unwrap returns the reason.

@@ -45,9 +45,10 @@ func layoutOf(interfaces, depth, ranks int) (l layout) {
 	return l
 }
 
-// newNode maps the registers of a node, whose directory has room for so many
-// ranks, and writes those that do not change.
-func newNode(c Node, lay layout, depth, ranks int) (_ *node, err error) {
+// newNode maps the registers of a node of cfg and writes those that do not
+// change.
+func newNode(c Node, cfg Config, i int) (_ *node, err error) {
+	lay := cfg.layout(i)
 	n := &node{id: c.ID, file: c.File, given: c.File != nil, lay: lay, local: c.Memory == nil, memory: c.Memory}
 	if n.local {
 		n.memory = processes{}
@@ -71,15 +72,20 @@ func newNode(c Node, lay layout, depth, ranks int) (_ *node, err error) {
 	}
 	dir := n.mem.Sub(0, mmio.PageSize)
 	dir.Reg(mmio.RegNode).Store(uint64(n.id))
-	dir.Reg(mmio.RegCount).Store(uint64(ranks))
+	dir.Reg(mmio.RegCount).Store(uint64(cfg.interfaces()))
 	dir.Reg(mmio.DirPacketizer).Store(uint64(lay.packetizer))
 	dir.Reg(mmio.DirMailbox).Store(uint64(lay.mailbox))
 	dir.Reg(mmio.DirChannel).Store(uint64(lay.channel))
 	for i, pdid := range c.PDIDs {
 		n.senders = append(n.senders, newSender(n.page(mmio.KindPacketizer, i, c.PDIDs, mmio.Windows), pdid))
-		n.mailboxes = append(n.mailboxes, mailbox{page: n.page(mmio.KindMailbox, i, c.PDIDs, depth), pdid: pdid})
+		n.mailboxes = append(n.mailboxes, mailbox{page: n.page(mmio.KindMailbox, i, c.PDIDs, cfg.Depth), pdid: pdid})
 		n.channels = append(n.channels, channel{page: n.page(mmio.KindChannel, i, c.PDIDs, mmio.Descriptors),
 			pdid: pdid, node: n})
+	}
+	if cfg.Fault == WrongNode {
+		for _, b := range n.mailboxes {
+			b.page.Reg(mmio.RegNode).Store(uint64(n.id) ^ 1)
+		}
 	}
 	dir.Reg(mmio.RegID).Store(mmio.ID(mmio.KindDirectory, flags))
 	return n, nil

@@ -56,7 +56,7 @@ func (d *Device) runPackets() {
 		worked := false
 		for i := range senders {
 			s := senders[(first+i)%len(senders)]
-			s.take()
+			s.take(d.fault)
 			if len(s.queue) > 0 && d.deliver(s) {
 				worked = true
 			}
@@ -68,7 +68,7 @@ func (d *Device) runPackets() {
 // take brings newly submitted windows into the queue. SEND is read first: a
 // window with a number up to it was filled before, so none is overtaken by
 // one that this pass sees and that one does not.
-func (s *sender) take() {
+func (s *sender) take(fault Fault) {
 	sent := s.send.Load()
 	if sent == s.taken {
 		return
@@ -78,8 +78,11 @@ func (s *sender) take() {
 		if seq <= s.taken || seq > sent || s.held&(1<<i) != 0 {
 			continue
 		}
+		if fault == SendLost && seq%overlooked == 0 {
+			continue
+		}
 		at := len(s.queue)
-		for at > 0 && s.queue[at-1].seq > seq {
+		for at > 0 && (s.queue[at-1].seq > seq || fault == Swapped) {
 			at--
 		}
 		s.queue = append(s.queue, queued{})
@@ -103,6 +106,13 @@ func (d *Device) deliver(s *sender) (worked bool) {
 			kept = append(kept, q)
 			continue
 		}
+		if d.fault == BadRouteOK && result == mmio.BadRoute {
+			result = mmio.OK
+		}
+		if d.fault == DoneEarly {
+			s.page.Reg(base + mmio.WinDone).Store(q.seq)
+			gap()
+		}
 		s.page.Reg(base + mmio.WinResult).Store(result)
 		s.page.Reg(base + mmio.WinDone).Store(q.seq) // release: the window is the sender's again
 		s.held &^= 1 << q.window
@@ -117,7 +127,11 @@ func (d *Device) deliver(s *sender) (worked bool) {
 // because an agent is not done with it.
 func (d *Device) attempt(pdid uint32, q *queued, w []uint64, full *[]*mailbox) (result uint64, stays bool) {
 	dest := w[mmio.WinDest/8]
-	if n := d.agentFor(dest); n != nil && q.fetch == nil {
+	n := d.agentFor(dest)
+	if n != nil && d.fault == AgentDeaf {
+		return mmio.OK, false
+	}
+	if n != nil && q.fetch == nil {
 		q.fetch = d.ask(pdid, n, w[:mmio.MessageSize/8])
 	}
 	if q.fetch != nil {
@@ -143,8 +157,10 @@ func (d *Device) route(pdid uint32, dest uint64) (box *mailbox, result uint64) {
 	}
 	box = &d.at[id].mailboxes[index]
 	switch {
-	case box.pdid != pdid || addressed != pdid:
-		box.refused++
+	case (box.pdid != pdid || addressed != pdid) && d.fault != AnyPDID:
+		if d.fault != Uncounted {
+			box.refused++
+		}
 		box.page.Reg(mmio.RegRefused).Store(box.refused)
 		return box, mmio.BadPDID
 	case box.page.Reg(mmio.RegOwner).Load() == 0:
@@ -156,10 +172,14 @@ func (d *Device) route(pdid uint32, dest uint64) (box *mailbox, result uint64) {
 // put appends a message to a mailbox unless it is full.
 func (d *Device) put(box *mailbox, msg []uint64) bool {
 	// Acquire: slots below HEAD have been read.
-	if box.tail-box.page.Reg(mmio.RegHead).Load() >= uint64(d.depth) {
+	if box.tail-box.page.Reg(mmio.RegHead).Load() >= uint64(d.depth) && d.fault != HeadIgnored {
 		return false
 	}
 	slot := box.page.Words(mmio.SlotBase+int(box.tail%uint64(d.depth))*mmio.MessageSize, len(msg))
+	if d.fault == TailEarly {
+		box.page.Reg(mmio.RegTail).Store(box.tail + 1)
+		gap()
+	}
 	for i, w := range msg {
 		slot[i] = w
 	}

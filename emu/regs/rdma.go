@@ -53,6 +53,7 @@ func (e end) write(addr uint64, b []byte) uint64 { return e.memory.Write(e.chann
 type engine struct {
 	d       *Device
 	fetches []*fetch // that agents carry out
+	before  write    // the one that was notified last, for NotifiedTwice
 	bounce  []byte
 	word    []byte // one notification
 	fence   atomic.Uint32
@@ -102,14 +103,24 @@ func (e *engine) step(n *node, i, k int) bool {
 
 // carry moves a chunk of a write and reports whether it has ended.
 func (e *engine) carry(w *write) bool {
+	if e.d.fault == NotifiedEarly && w.result == mmio.OK && w.moved == 0 {
+		w.result = e.notify(w)
+		gap()
+	}
 	if w.result == mmio.OK && w.moved < w.size {
 		w.result = e.move(w)
 	}
 	if w.result == mmio.OK && w.moved < w.size {
 		return false
 	}
-	if w.result == mmio.OK {
+	if e.d.fault == NotifiedTwice {
+		e.repeat(w)
+	}
+	if w.result == mmio.OK && e.d.fault != NotNotified {
 		w.result = e.notify(w)
+	}
+	if e.d.fault == BadRouteOK && w.result == mmio.BadRoute {
+		w.result = mmio.OK
 	}
 	return true
 }
@@ -146,8 +157,10 @@ func (e *engine) resolve(pdid uint32, addr uint64) (to end, local, result uint64
 		return to, 0, mmio.BadRoute
 	}
 	c := &n.channels[index]
-	if c.pdid != pdid {
-		c.refused++
+	if c.pdid != pdid && e.d.fault != AnyPDID {
+		if e.d.fault != Uncounted {
+			c.refused++
+		}
 		c.page.Reg(mmio.RegRefused).Store(c.refused)
 		return to, 0, mmio.BadPDID
 	}
@@ -161,7 +174,9 @@ func (e *engine) resolve(pdid uint32, addr uint64) (to end, local, result uint64
 // move copies the next chunk.
 func (e *engine) move(w *write) (result uint64) {
 	b := e.bounce[:min(w.size-w.moved, chunk)]
-	if result = w.from.read(w.src+w.moved, b); result == mmio.OK {
+	last := w.moved+uint64(len(b)) == w.size
+	result = w.from.read(w.src+w.moved, b)
+	if result == mmio.OK && !(last && e.d.fault == ChunkLost) {
 		result = w.to.write(w.dst+w.moved, b)
 	}
 	if result == mmio.OK {
@@ -185,4 +200,12 @@ func (e *engine) notify(w *write) (result uint64) {
 	e.fence.Load()
 	words[1] = w.data[1]
 	return w.told.write(w.notif+8, e.word[8:12])
+}
+
+// repeat is NotifiedTwice: it notifies of the write before this one again.
+func (e *engine) repeat(w *write) {
+	if e.before.told.memory != nil {
+		_ = e.notify(&e.before)
+	}
+	e.before = *w
 }

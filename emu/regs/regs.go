@@ -14,6 +14,7 @@
 //	window.go     the same without an SMMU, and without coherent caches
 //	directory.go  tells each node of the ranks of the others: one goroutine
 //	owners.go     frees the pages of processes that have ended: one goroutine
+//	faults.go     faults that tests plant
 //	pace.go       how the goroutines wait when there is nothing to do
 //
 // A node is what the prototype calls by that name: it has a register file of
@@ -43,7 +44,8 @@ import (
 // Config describes a device.
 type Config struct {
 	Nodes []Node
-	Depth int // messages a mailbox holds; 0: 256
+	Depth int   // messages a mailbox holds; 0: 256
+	Fault Fault // planted by tests; "": none
 }
 
 // Node describes a node of the device.
@@ -71,6 +73,7 @@ type Node struct {
 // Device is a running software device.
 type Device struct {
 	depth int
+	fault Fault
 	nodes []*node
 	at    [MostNodes]*node // by node ID
 	agents
@@ -138,9 +141,9 @@ func New(cfg Config) (*Device, error) {
 	if cfg.Depth == 0 {
 		cfg.Depth = defaultDepth
 	}
-	d := &Device{depth: cfg.Depth}
+	d := &Device{depth: cfg.Depth, fault: cfg.Fault}
 	for i, c := range cfg.Nodes {
-		n, err := newNode(c, cfg.layout(i), cfg.Depth, cfg.interfaces())
+		n, err := newNode(c, cfg, i)
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("software device: node %d: %w", c.ID, err), d.closeNodes())
 		}

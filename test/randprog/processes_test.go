@@ -25,11 +25,11 @@ import (
 const (
 	roleVar  = "EXANET_TEST_ROLE"
 	nodesVar = "EXANET_TEST_NODES" // how many the device registers has, if there are as many ranks
-	confined = "confined" // installs a filter first
-	launcher = "launcher" // RANKS FIRST PROGRAMS HANG PLAY
-	spread   = "spread"   // the same on two hosts, both of which are this one
-	partRole = "part"     // the launcher of one of them
-	rankRole = "rank"     // FIRST PROGRAMS HANG PLAY
+	confined = "confined"          // installs a filter first
+	launcher = "launcher"          // RANKS FIRST PROGRAMS HANG PLAY
+	spread   = "spread"            // the same on two hosts, both of which are this one
+	partRole = "part"              // the launcher of one of them
+	rankRole = "rank"              // FIRST PROGRAMS HANG PLAY
 )
 
 func TestMain(m *testing.M) {
