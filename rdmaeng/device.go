@@ -70,7 +70,8 @@ func AllocChannel(b Block, pdid uint32) (*Device, error) {
 	if p.Claimed {
 		sys.AllowAttach() // the software device reaches our memory as another process
 	}
-	d := &Device{page: p, offset: p.Reg(mmio.RegOffset).Load(), free: 1<<mmio.Descriptors - 1, window: newWindow(p.Pinned)}
+	d := &Device{page: p, offset: p.Reg(mmio.RegOffset).Load(), free: 1<<mmio.Descriptors - 1,
+		window: newWindow(p.Pinned)}
 	d.before = p.Reg(mmio.RegRefused).Load()
 	d.slots.init(d.window)
 	for i := range d.desc {

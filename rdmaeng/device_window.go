@@ -43,7 +43,8 @@ type WindowError struct {
 }
 
 func (e *WindowError) Error() string {
-	return fmt.Sprintf("expose %d bytes: the pinned memory has room for %d, of which %d are free, %d in one piece; have the "+
+	return fmt.Sprintf("expose %d bytes: the pinned memory has room for %d, of which %d are free, %d in one piece; "+
+		"have the "+
 		"driver pin more, or post fewer long receives at once", e.Size, e.Room, e.Free, e.Together)
 }
 

@@ -35,7 +35,8 @@ func TestChangedLinesOfAFormerOwner(t *testing.T) {
 	for i := range 200 {
 		dst := make([]byte, 1000+i)
 		slot, w := c.Expose(dst)
-		x := &rdmaeng.Transfer{Src: pattern(len(dst), i), Dst: w, Notify: rdmaeng.Notification{int32(len(dst)), 0, 0, 0}}
+		x := &rdmaeng.Transfer{Src: pattern(len(dst), i), Dst: w, Notify: rdmaeng.Notification{int32(len(dst)), 0, 0,
+			0}}
 		c.Start(x)
 		require.NoError(t, finish(t, c, x))
 		eventually(t, "notification", func() bool { _, _, ok := c.Notified(); return ok })
@@ -73,7 +74,8 @@ func TestPinnedMemoryIsFull(t *testing.T) {
 		c.Expose(make([]byte, n))
 		return nil
 	}
-	require.Equal(t, &rdmaeng.WindowError{Size: 1 << 20, Room: 192 << 10, Free: 192 << 10, Together: 192 << 10}, full(1<<20))
+	require.Equal(t, &rdmaeng.WindowError{Size: 1 << 20, Room: 192 << 10, Free: 192 << 10, Together: 192 << 10},
+		full(1<<20))
 	var slots []int
 	var windows []rdmaeng.Window
 	dst := make([][]byte, 5)
@@ -89,7 +91,8 @@ func TestPinnedMemoryIsFull(t *testing.T) {
 	// Each takes eight pieces, there are sixteen, and landing room is nearly gone.
 	xs := make([]rdmaeng.Transfer, len(dst))
 	for i := range xs {
-		xs[i] = rdmaeng.Transfer{Src: pattern(32<<10, i), Dst: windows[i], Notify: rdmaeng.Notification{32 << 10, 0, 0, 0}}
+		xs[i] = rdmaeng.Transfer{Src: pattern(32<<10, i), Dst: windows[i], Notify: rdmaeng.Notification{32 << 10, 0, 0,
+			0}}
 		c.Start(&xs[i])
 	}
 	for i := range xs {

@@ -33,9 +33,10 @@ func newDeviceList() *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
 		Short: "List what could be a device",
-		Long: `List shows where registers of the prototype's blocks could be on this machine: device nodes of its driver,
-UIO nodes, memory of PCI devices, and the software devices of jobs that run. It reads of each what it may and
-says what it is, and changes nothing.`,
+		Long: `List shows where registers of the prototype's blocks could be on this machine:
+device nodes of its driver, UIO nodes, memory of PCI devices, and the software
+devices of jobs that run. It reads of each what it may and says what it is, and
+changes nothing.`,
 		Example: "  exanet device list",
 		Args:    noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -49,16 +50,21 @@ func newDeviceCheck() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check [PATH]",
 		Short: "Check that a device does what its registers promise",
-		Long: `Check tries out every block of a device and prints a line for each thing that it tries: the headers, messages to
-itself, their order, a full mailbox, writes with notifications, and everything that has to be refused. A line
-that begins with FAIL says in plain words what the device does wrong; docs/bring-up.md has the check under the same
-name, and says what to look at. A line that begins with - says what could not be tried, and why.
+		Long: `Check tries out every block of a device and prints a line for each thing that
+it tries: the headers, messages to itself, their order, a full mailbox, writes
+with notifications, and everything that has to be refused. A line that begins
+with FAIL says in plain words what the device does wrong; docs/bring-up.md has
+the check under the same name, and says what to look at. A line that begins with
+- says what could not be tried, and why.
 
-It takes one or two free interfaces of each block and gives them back. The device should be idle. Each wait has a
-limit, so it ends within seconds whatever the device does. The exit code is 1 if a check has failed.
+It takes up to three free interfaces of each block and gives them back. The
+device should be idle. Each wait has a limit, so it ends within seconds whatever
+the device does. The exit code is 1 if a check has failed.
 
-Without PATH it checks the only device that exanet device list finds. With --model it runs a device in software and
-checks that, to see what it looks like.`,
+PATH is that of a device node, a UIO node, a PCI resource file or a register
+file, or /dev/mem@0xADDRESS (docs/devices.md). Without it the only device that
+exanet device list finds is checked. With --model this command runs a device in
+software and checks that, to show what it looks like.`,
 		Example: `  exanet device check /dev/exanet0
   exanet device check --model`,
 		Args: func(_ *cobra.Command, args []string) error {

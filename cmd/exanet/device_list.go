@@ -36,7 +36,8 @@ func listDevices(w io.Writer) error {
 		row(m.path, m.what)
 	}
 	if found == 0 {
-		_, err := fmt.Fprintln(w, "none: no device node /dev/exanet*, no UIO or PCI device that could be one, no software "+
+		_, err := fmt.Fprintln(w, "none: no device node /dev/exanet*, no UIO or PCI device that could be one, no "+
+			"software "+
 			"device (exanet device check --model runs one)")
 		return err
 	}
@@ -81,7 +82,8 @@ func onlyDevice() (string, error) {
 	case 1:
 		return paths[0], nil
 	case 0:
-		return "", usageErrorf("no device was found: name its path (see exanet device list), or check a model with --model")
+		return "", usageErrorf("no device was found: name its path (see exanet device list), or check a model with " +
+			"--model")
 	}
 	return "", usageErrorf("which device? There are %s", strings.Join(paths, ", "))
 }

@@ -15,7 +15,7 @@ import (
 
 // bench is what the checks work with.
 type bench struct {
-	file   *os.File // for headers: with a driver, a page belongs to an open file of its own
+	reader *mmio.Reader // of headers; with a driver, a page that is held belongs to an open file of its own
 	limit  time.Duration
 	pid    uint64
 	blocks [blockCount]block
@@ -39,13 +39,13 @@ func newBench(text string, limit time.Duration) (*bench, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := mmio.Open(path)
+	r, err := mmio.NewReader(path)
 	if err != nil {
 		return nil, err
 	}
-	b := &bench{file: f, limit: limit, pid: uint64(os.Getpid()), random: uint64(time.Now().UnixNano())}
-	if err := b.locate(base); err != nil {
-		return nil, errors.Join(err, f.Close())
+	b := &bench{reader: r, limit: limit, pid: uint64(os.Getpid()), random: uint64(time.Now().UnixNano())}
+	if err := b.locate(path, base); err != nil {
+		return nil, errors.Join(err, r.Close())
 	}
 	return b, nil
 }
@@ -98,7 +98,7 @@ func (b *bench) close() {
 	for _, s := range b.sets() {
 		_ = s.release()
 	}
-	_ = b.file.Close()
+	_ = b.reader.Close()
 	runtime.KeepAlive(b.areas) // the device may have written there until now
 }
 

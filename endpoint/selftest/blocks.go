@@ -32,35 +32,31 @@ type head struct {
 	id, node, pdid, index, count, stride, units, offset uint64
 }
 
-func readHead(r mmio.Region) head {
-	at := func(reg int) uint64 { return r.Reg(reg).Load() }
-	return head{at(mmio.RegID), at(mmio.RegNode), at(mmio.RegPDID), at(mmio.RegIndex), at(mmio.RegCount),
-		at(mmio.RegStride), at(mmio.RegUnits), at(mmio.RegOffset)}
-}
-
 func (h head) flag(f uint16) bool { return uint16(h.id>>16)&f != 0 }
 
 // claims reports whether processes take pages by themselves.
 func (h head) claims() bool { return h.flag(mmio.FlagClaim) }
 
-// locate finds the blocks of the device, whose registers begin at an offset of b.file.
-func (b *bench) locate(base int64) error {
-	dir, err := mmio.Map(b.file, base, mmio.PageSize)
+// locate finds the blocks of the device at path, whose registers begin at an offset.
+func (b *bench) locate(path string, base int64) error {
+	id, err := b.reader.Load(base + mmio.RegID)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = dir.Close() }()
-	path := b.file.Name()
-	if err := mmio.CheckID(mmio.Block{Path: path, Offset: base}, dir.Reg(mmio.RegID).Load(), mmio.KindDirectory); err != nil {
+	if err := mmio.CheckID(mmio.Block{Path: path, Offset: base}, id, mmio.KindDirectory); err != nil {
 		return err
 	}
-	at := func(reg int) mmio.Block { return mmio.Block{Path: path, Offset: base + int64(dir.Reg(reg).Load())} }
 	b.blocks = [blockCount]block{
-		{Block: at(mmio.DirPacketizer), name: "packetizer", kind: mmio.KindPacketizer, units: "windows",
-			count: mmio.Windows},
-		{Block: at(mmio.DirMailbox), name: "mailbox", kind: mmio.KindMailbox, units: "slots"},
-		{Block: at(mmio.DirChannel), name: "RDMA channel", kind: mmio.KindChannel, units: "descriptors",
-			count: mmio.Descriptors},
+		{name: "packetizer", kind: mmio.KindPacketizer, units: "windows", count: mmio.Windows},
+		{name: "mailbox", kind: mmio.KindMailbox, units: "slots"},
+		{name: "RDMA channel", kind: mmio.KindChannel, units: "descriptors", count: mmio.Descriptors},
+	}
+	for i, reg := range []int64{mmio.DirPacketizer, mmio.DirMailbox, mmio.DirChannel} {
+		at, err := b.reader.Load(base + reg)
+		if err != nil {
+			return err
+		}
+		b.blocks[i].Block = mmio.Block{Path: path, Offset: base + int64(at)}
 	}
 	return nil
 }
@@ -95,22 +91,21 @@ func Describe(path string) (string, error) {
 func (b *bench) free() (n int) {
 	k := &b.blocks[mailboxes]
 	for i := range int(k.head.count) {
-		r, err := mmio.Map(b.file, k.Offset+int64(i)*int64(k.head.stride), mmio.PageSize)
-		if err != nil {
-			return n
-		}
-		if r.Reg(mmio.RegOwner).Load() == 0 {
+		owner, err := b.reader.Load(k.page(i) + mmio.RegOwner)
+		if err == nil && owner == 0 {
 			n++
 		}
-		_ = r.Close()
 	}
 	return n
 }
 
+// page is where interface i is.
+func (k *block) page(i int) int64 { return k.Offset + int64(i)*int64(k.head.stride) }
+
 // header checks the headers of a block, as far as they can be seen.
 func (b *bench) header(which int) (string, error) {
 	k := &b.blocks[which]
-	first, err := b.page(k, 0, mmio.PageSize)
+	first, err := b.read(k, 0, mmio.PageSize)
 	if err != nil {
 		return "", err
 	}
@@ -122,7 +117,7 @@ func (b *bench) header(which int) (string, error) {
 	if first.claims() {
 		k.pdids = nil
 		for i := range int(first.count) {
-			h, err := b.page(k, i, int(first.stride))
+			h, err := b.read(k, i, int64(first.stride))
 			if err != nil {
 				return "", err
 			}
@@ -136,14 +131,19 @@ func (b *bench) header(which int) (string, error) {
 		count(int(first.count), "interface"), first.units, k.units), nil
 }
 
-// page reads the header of interface i, and finds out that size bytes of it can be mapped.
-func (b *bench) page(k *block, i, size int) (head, error) {
-	r, err := mmio.Map(b.file, k.Offset+int64(i)*int64(k.head.stride), size)
-	if err != nil {
-		return head{}, err
+// read reads the header of interface i, and finds out that the last register of
+// the page is there.
+func (b *bench) read(k *block, i int, size int64) (h head, err error) {
+	at := k.page(i)
+	for reg, to := range map[int64]*uint64{mmio.RegID: &h.id, mmio.RegNode: &h.node, mmio.RegPDID: &h.pdid,
+		mmio.RegIndex: &h.index, mmio.RegCount: &h.count, mmio.RegStride: &h.stride, mmio.RegUnits: &h.units,
+		mmio.RegOffset: &h.offset} {
+		if *to, err = b.reader.Load(at + reg); err != nil {
+			return h, err
+		}
 	}
-	defer func() { _ = r.Close() }()
-	return readHead(r), nil
+	_, err = b.reader.Load(at + size - 8)
+	return h, err
 }
 
 // sane checks the first header of a block.
@@ -196,7 +196,8 @@ func (k *block) offset(h head) error {
 		return nil
 	}
 	if h.node > 0xff {
-		return fmt.Errorf("NODE is %d: with RDMA channels a node ID has 8 bits, since OFFSET has no room for more", h.node)
+		return fmt.Errorf("NODE is %d: with RDMA channels a node ID has 8 bits, since OFFSET has no room for more",
+			h.node)
 	}
 	if want := mmio.ChannelOffset(uint8(h.node), uint8(h.index)); h.offset != want {
 		return fmt.Errorf("OFFSET of channel %d is %#x, want %#x: NODE %d in bits 63-56, INDEX %d in bits 55-48",
@@ -208,7 +209,8 @@ func (k *block) offset(h head) error {
 // alike checks the header of interface i against the first one.
 func (k *block) alike(i int, h head) error {
 	differs := func(name string, is, want uint64) error {
-		return fmt.Errorf("interface %d has %s %#x, want %#x as the interfaces before it lead to expect", i, name, is, want)
+		return fmt.Errorf("interface %d has %s %#x, want %#x as the interfaces before it lead to expect", i, name, is,
+			want)
 	}
 	switch f := k.head; {
 	case h.id != f.id:
@@ -266,7 +268,8 @@ func (b *bench) takePages() (string, error) {
 			return "", fmt.Errorf("an interface with protection ID %d: %w", pdid, err)
 		}
 	}
-	seen := fmt.Sprintf("mailbox %d, packetizer page %d and channel %d", own.box.Index, own.port.Index, own.channel.Index)
+	seen := fmt.Sprintf("mailbox %d, packetizer page %d and channel %d", own.box.Index, own.port.Index,
+		own.channel.Index)
 	if b.other == nil {
 		seen += "; no second set is free, so what needs two ends is not tried"
 	}

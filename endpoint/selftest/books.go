@@ -35,7 +35,8 @@ func (b *bench) counters() (string, error) {
 			}
 		}
 		if s.box.extra > 0 {
-			return "", fmt.Errorf("TAIL of mailbox %d counts %d messages more than were sent to it", s.box.Index, s.box.extra)
+			return "", fmt.Errorf("TAIL of mailbox %d counts %d messages more than were sent to it", s.box.Index,
+				s.box.extra)
 		}
 		if head := s.box.Reg(mmio.RegHead).Load(); head != s.box.taken || s.box.tail() != head {
 			return "", fmt.Errorf("mailbox %d has TAIL %d and HEAD %d, and %d messages were taken out: nobody but the "+
@@ -43,7 +44,8 @@ func (b *bench) counters() (string, error) {
 		}
 		for k := range mmio.Descriptors {
 			if !s.channel.done(k) {
-				return "", fmt.Errorf("DONE of descriptor %d is %d, and %d was stored to SUBMIT, though nothing is under "+
+				return "", fmt.Errorf("DONE of descriptor %d is %d, and %d was stored to SUBMIT, though nothing is "+
+					"under "+
 					"way", k, s.channel.at(k, mmio.DescDone).Load(), s.channel.submit[k])
 			}
 		}

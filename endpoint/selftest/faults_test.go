@@ -15,8 +15,8 @@ func TestFaultsAreNamed(t *testing.T) {
 			`RESULT of a message with protection ID 2 in its address, to a mailbox with 1, is 0, done; ` +
 				`want 1, protection IDs differ; .* was delivered to mailbox 0`},
 		regs.SendLost: {"slot before TAIL",
-			`a message stays in window \d+: SEND was set to (\d+), SEQ is \d+, and DONE is still \d+ after .*: the packetizer ` +
-				`does not see the store to SEND, or has forgotten it`},
+			`a message stays in window \d+: SEND was set to (\d+), SEQ is \d+, and DONE is still \d+ after .*: the ` +
+				`packetizer does not see the store to SEND, or has forgotten it`},
 		regs.DoneEarly: {"message to no node",
 			`DONE of window 0 was written before RESULT: whoever polls DONE reads the RESULT of an earlier message`},
 		regs.BadRouteOK: {"message to no node",
@@ -27,7 +27,7 @@ func TestFaultsAreNamed(t *testing.T) {
 		regs.HeadIgnored: {"full mailbox",
 			`does not look at HEAD and writes over messages that nobody has read`},
 		regs.WrongNode: {"node ID",
-			`NODE is 3 in the packetizers, 2 in the mailboxes and 3 in the RDMA channels: the blocks of a board have one`},
+			`NODE is 3 in the packetizers, 2 in the mailboxes and 3 in the RDMA channels: the blocks of a board`},
 		regs.ChunkLost: {"write",
 			`a write of 1 bytes is said to have ended well, but bytes 0 to 0 of it were never written`},
 		regs.NotifiedEarly: {"data before notification",
@@ -44,7 +44,8 @@ func TestFaultsAreNamed(t *testing.T) {
 		t.Run(string(fault), func(t *testing.T) {
 			t.Parallel()
 			begun := time.Now()
-			all, err := lines(t, regs.Config{Fault: fault, Nodes: []regs.Node{{ID: 3, PDIDs: []uint32{1, 1, 2}}}}, Limit)
+			all, err := lines(t, regs.Config{Fault: fault, Nodes: []regs.Node{{ID: 3, PDIDs: []uint32{1, 1, 2}}}},
+				Limit)
 			var failed *FailedError
 			require.ErrorAs(t, err, &failed)
 			for _, l := range all {
@@ -65,7 +66,8 @@ func TestEveryFaultIsFound(t *testing.T) {
 	for _, fault := range regs.Faults {
 		t.Run(string(fault), func(t *testing.T) {
 			t.Parallel()
-			_, err := lines(t, regs.Config{Fault: fault, Nodes: []regs.Node{{PDIDs: []uint32{1, 1, 2}, Window: 2 << 20}}},
+			_, err := lines(t, regs.Config{Fault: fault, Nodes: []regs.Node{{PDIDs: []uint32{1, 1, 2},
+				Window: 2 << 20}}},
 				time.Second)
 			require.Error(t, err)
 		})

@@ -84,7 +84,8 @@ func (b *bench) make() (m message) {
 
 // stays says of a message that has not left its window why that is wrong.
 func (p *port) stays(window int, after time.Duration) error {
-	return fmt.Errorf("a message stays in window %d: SEND was set to %d, SEQ is %d, and DONE is still %d after %v: the "+
+	return fmt.Errorf("a message stays in window %d: SEND was set to %d, SEQ is %d, and DONE is still %d after %v: "+
+		"the "+
 		"packetizer does not see the store to SEND, or has forgotten it", window, p.seq,
 		p.at(window, mmio.WinSeq).Load(), p.at(window, mmio.WinDone).Load(), after)
 }
@@ -286,7 +287,8 @@ func (b *bench) inOrder(p *port, x *box, sent []message) error {
 			case k < i && got == other:
 				return fmt.Errorf("message %d of %d arrived twice", k+1, len(sent))
 			case k > i && got == other:
-				return fmt.Errorf("message %d of one sender arrived as number %d: messages of one sender to one mailbox "+
+				return fmt.Errorf("message %d of one sender arrived as number %d: messages of one sender to one "+
+					"mailbox "+
 					"keep the order of their numbers", k+1, i+1)
 			}
 		}
@@ -327,7 +329,8 @@ func (b *bench) fullMailbox() (string, error) {
 	}
 	limit := b.limit
 	if !b.wait(func() bool { return x.tail() >= full }) {
-		return "", fmt.Errorf("TAIL is %d after %v, and the mailbox has room for messages up to %d: it refuses too early",
+		return "", fmt.Errorf("TAIL is %d after %v, and the mailbox has room for messages up to %d: it refuses too "+
+			"early",
 			x.tail(), limit, full)
 	}
 	waiting := func() (n int) {
@@ -343,12 +346,14 @@ func (b *bench) fullMailbox() (string, error) {
 		return "", err
 	}
 	if n := waiting(); n < behind {
-		return "", fmt.Errorf("the mailbox is full, and %d of %d messages for it have left their windows: a message that "+
+		return "", fmt.Errorf("the mailbox is full, and %d of %d messages for it have left their windows: a message "+
+			"that "+
 			"is refused stays in its window until there is room", behind-n, behind)
 	}
 	if b.other != nil {
 		if err := b.deliver(p, &b.other.box, b.make()); err != nil {
-			return "", fmt.Errorf("beside messages that wait for a full mailbox, one to another mailbox does not pass: %w", err)
+			return "", fmt.Errorf("beside messages that wait for a full mailbox, one to another mailbox does not "+
+				"pass: %w", err)
 		}
 	}
 	if err := b.inOrder(p, x, sent); err != nil {
@@ -435,7 +440,8 @@ func (b *bench) messageProtection() (string, error) {
 		return counted == uint64(len(tries))
 	})
 	if counted != uint64(len(tries)) {
-		return "", fmt.Errorf("%d messages were refused for their protection ID, and REFUSED of the mailboxes counts %d",
+		return "", fmt.Errorf("%d messages were refused for their protection ID, and REFUSED of the mailboxes "+
+			"counts %d",
 			len(tries), counted)
 	}
 	if b.foreign == nil {

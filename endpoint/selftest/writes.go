@@ -128,7 +128,8 @@ func (b *bench) start(c *channel, k int, w *write) error {
 }
 
 func (c *channel) busy(k int, after time.Duration) error {
-	return fmt.Errorf("a write stays in descriptor %d: SUBMIT was set to %d and DONE is still %d after %v: the RDMA engine "+
+	return fmt.Errorf("a write stays in descriptor %d: SUBMIT was set to %d and DONE is still %d after %v: the RDMA "+
+		"engine "+
 		"does not see the store to SUBMIT, or is stuck in the transfer", k, c.submit[k],
 		c.at(k, mmio.DescDone).Load(), after)
 }
@@ -208,9 +209,11 @@ func (w *write) wrong(what string) error {
 		untouched = untouched && v == stale
 	}
 	if untouched {
-		return fmt.Errorf("%s is said to have ended well, but bytes %d to %d of it were never written", what, first, last)
+		return fmt.Errorf("%s is said to have ended well, but bytes %d to %d of it were never written", what, first,
+			last)
 	}
-	return fmt.Errorf("%s has put wrong bytes into its destination: %d of them, the first at %d, the last at %d", what, n,
+	return fmt.Errorf("%s has put wrong bytes into its destination: %d of them, the first at %d, the last at %d", what,
+		n,
 		first, last)
 }
 
@@ -277,7 +280,8 @@ func (b *bench) dataFirst() (string, error) {
 		w.dst.part(w.guard+len(want)-guard, guard).see()
 		early := !bytes.Equal(got[len(got)-guard:], want[len(want)-guard:]) || !w.arrived()
 		if early && b.wait(func() bool { return c.done(0) && w.arrived() }) {
-			return fmt.Errorf("the notification of a write of %d bytes was there before its data: the engine has to see all "+
+			return fmt.Errorf("the notification of a write of %d bytes was there before its data: the engine has to "+
+				"see all "+
 				"data in place before it writes the notification", len(want))
 		}
 		return b.complete(c, w)
@@ -308,7 +312,8 @@ func (b *bench) oneNotification() (string, error) {
 			}
 		}
 		if watch(2*time.Millisecond, w.notified) {
-			return "", fmt.Errorf("the notification of a write came twice: after it was seen and set back to -1 it was written again")
+			return "", fmt.Errorf("the notification of a write came twice: after it was seen and set back to -1 it " +
+				"was written again")
 		}
 	}
 	return "of each of 20 writes", nil
@@ -401,7 +406,8 @@ func (b *bench) writeProtection() (string, error) {
 		return "", err
 	}
 	if !b.wait(func() bool { return refused() == before+1 }) {
-		return "", fmt.Errorf("%s was refused, and REFUSED of that channel has gone from %d to %d", what, before, refused())
+		return "", fmt.Errorf("%s was refused, and REFUSED of that channel has gone from %d to %d", what, before,
+			refused())
 	}
 	return "ends with ERROR 1", nil
 }
@@ -463,7 +469,8 @@ func (b *bench) misaligned() (string, error) {
 }
 
 func errorLate(k int) error {
-	return fmt.Errorf("DONE of descriptor %d was written before ERROR: whoever polls DONE reads the ERROR of an earlier "+
+	return fmt.Errorf("DONE of descriptor %d was written before ERROR: whoever polls DONE reads the ERROR of an "+
+		"earlier "+
 		"write; ERROR has to be in place first", k)
 }
 
@@ -517,7 +524,8 @@ func (b *bench) agent() (string, error) {
 			continue
 		}
 		w.rearm()
-		if err := b.send(&b.own.port, to, ask(b.unmappedAddress()), mmio.Fault, what+" that are not mapped"); err != nil {
+		if err := b.send(&b.own.port, to, ask(b.unmappedAddress()), mmio.Fault,
+			what+" that are not mapped"); err != nil {
 			return "", err
 		}
 	}

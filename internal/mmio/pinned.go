@@ -71,7 +71,8 @@ func (p *Page) pin(f *os.File, at int64) error {
 		if err != nil {
 			return err
 		}
-		p.Pinned.caches = &modelled{view: window.b, dram: dram.b, base: slices.Clone(dram.b)}
+		p.Pinned.caches = &modelled{view: window.b, dram: dram.b, base: make([]byte, size), known: make([]bool,
+			size/PageSize)}
 	default:
 		if err := mem.CanMaintain(); err != nil {
 			return &Error{Op: "attach", Path: p.Path, Page: p.Index, Err: ErrNoDevice, Cause: err,
@@ -111,9 +112,13 @@ func (instructions) purge(b []byte) { mem.PurgeCache(b) }
 type modelled struct {
 	view, dram []byte
 	base       []byte // of each line, what view and dram had in common last
+	known      []bool // by page: base is that, and not what it was made with
 }
 
-const lineWords = mem.CacheLine / 8
+const (
+	lineWords = mem.CacheLine / 8
+	pageWords = PageSize / 8
+)
 
 func (m *modelled) clean(b []byte) { m.lines(b, false) }
 func (m *modelled) purge(b []byte) { m.lines(b, true) }
@@ -126,6 +131,10 @@ func (m *modelled) lines(b []byte, forget bool) {
 	first := int(mem.Addr(b)-mem.Addr(m.view)) / mem.CacheLine
 	last := (int(mem.Addr(b)-mem.Addr(m.view)) + len(b) - 1) / mem.CacheLine
 	for at := first * lineWords; at < (last+1)*lineWords; at += lineWords {
+		if page := at / pageWords; !m.known[page] { // what there was before this process came
+			copy(m.base[page*PageSize:(page+1)*PageSize], m.dram[page*PageSize:])
+			m.known[page] = true
+		}
 		line, was := view[at:at+lineWords], base[at:at+lineWords]
 		changed := !slices.Equal(line, was)
 		for i := range line {

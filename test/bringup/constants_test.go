@@ -17,12 +17,15 @@ import (
 var named = map[string]string{
 	"RegID": "Header/ID", "RegNode": "Header/NODE", "RegPDID": "Header/PDID", "RegIndex": "Header/INDEX",
 	"RegCount": "Header/COUNT", "RegStride": "Header/STRIDE", "RegUnits": "Header/UNITS", "RegOffset": "Header/OFFSET",
-	"RegOwner": "Header/OWNER", "RegWindow": "Memory/WINDOW", "RegWindowSize": "Memory/WINSIZE", "RegDRAM": "Memory/DRAM",
+	"RegOwner": "Header/OWNER", "RegWindow": "Memory/WINDOW", "RegWindowSize": "Memory/WINSIZE",
+	"RegDRAM": "Memory/DRAM",
 	"RegSend": "Packetizer/SEND", "WindowBase": "Packetizer/window", "WinData": "Packetizer/window/DATA",
 	"WinSeq": "Packetizer/window/SEQ", "WinDest": "Packetizer/window/DEST", "WinDone": "Packetizer/window/DONE",
 	"WinResult": "Packetizer/window/RESULT",
-	"RegTail":   "Mailbox/TAIL", "RegRefused": "Refusals/REFUSED", "RegHead": "Mailbox/HEAD", "SlotBase": "Mailbox/message",
-	"AgentData": "Refusals/DATA", "AgentSrc": "Refusals/SRC", "AgentDst": "Refusals/DST", "AgentNotif": "Refusals/NOTIF",
+	"RegTail":   "Mailbox/TAIL", "RegRefused": "Refusals/REFUSED", "RegHead": "Mailbox/HEAD",
+	"SlotBase":  "Mailbox/message",
+	"AgentData": "Refusals/DATA", "AgentSrc": "Refusals/SRC", "AgentDst": "Refusals/DST",
+	"AgentNotif": "Refusals/NOTIF",
 	"AgentBytes": "Refusals/SIZE",
 	"DescBase":   "RDMA/descriptor", "DescSrc": "RDMA/descriptor/SRC", "DescDst": "RDMA/descriptor/DST",
 	"DescBytes": "RDMA/descriptor/SIZE", "DescNotif": "RDMA/descriptor/NOTIF", "DescData": "RDMA/descriptor/DATA",
@@ -37,8 +40,8 @@ var steps = map[string]string{"WindowSize": "Packetizer/window", "MessageSize": 
 	"DescSize": "RDMA/descriptor", "DirSize": "Software/entry"}
 
 // values are constants of the map that are no registers.
-var values = "PageSize Windows Descriptors AgentIndex EntryEmpty EntryFilling EntryReady Version ChannelShift MinWindow " +
-	"OK BadPDID BadRoute Gone Fault BadAlign"
+var values = "PageSize Windows Descriptors AgentIndex EntryEmpty EntryFilling EntryReady Version ChannelShift " +
+	"MinWindow OK BadPDID BadRoute Gone Fault BadAlign"
 
 // Every constant of the register map is in the documents, with the same offset.
 func TestConstantsAreDocumented(t *testing.T) {

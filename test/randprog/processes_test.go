@@ -265,7 +265,7 @@ func TestProcessesNetwork(t *testing.T) {
 func TestProcessesPinned(t *testing.T) {
 	var cfg regs.Config
 	for id := range uint8(2) {
-		cfg.Nodes = append(cfg.Nodes, regs.Node{ID: id, PDIDs: []uint32{6, 6, 6}, Window: 8 << 20, Incoherent: true})
+		cfg.Nodes = append(cfg.Nodes, regs.Node{ID: id, PDIDs: []uint32{6, 6, 6}, Window: 64 << 20, Incoherent: true})
 	}
 	d, err := regs.New(cfg)
 	require.NoError(t, err)
