@@ -44,7 +44,7 @@ func TestDeviceCheckFails(t *testing.T) {
 
 func TestDeviceCheckOfWhatIsNone(t *testing.T) {
 	for path, says := range map[string]string{
-		"/dev/exanet-none": "no such file", "/dev/mem": "/dev/mem@0x", os.DevNull: "/dev/null", "/proc/self/exe": "registers",
+		"/dev/exanet-none": "no such file", "/dev/mem": "/dev/mem@0x", os.DevNull: "/dev/null", "device_test.go": "device_test.go",
 	} {
 		out, errs, code := exanet(t, "", "device", "check", path)
 		require.NotZero(t, code, path)
@@ -68,8 +68,8 @@ func TestChecksAreExplained(t *testing.T) {
 	}
 	names := selftest.Names()
 	slices.Sort(names)
-	slices.Sort(explained[1:])
-	require.Equal(t, names, explained[1:])
+	slices.Sort(explained)
+	require.Equal(t, names, explained)
 }
 
 func TestDeviceList(t *testing.T) {
