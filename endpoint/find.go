@@ -18,8 +18,8 @@ const sysfs = "/sys"
 const (
 	uioName = "exanet" // of a UIO driver
 
-	// Shared memory that a hypervisor shows a guest as a PCI device: that of guests whose registers are a model's. Other
-	// programs use such devices as well, so what is in it decides.
+	// Shared memory that a hypervisor shows a guest as a PCI device: that of guests whose registers are a model's.
+	// Other programs use such devices as well, so what is in it decides.
 	pciVendor = "0x1af4"
 	pciDevice = "0x1110"
 	pciMemory = "resource2"

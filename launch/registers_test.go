@@ -78,13 +78,10 @@ func (p pathRank) end(t *testing.T) string {
 	return string(out)
 }
 
-// Ranks of one node and of several, each with every protocol that needs no agent.
+// Ranks of one node and of several, with every protocol.
 func TestRegistersByPath(t *testing.T) {
 	for _, nodes := range [][]int{{3}, {1, 1}, {2, 1, 2}} {
 		for _, variant := range mpi.Variants() {
-			if variant == "readbased" {
-				continue
-			}
 			d := model(t, nodes...)
 			var devices []string
 			for i, n := range nodes {

@@ -130,7 +130,7 @@ The command takes the place of this process: signals and exit code are its own.
 With --device registers this process plays the prototype's hardware, and the ranks
 drive its registers: all that they say goes through packetizers, mailboxes and the
 RDMA engine. --nodes says on how many nodes they are, consecutive ranks on the same.
-With hardware, EXANET_DEVICE=registers:PATH says where that is (docs/registers.md).
+With hardware, EXANET_DEVICE=registers:PATH says where that is (docs/devices.md).
 
 With --timeout or a model of the hardware it is a child of this process. If it takes longer than that, the
 ranks say what they wait for, and it gets SIGTERM, and SIGKILL two seconds

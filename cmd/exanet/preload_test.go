@@ -51,9 +51,29 @@ func TestPreload(t *testing.T) {
 	require.Equal(t, 5, code)
 }
 
+// The command plays the hardware while its child runs, which finds a register file for each node.
+func TestPreloadOverRegisters(t *testing.T) {
+	fakeMPI(t, `for node in $(echo ${EXANET_DEVICE#registers:} | tr , " "); do head -c 8 $node; done; exit 5`)
+	out, errs, code := exanet(t, "", "preload", "--lib", "lib", "--device", "registers", "--nodes", "3", "mpirun.mpich",
+		"-np", "4", "./app")
+	require.Equal(t, 5, code, errs)
+	require.Empty(t, errs)
+	require.Equal(t, 3, strings.Count(out, "RDXE"), "the directory's kind, EXDR, by bytes from the lowest")
+
+	fakeMPI(t, `echo $EXANET_DEVICE`)
+	out, _, _ = exanet(t, "", "preload", "--lib", "lib", "--device", "registers:/dev/exanet0", "mpirun.mpich", "./app")
+	require.Equal(t, "registers:/dev/exanet0\n", out)
+}
+
 func TestPreloadedCommandGetsTheSignals(t *testing.T) {
+	for _, device := range []string{"host", "registers"} {
+		t.Run(device, func(t *testing.T) { preloadedGetsTheSignals(t, device) })
+	}
+}
+
+func preloadedGetsTheSignals(t *testing.T, device string) {
 	fakeMPI(t, "trap 'exit 9' TERM; echo ready; while :; do read nothing; done")
-	cmd := exec.Command(self(), "preload", "--lib", "lib", "mpirun.mpich", "./app")
+	cmd := exec.Command(self(), "preload", "--lib", "lib", "--device", device, "mpirun.mpich", "./app")
 	input, err := cmd.StdinPipe()
 	require.NoError(t, err)
 	defer input.Close()
@@ -79,6 +99,11 @@ func TestPreloadRefuses(t *testing.T) {
 		"preload --lib lib --":                          {"which command", 2},
 		"preload --mpi lam ./app":                       {`"lam"`, 2},
 		"preload --lib lib ./static":                    {"statically", 2},
+		"preload --device foo ./app":                    {`no device "foo"`, 2},
+		"preload --device host:/x ./app":                {`no device "host:/x"`, 2},
+		"preload --nodes 2 ./app":                       {"--device registers", 2},
+		"preload --device registers --nodes 0 ./app":    {"--nodes 0", 2},
+		"preload --device registers --lib lib ./static": {"statically", 2},
 		"preload --lib empty mpirun.mpich -np 2 ./app":  {"make preload", 2},
 		"preload --lib lib mpirun.mpich -np 2 ./absent": {"no such program", 127},
 		"preload --lib lib ./lib":                       {"directory", 126},

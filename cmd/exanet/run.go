@@ -48,7 +48,9 @@ EXANET_VARIANT, EXANET_DEVICE or EXANET_COLL, 124 if the job has timed out.
 
 With --device registers exanet plays the prototype's hardware: the ranks drive its
 registers, and --nodes says on how many nodes they are, consecutive ranks on the same;
-a rank reaches those of other nodes by node ID alone (docs/registers.md).
+a rank reaches those of other nodes by node ID alone (docs/registers.md). With --device
+registers:PATH the ranks drive the registers that are there, also with --hosts
+(docs/devices.md).
 
 With --hosts the ranks run on other hosts, in the order of the list, and talk over
 TCP to those of other hosts. exanet is started there by ssh, under the path that it has
@@ -110,7 +112,7 @@ EXANET_CHECK=1 has the ranks look for mistakes in how the program uses MPI
 	f.StringVar(&variant, "variant", "", "protocol: "+strings.Join(mpi.Variants(), ", ")+" (default "+
 		mpi.DefaultVariant+", or $EXANET_VARIANT)")
 	f.StringVar(&device, "device", "", "fabric: "+strings.Join(mpi.Devices(), ", ")+
-		" (default host, or\n$EXANET_DEVICE); see exanet info")
+		",\nregisters:PATH (default host, or $EXANET_DEVICE); see exanet info")
 	f.IntVar(&nodes, "nodes", 0, "with --device registers: how many nodes the emulated machine has (default 1)")
 	f.StringVar(&hosts, "hosts", "", "where the ranks run, as node1:2,node2:2; a host without a number has one")
 	f.StringVar(&shell, "shell", "ssh", "what runs a command on another host, given that and the command")

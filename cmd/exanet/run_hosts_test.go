@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/exanet-mpi/exanet/launch"
 )
 
 // localShell is a remote shell for --shell, which stays on this host wherever it is to go.
@@ -51,23 +53,41 @@ func TestRunOnHosts(t *testing.T) {
 	}
 }
 
+// Each host has registers, here of a model that has one node for each.
+func TestRegistersOnHosts(t *testing.T) {
+	d, device, err := launch.NewModel(2, 4)
+	require.NoError(t, err)
+	defer d.Close()
+	out, errs, code := exanet(t, "", "run", "--shell", localShell(t), "--hosts", "a:2,b:2", "--device",
+		strings.TrimPrefix(device, "EXANET_DEVICE="), self(), "demo-rank")
+	require.Zero(t, code, errs)
+	require.Empty(t, errs)
+	require.Contains(t, out, `{"report":`)
+
+	_, errs, code = exanet(t, "", "run", "--shell", localShell(t), "--hosts", "a,b", "--device", "registers:/none",
+		self(), "demo-rank")
+	require.NotZero(t, code)
+	require.Contains(t, errs, "/none: nothing there")
+}
+
 func TestMistakesInHosts(t *testing.T) {
 	for line, says := range map[string]string{
-		"--hosts a:0 true":                "want HOST:RANKS",
-		"--hosts a,,b true":               "want HOST:RANKS",
-		"--hosts -oProxyCommand=x true":   "want HOST:RANKS",
-		"--hosts= true":                   "HOST:RANKS",
-		"-n 2 --hosts= true":              "HOST:RANKS",
-		"-n 3 --hosts a:2 true":           "-n 3",
-		"--device host --hosts a true":    "within one host",
-		"--device foo --hosts a true":     "foo",
-		"--variant foo --hosts a true":    "foo",
-		"--hosts a":                       "which program",
-		"--hosts a:1000000 true":          "too many ranks",
-		"--hosts a:600000,b:600000 true":  "too many ranks",
-		"--hosts a --shell= true":         "--shell",
-		"--hosts a --timeout -1s true":    "not negative",
-		"--hosts a --shell /no/sh/x true": "/no/sh/x",
+		"--hosts a:0 true":                  "want HOST:RANKS",
+		"--hosts a,,b true":                 "want HOST:RANKS",
+		"--hosts -oProxyCommand=x true":     "want HOST:RANKS",
+		"--hosts= true":                     "HOST:RANKS",
+		"-n 2 --hosts= true":                "HOST:RANKS",
+		"-n 3 --hosts a:2 true":             "-n 3",
+		"--device host --hosts a true":      "within one host",
+		"--device registers --hosts a true": "registers:PATH",
+		"--device foo --hosts a true":       "foo",
+		"--variant foo --hosts a true":      "foo",
+		"--hosts a":                         "which program",
+		"--hosts a:1000000 true":            "too many ranks",
+		"--hosts a:600000,b:600000 true":    "too many ranks",
+		"--hosts a --shell= true":           "--shell",
+		"--hosts a --timeout -1s true":      "not negative",
+		"--hosts a --shell /no/sh/x true":   "/no/sh/x",
 	} {
 		t.Run(line, func(t *testing.T) {
 			out, errs, code := exanet(t, "", append([]string{"run"}, strings.Fields(line)...)...)

@@ -86,8 +86,8 @@ func exanet_start(cards unsafe.Pointer) int32 {
 	}
 	var w *mpi.Comm
 	begin := func(place mpi.Option) (err error) {
-		w, err = mpi.Init(place, within.WithOutside(&hostBusy.n, poll), within.WithPassed(passed), within.WithSite(site),
-			mpi.WithThreadLevel(b.level), mpi.WithRecycling(), mpi.WithBufferRule(bufferRule))
+		w, err = mpi.Init(place, within.WithOutside(&hostBusy.n, poll), within.WithPassed(passed),
+			within.WithSite(site), mpi.WithThreadLevel(b.level), mpi.WithRecycling(), mpi.WithBufferRule(bufferRule))
 		return err
 	}
 	var joined bool
