@@ -39,12 +39,14 @@ func TestDeviceCheckFails(t *testing.T) {
 	out, errs, code := exanetHere("device", "check", d.Path(0))
 	require.Equal(t, 1, code)
 	require.Regexp(t, `(?m)^FAIL  message protection +3 messages were refused`, out)
-	require.Regexp(t, `^exanet: device .*: 2 of \d+ checks failed; docs/bring-up.md says of each what to look at\n$`, errs)
+	require.Regexp(t, `^exanet: device .*: 2 of \d+ checks failed; docs/bring-up.md says of each what to look at\n$`,
+		errs)
 }
 
 func TestDeviceCheckOfWhatIsNone(t *testing.T) {
 	for path, says := range map[string]string{
-		"/dev/exanet-none": "no such file", "/dev/mem": "/dev/mem@0x", os.DevNull: "/dev/null", "device_test.go": "device_test.go",
+		"/dev/exanet-none": "no such file", "/dev/mem": "/dev/mem@0x", os.DevNull: "/dev/null",
+		"device_test.go": "device_test.go",
 	} {
 		out, errs, code := exanet(t, "", "device", "check", path)
 		require.NotZero(t, code, path)
@@ -73,7 +75,8 @@ func TestChecksAreExplained(t *testing.T) {
 }
 
 func TestDeviceList(t *testing.T) {
-	d, err := regs.New(regs.Config{Nodes: []regs.Node{{ID: 9, PDIDs: []uint32{1, 1}, Window: 64 << 10, Incoherent: true}}})
+	n := regs.Node{ID: 9, PDIDs: []uint32{1, 1}, Window: 64 << 10, Incoherent: true}
+	d, err := regs.New(regs.Config{Nodes: []regs.Node{n}})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, d.Close()) }()
 	out, errs, code := exanetHere("device", "list")

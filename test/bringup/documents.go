@@ -25,9 +25,10 @@ type registers struct {
 
 var (
 	heading = regexp.MustCompile(`^## (\w+)`)
-	plain   = regexp.MustCompile(`^ {4}(\+?)0x([0-9A-Fa-f]+) +([A-Z]+) `)
+	plain   = regexp.MustCompile(`^ {4,6}(\+?)0x([0-9A-Fa-f]+) +([A-Z]+) `)
 	several = regexp.MustCompile(`^ {4}((?:0x[0-9A-Fa-f]+, )+0x[0-9A-Fa-f]+) +([A-Z]+(?:, [A-Z]+)*)  `)
-	part    = regexp.MustCompile(`^ {4}0x([0-9A-Fa-f]+) \+ (0x[0-9A-Fa-f]+|\d+)·\S+(?: mod \S+\))? +(?:[A-Z] +)?(\w+)`)
+	part    = regexp.MustCompile(`^ {4,6}0x([0-9A-Fa-f]+) \+ ` + `(0x[0-9A-Fa-f]+|\d+)·\S+(?: mod \S+\))?` +
+		` +(?:[A-Z] +)?(\w+)`)
 )
 
 // read reads the documents' tables.
