@@ -1,8 +1,10 @@
 package launch_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +13,7 @@ import (
 
 	"github.com/exanet-mpi/exanet/internal/env"
 	"github.com/exanet-mpi/exanet/internal/mmio"
+	"github.com/exanet-mpi/exanet/mpi"
 )
 
 func init() { roles["node"] = nodeRole }
@@ -58,4 +61,26 @@ func TestNodes(t *testing.T) {
 	}
 	require.NotContains(t, ids, "0")
 	require.NotEqual(t, ids[0], ids[1])
+}
+
+// The statistics have what the blocks did: every message of the protocol went through the packetizer.
+func TestStatisticsOfTheBlocks(t *testing.T) {
+	const ranks = 4
+	dir := t.TempDir()
+	cfg := self(ranks, "good")
+	cfg.Nodes = ranks
+	cfg.Env = append(cfg.Env, "EXANET_DEVICE=registers", "EXANET_STATS="+dir)
+	o := runJob(t, cfg)
+	require.NoError(t, o.err, o.errs)
+	for rank := range ranks {
+		b, err := os.ReadFile(filepath.Join(dir, fmt.Sprintf("rank-%d.json", rank)))
+		require.NoError(t, err)
+		var s mpi.Stats
+		require.NoError(t, json.Unmarshal(b, &s))
+		require.NotNil(t, s.Registers, string(b))
+		p, m := s.Registers.Packetizer, s.Registers.Mailbox
+		require.NotZero(t, p.Messages)
+		require.NotZero(t, m.Received)
+		require.Zero(t, p.BadRoute+p.Refused+p.Faults+m.Strangers+s.Registers.RDMA.Strangers)
+	}
 }

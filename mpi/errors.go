@@ -187,10 +187,7 @@ func (c *Comm) outcome(op string, r *variants.Request) error {
 		err = fmt.Errorf("%w: %d bytes were sent", err, r.Status.Size)
 		do = "receive into a larger buffer, or probe for the size first"
 	case errors.Is(err, ErrProcFailed):
-		do = "see how that rank has ended"
-		if why := c.unreachable(r); why != nil {
-			err, do = because(ErrProcFailed, why), ""
-		} else if r.Recv && r.Peer == variants.AnySource {
+		if err, do = c.whyFailed(err, r.Ctx, r.Peer); do != "" && r.Recv && r.Peer == variants.AnySource {
 			err = fmt.Errorf("%w: a rank that could have sent has died", err)
 		}
 	}

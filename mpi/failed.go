@@ -85,7 +85,7 @@ func (s *collective) check(r *variants.Request) error {
 		}
 		err, do = fmt.Errorf("%w: that rank passed %d bytes", ErrCount, size), "all ranks must pass matching counts"
 	case errors.Is(err, ErrProcFailed):
-		do = "see how that rank has ended"
+		err, do = s.c.whyFailed(err, r.Ctx, r.Peer)
 	case r.Recv && errors.Is(err, ErrTruncate):
 		const either = "that rank could not go on, or it passed"
 		do = "see the error of that rank"

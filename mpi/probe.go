@@ -65,11 +65,11 @@ func (l *look) outcome(op string) error {
 	if l.err == nil {
 		return nil
 	}
-	do := ""
-	if errors.Is(l.err, ErrProcFailed) {
-		do = "see how that rank has ended"
+	err, do := l.err, ""
+	if errors.Is(err, ErrProcFailed) {
+		err, do = l.c.whyFailed(err, l.c.p2p, int32(l.source))
 	}
-	return l.c.fail(op, l.source, l.tag, noValue, l.err, do)
+	return l.c.fail(op, l.source, l.tag, noValue, err, do)
 }
 
 // await waits for a message, and extracts it if it is to.

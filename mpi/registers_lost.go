@@ -37,20 +37,22 @@ func (r *registers) Dead(rank int) bool {
 	return slices.ContainsFunc(r.refusals(), is) || r.Member.Dead(rank)
 }
 
-// unreachable is why a request of c has failed if its peer, or one that could have been, was out of reach: else nil.
-func (c *Comm) unreachable(r *variants.Request) error {
+// whyFailed returns the error, and what to do about it, of a call whose peer is dead to this rank: a rank of a context
+// of c, or any. It is err if nothing more is known.
+func (c *Comm) whyFailed(err error, ctx *variants.Context, peer int32) (why error, do string) {
+	do = "see how that rank has ended"
 	if c == nil || c.rank == nil {
-		return nil
+		return err, do
 	}
 	f, ok := c.rank.fab.(*registers)
 	if !ok {
-		return nil
+		return err, do
 	}
 	for _, e := range f.refusals() {
 		world := int32(e.To)
-		if r.Peer == variants.AnySource && r.Ctx.Has(world) || r.Peer != variants.AnySource && r.Ctx.World(r.Peer) == world {
-			return e
+		if peer == variants.AnySource && ctx.Has(world) || peer != variants.AnySource && ctx.World(peer) == world {
+			return because(ErrProcFailed, e), ""
 		}
 	}
-	return nil
+	return err, do
 }

@@ -63,7 +63,7 @@ func printInfo(w io.Writer, root fs.FS) error {
 	row("cross-memory attach", yesOr(tryAttach(root)))
 	row("backends", "host: shared memory of this host (default)")
 	row("", "prototype: host, with the prototype's 64-byte messages")
-	row("", "registers: software register device")
+	row("", "registers: the prototype's registers, in software (exanet run --nodes)")
 	row("", "network: TCP, as between hosts (exanet run --hosts)")
 	for _, node := range deviceNodes() {
 		row("", node+": device node")

@@ -370,6 +370,9 @@ func TestFaultsAreNoticed(t *testing.T) {
 	for _, f := range Faults {
 		t.Run(string(f), func(t *testing.T) {
 			t.Parallel()
+			if underRace && (f == TailEarly || f == HeadIgnored) {
+				t.Skip("the race detector sees a slot that is written while it is read, and fails the test")
+			}
 			var err error
 			for seed := uint64(0); err == nil && seed < 50; seed++ {
 				err = conform(f, seed, 2*time.Second)

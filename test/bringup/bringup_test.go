@@ -219,7 +219,7 @@ func TestDriverFromTheDocuments(t *testing.T) {
 	}
 	require.EqualValues(t, 1, stranger.send(b.address, [8]uint64{}))
 	require.EqualValues(t, 1, a.send(b.address+1<<16, [8]uint64{}))
-	require.EqualValues(t, 2, b.of(b.box, "Refusals/REFUSED").Load())
+	require.EqualValues(t, 2, b.of(b.box, "Mailbox/REFUSED").Load())
 	require.EqualValues(t, 2, a.send(200<<48|pdid<<16, [8]uint64{}))
 
 	// Writes, and what is wrong with some.
@@ -236,19 +236,19 @@ func TestDriverFromTheDocuments(t *testing.T) {
 	require.Equal(t, from.data[:200], to.data[:200])
 	require.Zero(t, to.data[200])
 	require.EqualValues(t, 1, stranger.write(0, src, dst, 200, notif, data))
-	require.EqualValues(t, 1, b.of(b.channel, "Refusals/REFUSED").Load())
+	require.EqualValues(t, 1, b.of(b.channel, "RDMA/REFUSED").Load())
 	require.EqualValues(t, 2, a.write(1, src, 200<<56, 8, 200<<56, data))
 	require.EqualValues(t, 4, a.write(2, 64, dst, 8, notif, data))
 	require.EqualValues(t, 5, a.write(3, src, dst, 8, notif+8, data))
 
 	// a asks the agent of b's node for b's data.
-	require.NotZero(t, b.of(b.box, "Header/ID").Load()>>16&agent)
+	require.NotZero(t, b.of(b.channel, "Header/ID").Load()>>16&agent)
 	from.note = [2]uint64{none, none}
 	back := a.of(a.channel, "Header/OFFSET").Load()
 	var message [8]uint64
 	put := func(name string, i int, v uint64) {
-		r.used["Refusals/"+name] = true
-		message[int(r.at["Refusals/"+name])/8+i] = v
+		r.used["Agent/"+name] = true
+		message[int(r.at["Agent/"+name])/8+i] = v
 	}
 	put("DATA", 0, 100)
 	put("DATA", 1, 1)

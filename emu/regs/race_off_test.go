@@ -1,0 +1,6 @@
+//go:build !race
+
+package regs
+
+// underRace says that the race detector is on.
+const underRace = false
