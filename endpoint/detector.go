@@ -197,11 +197,15 @@ func (d *Detector) endNode(node uint16) (dead []int) {
 	return dead
 }
 
-// Leave says to all others that this rank leaves in good order, and waits until they have that, or will not.
+// Leave says to all others that this rank leaves in good order, and waits until they have that, or will not. What comes
+// meanwhile is dropped, so that the others can leave as well.
 func (d *Detector) Leave() {
 	until := time.Now().Add(patience * d.silence)
 	wait := func(done func() bool) {
 		for round := 0; !done() && time.Now().Before(until); round++ {
+			for _, _, ok := d.e.Next(); ok; _, _, ok = d.e.Next() {
+				d.e.Release()
+			}
 			d.e.Idle(round)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/exanet-mpi/exanet/emu/regs"
 	"github.com/exanet-mpi/exanet/internal/mmio"
+	"github.com/exanet-mpi/exanet/rdmaeng"
 )
 
 // watched is a rank of this process with a detector.
@@ -99,4 +100,44 @@ func TestDetectorFault(t *testing.T) {
 	ranks := watch(t, d, []int{0, 0, 1, 1}, silence)
 	require.ElementsMatch(t, []int{2, 3}, ranks[0].look(2))
 	require.ElementsMatch(t, []int{2, 3}, ranks[0].look(2), "once")
+}
+
+// slow is memory that takes its time.
+type slow struct{ time.Duration }
+
+func (s slow) Read(int, uint64, uint64, []byte) uint64  { time.Sleep(s.Duration); return mmio.OK }
+func (s slow) Write(int, uint64, uint64, []byte) uint64 { time.Sleep(s.Duration); return mmio.OK }
+
+// A device that answers late, whomever it is asked about, is no sign of a death.
+func TestDetectorSlow(t *testing.T) {
+	const limit = silence / 20
+	memory := slow{limit}
+	d, err := regs.New(regs.Config{Nodes: []regs.Node{{ID: 1, PDIDs: []uint32{1}, Memory: memory},
+		{ID: 2, PDIDs: []uint32{1}, Memory: memory}}})
+	require.NoError(t, err)
+	defer d.Close()
+	require.Empty(t, watch(t, d, []int{0, 1}, limit)[0].look(0))
+}
+
+// A node that does not answer while the own device does is dead, with all its ranks.
+func TestDetectorSilentNode(t *testing.T) {
+	const limit = silence / 4
+	d := device(t, 1, 2, 1)
+	ranks := watch(t, d, []int{0, 1, 1, 2}, limit)
+	require.Empty(t, ranks[0].look(0))
+
+	// The last descriptor of rank 0 is one that the hardware has still to carry out, as it seems.
+	blocks, err := Locate(d.Path(0))
+	require.NoError(t, err)
+	page, err := mmio.Map(d.File(0), blocks.Channel.Offset, mmio.PageSize)
+	require.NoError(t, err)
+	defer page.Close()
+	const last = mmio.Descriptors - 1
+	page.Reg(mmio.DescBase + last*mmio.DescSize + mmio.DescDone).Store(1)
+	for len(ranks[0].asking) > 0 {
+		require.Empty(t, ranks[0].Look(time.Now()))
+	}
+	ranks[0].peers[1].transfer = rdmaeng.Transfer{Stage: 1, Slot: last}
+	ranks[0].asking = []int{1}
+	require.Equal(t, []int{1, 2}, ranks[0].look(2))
 }

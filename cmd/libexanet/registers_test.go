@@ -101,12 +101,18 @@ func TestProtocolsOverRegisters(t *testing.T) {
 func TestDeathOverRegisters(t *testing.T) {
 	eachHost(t, func(t *testing.T, h *host) {
 		lib, program := h.library(t), h.compile(t, "death")
-		learned := filepath.Join(t.TempDir(), "learned")
-		got := h.job(t, 4, []string{lib, modelOf(t, 4, 4)}, program, "unseen", "calls", learned)
-		assert.NotZero(t, got.code)
-		assert.Contains(t, got.out, "process failed")
-		for rank := range 3 {
-			assert.FileExists(t, fmt.Sprintf("%s.%d", learned, rank))
+		ways := []string{"calls", "ibarrier", "barrier", "alltoall"}
+		if testing.Short() {
+			ways = ways[:1]
+		}
+		for _, way := range ways {
+			learned := filepath.Join(t.TempDir(), "learned")
+			got := h.job(t, 7, []string{lib, modelOf(t, 4, 7)}, program, "unseen", way, learned)
+			assert.NotZero(t, got.code, way)
+			assert.Contains(t, got.out, "process failed", way)
+			for rank := range 6 {
+				assert.FileExists(t, fmt.Sprintf("%s.%d", learned, rank), way)
+			}
 		}
 	})
 }
