@@ -55,10 +55,13 @@ func TestNotificationsAreWhole(t *testing.T) {
 		want := rdmaeng.Notification{i, -i, i & 1, 0}
 		x := &rdmaeng.Transfer{Dst: w, Notify: want}
 		c.Start(x)
-		var got rdmaeng.Notification
-		for ok := false; !ok; _, got, ok = c.Notified() {
-		}
-		require.Equal(t, want, got)
+		eventually(t, "notification", func() bool {
+			_, got, ok := c.Notified()
+			if ok {
+				require.Equal(t, want, got)
+			}
+			return ok
+		})
 		require.NoError(t, finish(t, c, x))
 		c.Withdraw(slot)
 	}

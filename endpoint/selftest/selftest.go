@@ -45,7 +45,7 @@ type Line struct {
 const Limit = 5 * time.Second
 
 // afterTimeout is the limit when a wait has failed already.
-const afterTimeout = 300 * time.Millisecond
+const afterTimeout = 100 * time.Millisecond
 
 // check is one of the checks. do says in a few words what was seen.
 type check struct {

@@ -272,9 +272,9 @@ func TestProcessesPinned(t *testing.T) {
 	defer func() { require.NoError(t, d.Close()) }()
 	for _, p := range playsOfProcesses() {
 		t.Run(p.name, func(t *testing.T) {
-			j := jobs{launcher, []string{"EXANET_DEVICE=registers:" + d.Path(0) + "," + d.Path(1)}, 5, 8}
+			j := jobs{launcher, []string{"EXANET_DEVICE=registers:" + d.Path(0) + "," + d.Path(1)}, 5, 4}
 			if p.name == mpi.DefaultVariant {
-				j.programs = 40
+				j.programs = 20
 			}
 			require.NotZero(t, j.run(t, &p)["writes"])
 		})
