@@ -209,9 +209,9 @@ const (
 )
 
 // often calls f until it fails or has been called often enough.
-func often(f func(i int) error) (n int, err error) {
+func often(most int, f func(i int) error) (n int, err error) {
 	end := time.Now().Add(roundsIn)
-	for n = 0; n < rounds && (n < 100 || time.Now().Before(end)); n++ {
+	for n = 0; n < most && (n < 100 || time.Now().Before(end)); n++ {
 		if err = f(n); err != nil {
 			break
 		}
@@ -222,7 +222,7 @@ func often(f func(i int) error) (n int, err error) {
 // slotBeforeTail looks into the slot in the moment in which TAIL counts it.
 func (b *bench) slotBeforeTail() (string, error) {
 	p, x := &b.own.port, &b.own.box
-	n, err := often(func(int) error {
+	n, err := often(rounds, func(int) error {
 		m := b.make()
 		k, err := b.window(p)
 		if err != nil {
@@ -246,7 +246,7 @@ func (b *bench) slotBeforeTail() (string, error) {
 func (b *bench) order() (string, error) {
 	p, x := &b.own.port, &b.own.box
 	burst := min(mmio.Windows, x.Units)
-	n, err := often(func(round int) error {
+	n, err := often(rounds, func(round int) error {
 		for k := range mmio.Windows { // all windows, which the burst takes in another order each time
 			limit := b.limit
 			if !b.wait(func() bool { return p.free(k) }) {
@@ -474,7 +474,7 @@ func resultLate(window int) error {
 func (b *bench) resultBeforeDone() (string, error) {
 	p, x := &b.own.port, &b.own.box
 	const window = 0
-	n, err := often(func(round int) error {
+	n, err := often(rounds, func(round int) error {
 		limit := b.limit
 		if !b.wait(func() bool { return p.free(window) }) {
 			return p.stays(window, limit)

@@ -267,10 +267,7 @@ func (b *bench) ends() (all []*channel) {
 func (b *bench) dataFirst() (string, error) {
 	c := &b.own.channel
 	w := b.prepare(c, b.largest(), 0)
-	n, err := often(func(i int) error {
-		if i >= 150 {
-			return nil
-		}
+	n, err := often(150, func(int) error {
 		b.refresh(w)
 		if err := b.start(c, 0, w); err != nil {
 			return err
@@ -286,7 +283,7 @@ func (b *bench) dataFirst() (string, error) {
 		}
 		return b.complete(c, w)
 	})
-	return fmt.Sprintf("in %d writes", min(n, 150)), err
+	return fmt.Sprintf("in %d writes", n), err
 }
 
 // oneNotification sets a notification back to -1 and looks whether it comes again.
@@ -478,7 +475,7 @@ func errorLate(k int) error {
 // in the moment in which DONE says that it is there.
 func (b *bench) errorBeforeDone() (string, error) {
 	c, w := &b.own.channel, b.prepare(&b.own.channel, 0, 0)
-	n, err := often(func(round int) error {
+	n, err := often(rounds, func(round int) error {
 		want := uint64(mmio.OK)
 		if w.noteAddr = 0; round%2 == 1 {
 			w.noteAddr, want = b.nowhereRDMA(), mmio.BadRoute
