@@ -3,37 +3,29 @@
 // Linux lets programs use these instructions. The assembler has no names for them.
 #define DC_CVAC_R0 WORD $0xd50b7a20
 #define DC_CIVAC_R0 WORD $0xd50b7e20
-#define SYSTEM $15 // of a barrier: for all, loads and stores
+
+// For the lines of n bytes from p, between barriers for all loads and stores.
+#define LINES(instruction) \
+	MOVD p+0(FP), R0; \
+	MOVD n+8(FP), R1; \
+	ADD  R0, R1; \
+	BIC  $63, R0; \
+	DSB  $15; \
+line: \
+	instruction; \
+	ADD  $64, R0; \
+	CMP  R1, R0; \
+	BLO  line; \
+	DSB  $15; \
+	RET
 
 // func cleanLines(p *byte, n int)
 TEXT ·cleanLines(SB), NOSPLIT, $0-16
-	MOVD p+0(FP), R0
-	MOVD n+8(FP), R1
-	ADD  R0, R1
-	BIC  $63, R0
-	DSB  SYSTEM
-clean:
-	DC_CVAC_R0
-	ADD  $64, R0
-	CMP  R1, R0
-	BLO  clean
-	DSB  SYSTEM
-	RET
+	LINES(DC_CVAC_R0)
 
 // func purgeLines(p *byte, n int)
 TEXT ·purgeLines(SB), NOSPLIT, $0-16
-	MOVD p+0(FP), R0
-	MOVD n+8(FP), R1
-	ADD  R0, R1
-	BIC  $63, R0
-	DSB  SYSTEM
-purge:
-	DC_CIVAC_R0
-	ADD  $64, R0
-	CMP  R1, R0
-	BLO  purge
-	DSB  SYSTEM
-	RET
+	LINES(DC_CIVAC_R0)
 
 // func cacheType() uint64
 TEXT ·cacheType(SB), NOSPLIT, $0-8
