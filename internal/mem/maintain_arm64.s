@@ -1,8 +1,8 @@
 #include "textflag.h"
 
-// Linux lets programs use these instructions. The assembler has no names for them.
-#define DC_CVAC_R0 WORD $0xd50b7a20
-#define DC_CIVAC_R0 WORD $0xd50b7e20
+// Linux lets programs use these instructions.
+#define DC_CVAC_R0 DC CVAC, R0
+#define DC_CIVAC_R0 DC CIVAC, R0
 
 // For the lines of n bytes from p, between barriers for all loads and stores.
 #define LINES(instruction) \
