@@ -1,6 +1,7 @@
 package selftest
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -458,10 +459,8 @@ func (b *bench) messageToNobody() (string, error) {
 	if err := b.giveUpOther(); err != nil {
 		return "", err
 	}
-	if err := b.refused(dest, mmio.Gone, "a message to a mailbox that nobody holds"); err != nil {
-		return "", err
-	}
-	return "dropped with RESULT 3", b.retake()
+	err := b.refused(dest, mmio.Gone, "a message to a mailbox that nobody holds")
+	return "dropped with RESULT 3", errors.Join(err, b.retake())
 }
 
 func resultLate(window int) error {

@@ -3,6 +3,7 @@ package selftest
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -418,10 +419,8 @@ func (b *bench) writeToNobody() (string, error) {
 	if err := b.giveUpOther(); err != nil {
 		return "", err
 	}
-	if err := b.fails(w, mmio.Gone, "a write to a channel that nobody holds"); err != nil {
-		return "", err
-	}
-	return "ends with ERROR 3", b.retake()
+	err := b.fails(w, mmio.Gone, "a write to a channel that nobody holds")
+	return "ends with ERROR 3", errors.Join(err, b.retake())
 }
 
 // unmappedAddress is a local address at which there is nothing.
