@@ -170,7 +170,7 @@ test-today-%: preload
 # the launcher of this machine starts (docs/testing.md).
 QEMU = qemu-aarch64
 ARM64_GO = GOARCH=arm64 CGO_ENABLED=0 $(GO)
-ARM64_PACKAGES = ./datatype ./emu/host ./packetizer ./mbox ./internal/mmio ./check/scenario ./check/world ./mpi
+ARM64_PACKAGES = ./datatype ./internal/mem ./emu/host ./packetizer ./mbox ./internal/mmio ./check/scenario ./check/world ./mpi
 # Slow there, or start themselves again, which qemu does not do.
 ARM64_SKIP = Stopped|Columns|InReverse|LeaveNothingBehind|MatchInOrder|MoreThanTheCredit|ShareMessages|Vigil
 

@@ -25,6 +25,7 @@ type Detector struct {
 	e       *Endpoint
 	silence time.Duration
 	table   []byte    // words of the others
+	address uint64    // of the table
 	peers   []probe   // by rank
 	asking  []int     // ranks that a probe is on its way to
 	cursor  int       // the rank that was asked last
@@ -60,17 +61,17 @@ const (
 // NewDetector makes the detector of a rank of so many, which takes a rank for dead that has not answered for the time
 // of silence. Its Table goes into the Entry.
 func (e *Endpoint) NewDetector(ranks int, silence time.Duration) *Detector {
-	raw := make([]byte, (ranks+1)*wordSize)
-	pad := int(-mem.Addr(raw) % wordSize)
-	d := &Detector{e: e, silence: silence, table: raw[pad : pad+ranks*wordSize], peers: make([]probe, ranks)}
+	d := &Detector{e: e, silence: silence, peers: make([]probe, ranks)}
+	d.table, d.address = e.channel.Words(ranks * wordSize)
 	for i := range ranks { // written, so that it is memory: the device may not be able to make it so
 		*mem.Struct[rdmaeng.Notification](d.table, i*wordSize) = rdmaeng.Pending
 	}
+	e.channel.See(d.table)
 	return d
 }
 
 // Table is the Exanet address of the words.
-func (d *Detector) Table() uint64 { return rdmaeng.Address(d.table, d.e.channel.Offset()) }
+func (d *Detector) Table() uint64 { return d.address }
 
 // Begin tells the detector where the others are, once the endpoint has joined them.
 func (d *Detector) Begin(entries []Entry) {
@@ -82,6 +83,7 @@ func (d *Detector) Begin(entries []Entry) {
 
 // left reports whether a rank has left in good order.
 func (d *Detector) left(rank int) bool {
+	d.e.channel.See(d.table[rank*wordSize : (rank+1)*wordSize])
 	return mem.U32(d.table, rank*wordSize+leavesIn).Load() == 1
 }
 

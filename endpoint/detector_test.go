@@ -63,6 +63,18 @@ func TestDetector(t *testing.T) {
 	require.Equal(t, []int{3}, ranks[2].look(1))
 }
 
+// The words of the detector are where the device writes, and the process sees it.
+func TestDetectorInPinnedMemory(t *testing.T) {
+	d, err := regs.New(regs.Config{Nodes: []regs.Node{{PDIDs: []uint32{1, 1, 1}, Window: 256 << 10, Incoherent: true}}})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, d.Close()) }()
+	ranks := watch(t, d, []int{0, 0, 0}, silence)
+	ranks[1].Leave()
+	require.NoError(t, ranks[1].Endpoint.Close())
+	require.NoError(t, ranks[2].Endpoint.Close())
+	require.Equal(t, []int{2}, ranks[0].look(1), "who has left is not dead")
+}
+
 // With a device that answers no more all others are out of reach.
 func TestDetectorSilence(t *testing.T) {
 	d, err := regs.New(regs.Config{Nodes: []regs.Node{{ID: 1, PDIDs: []uint32{1}}, {ID: 2, PDIDs: []uint32{1, 1}}}})

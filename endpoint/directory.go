@@ -65,7 +65,7 @@ type directory struct {
 
 // openDirectory maps the directory of the device at a place, see Locate.
 func openDirectory(text string) (*directory, error) {
-	path, base, err := place(text)
+	path, base, err := Place(text)
 	if err != nil {
 		return nil, err
 	}

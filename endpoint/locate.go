@@ -24,8 +24,8 @@ var (
 // physical is the memory of the machine by its addresses: a path that needs one.
 const physical = "/dev/mem"
 
-// place splits PATH@0xADDRESS, or a path whose registers begin at its start.
-func place(text string) (path string, offset int64, err error) {
+// Place splits PATH@0xADDRESS, or a path whose registers begin at its start.
+func Place(text string) (path string, offset int64, err error) {
 	path = text
 	if at := strings.LastIndex(text, "@0x"); at >= 0 {
 		if offset, err = strconv.ParseInt(text[at+1:], 0, 64); err != nil || offset%mmio.PageSize != 0 {

@@ -19,12 +19,19 @@ var sizes = []int{0, 1, 40, 41, 5000, 200_000}
 
 // The ticket protocol runs on registers as it runs on shared memory: every
 // rank exchanges messages of all sizes with every other, with receives posted
-// early and late.
+// early and late, whatever memory the device reaches.
 func TestProtocolOnRegisters(t *testing.T) {
+	for _, n := range []regs.Node{{}, {Window: 4 << 20}, {Window: 2 << 20, Incoherent: true}} {
+		t.Run(fmt.Sprintf("window %d incoherent %v", n.Window, n.Incoherent), func(t *testing.T) { onRegisters(t, n) })
+	}
+}
+
+func onRegisters(t *testing.T, n regs.Node) {
 	const ranks = 3
+	n.PDIDs = []uint32{4, 4, 4}
 	for _, late := range []bool{false, true} {
 		t.Run(fmt.Sprintf("late receives %v", late), func(t *testing.T) {
-			d, err := regs.New(regs.Config{Nodes: []regs.Node{{PDIDs: []uint32{4, 4, 4}}}, Depth: 8})
+			d, err := regs.New(regs.Config{Nodes: []regs.Node{n}, Depth: 8})
 			require.NoError(t, err)
 			defer func() { require.NoError(t, d.Close()) }()
 			errs := make([]error, ranks)

@@ -69,16 +69,19 @@ func (d *Device) Address() packetizer.Address {
 // of the block whose first page is at a physical address, through /dev/mem or
 // a file that stands for it.
 func NodeIDAt(path string, physical int64) (uint16, error) {
-	id, err := mmio.ReadPhysical(path, physical+mmio.RegID)
+	r, err := mmio.NewReader(path)
 	if err != nil {
 		return 0, err
 	}
-	if uint32(id>>32) != mmio.KindMailbox || uint16(id) != mmio.Version {
-		return 0, &packetizer.Error{Op: "read node ID", Path: path, Page: -1, Err: packetizer.ErrNoDevice,
-			Cause: fmt.Errorf("ID register at %#x is %#x", physical, id),
-			Do:    "give the physical address of the mailboxes"}
+	defer r.Close()
+	id, err := r.Load(physical + mmio.RegID)
+	if err != nil {
+		return 0, err
 	}
-	node, err := mmio.ReadPhysical(path, physical+mmio.RegNode)
+	if err := mmio.CheckID(packetizer.Block{Path: path, Offset: physical}, id, mmio.KindMailbox); err != nil {
+		return 0, err
+	}
+	node, err := r.Load(physical + mmio.RegNode)
 	return uint16(node), err
 }
 

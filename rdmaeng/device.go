@@ -22,6 +22,7 @@ type Device struct {
 	free   uint32 // bit i: descriptor i carries nothing of ours
 
 	slots  notices
+	window *window // pinned memory, nil: the device knows virtual addresses
 	counts Counts
 	before uint64 // REFUSED when the channel was taken
 }
@@ -45,13 +46,14 @@ type descriptor struct {
 	err    mmio.Reg
 	// The hardware reads t's source by its address; here the collector sees it.
 	t *Transfer
+	n int // bytes of t that are under way
 }
 
 var _ Engine = (*Device)(nil)
 
 // Stages of a Transfer.
 const (
-	waiting uint8 = iota // no descriptor was free yet
+	waiting uint8 = iota // no descriptor was free yet, or there is more to be written
 	running
 	ended
 )
@@ -68,9 +70,10 @@ func AllocChannel(b Block, pdid uint32) (*Device, error) {
 	if p.Claimed {
 		sys.AllowAttach() // the software device reaches our memory as another process
 	}
-	d := &Device{page: p, offset: p.Reg(mmio.RegOffset).Load(), free: 1<<mmio.Descriptors - 1}
+	d := &Device{page: p, offset: p.Reg(mmio.RegOffset).Load(), free: 1<<mmio.Descriptors - 1,
+		window: newWindow(p.Pinned)}
 	d.before = p.Reg(mmio.RegRefused).Load()
-	d.slots.init()
+	d.slots.init(d.window)
 	for i := range d.desc {
 		base := mmio.DescBase + i*mmio.DescSize
 		d.desc[i] = descriptor{
@@ -91,20 +94,33 @@ func (d *Device) Offset() uint64 { return d.offset }
 func (d *Device) ProtectionID() uint32 { return d.page.PDID }
 
 // Address returns the Exanet address of buf, memory of the process that owns
-// the channel with the given offset: dma_get_exanet_addr of the thesis (2.4).
-// It does not keep buf alive; Expose does.
+// the channel with the given offset, if the device knows virtual addresses:
+// dma_get_exanet_addr of the thesis (2.4). It does not keep buf alive; Expose
+// does.
 func Address(buf []byte, offset uint64) uint64 { return mem.Addr(buf) + offset }
 
 // Expose implements Engine.
 func (d *Device) Expose(buf []byte) (slot int, w Window) {
-	slot, word := d.slots.arm(buf)
-	return slot, Window{Addr: Address(buf, d.offset), Notify: Address(word, d.offset)}
+	return d.expose(buf, len(buf))
+}
+
+func (d *Device) expose(buf []byte, n int) (slot int, w Window) {
+	target := buf
+	if d.window != nil {
+		target = d.window.land(n)
+	}
+	slot, word := d.slots.arm(buf, target)
+	return slot, Window{Addr: d.local(target) + d.offset, Notify: d.local(word) + d.offset}
 }
 
 // ExposeView implements Engine. The hardware writes contiguous memory, from
 // where Notified puts the data in their places.
 func (d *Device) ExposeView(v datatype.View) (slot int, w Window) {
-	slot, w = d.Expose(make([]byte, v.Size()))
+	if d.window != nil {
+		slot, w = d.expose(nil, v.Size())
+	} else {
+		slot, w = d.Expose(make([]byte, v.Size()))
+	}
 	d.slots.slots[slot].view = v
 	return slot, w
 }
@@ -117,7 +133,7 @@ func (d *Device) Withdraw(slot int) { d.slots.withdraw(slot) }
 // yet notified, in the order of Expose.
 func (d *Device) Notified() (slot int, n Notification, ok bool) {
 	if slot, n, ok = d.slots.next(); ok {
-		d.slots.slots[slot].unpack(n.Size())
+		d.slots.unpack(slot, n.Size())
 	}
 	return slot, n, ok
 }
@@ -127,7 +143,7 @@ func (d *Device) Notified() (slot int, n Notification, ok bool) {
 func (d *Device) Start(t *Transfer) {
 	t.Done, t.Stage, t.Slot = 0, waiting, -1
 	d.counts.Writes++
-	if t.View.Type != nil {
+	if t.View.Type != nil && d.window == nil {
 		t.Packed = make([]byte, t.View.Size())
 		t.View.Pack(t.Packed, 0)
 	}
@@ -142,22 +158,37 @@ func (d *Device) submit(t *Transfer) {
 		if c.done.Load() != n {
 			continue // still busy for a former owner of the channel
 		}
-		c.t = t
-		w, src := c.words, t.Src
-		if t.View.Type != nil {
-			src = t.Packed
+		w, src, note := c.words, d.source(i, t), t.Notify
+		if t.Done+len(src) < t.Size() {
+			note = Pending // changes nothing
 		}
-		w[mmio.DescSrc/8] = mem.Addr(src)
-		w[mmio.DescDst/8] = t.Dst.Addr
+		c.t, c.n = t, len(src)
+		w[mmio.DescSrc/8] = d.local(src)
+		w[mmio.DescDst/8] = t.Dst.Addr + uint64(t.Done)
 		w[mmio.DescBytes/8] = uint64(len(src))
 		w[mmio.DescNotif/8] = t.Dst.Notify
-		w[mmio.DescData/8] = uint64(uint32(t.Notify[0])) | uint64(uint32(t.Notify[1]))<<32
-		w[mmio.DescData/8+1] = uint64(uint32(t.Notify[2])) | uint64(uint32(t.Notify[3]))<<32
+		w[mmio.DescData/8] = uint64(uint32(note[0])) | uint64(uint32(note[1]))<<32
+		w[mmio.DescData/8+1] = uint64(uint32(note[2])) | uint64(uint32(note[3]))<<32
 		c.submit.Store(n + 1) // release: hands the descriptor to the hardware
 		d.free &^= 1 << i
 		t.Stage, t.Slot = running, int32(i)
 		return
 	}
+}
+
+// source is where the device reads what it writes next of t, by descriptor i.
+func (d *Device) source(i int, t *Transfer) []byte {
+	switch {
+	case d.window != nil:
+		b := d.window.source(i)
+		b = b[:min(len(b), t.Size()-t.Done)]
+		t.Source().Pack(b, t.Done)
+		d.window.Clean(b)
+		return b
+	case t.View.Type != nil:
+		return t.Packed
+	}
+	return t.Src
 }
 
 // Test implements Engine: dma_test_transfer of the thesis (2.4). The error is
@@ -177,11 +208,16 @@ func (d *Device) Test(t *Transfer) (done bool, err error) {
 	code := c.err.Load()
 	c.t = nil
 	d.free |= 1 << t.Slot
-	t.Stage = ended
 	if code != mmio.OK {
+		t.Stage = ended
 		return true, d.failed(t, code)
 	}
-	t.Done = t.Size()
+	if t.Done += c.n; t.Done < t.Size() {
+		t.Stage = waiting
+		d.submit(t)
+		return false, nil
+	}
+	t.Stage = ended
 	d.counts.Bytes += uint64(t.Size())
 	return true, nil
 }

@@ -14,12 +14,24 @@ func (d *Device) HasAgent() bool {
 }
 
 // Offer is Reader.Offer. The notification word of the slot is never written.
-func (d *Device) Offer(buf []byte) (slot int, src Window) { return d.Expose(buf) }
+func (d *Device) Offer(buf []byte) (slot int, src Window) {
+	if d.window == nil {
+		return d.Expose(buf)
+	}
+	return d.OfferView(datatype.Bytes(buf))
+}
 
 // OfferView is Reader.OfferView. The hardware reads contiguous memory, so the
 // data are packed now.
 func (d *Device) OfferView(v datatype.View) (slot int, src Window) {
-	packed := make([]byte, v.Size())
+	if d.window == nil {
+		packed := make([]byte, v.Size())
+		v.Pack(packed, 0)
+		return d.Expose(packed)
+	}
+	slot, src = d.expose(nil, v.Size())
+	packed := d.slots.slots[slot].target
 	v.Pack(packed, 0)
-	return d.Offer(packed)
+	d.window.Clean(packed)
+	return slot, src
 }

@@ -18,6 +18,8 @@ const (
 // words. The armed ones, exposed and not yet notified, form a list in the
 // order of their exposure; slots that are withdrawn are used again.
 type notices struct {
+	window *window // where the words are, and what is exposed; nil: anywhere
+	each   int     // bytes from one word to the next
 	chunks [][]byte
 	slots  []notice
 	head   int32 // first and last armed slot, or -1
@@ -26,37 +28,63 @@ type notices struct {
 }
 
 type notice struct {
-	buf        []byte        // keeps the exposed memory reachable for the collector
-	view       datatype.View // where the data belong, if buf only stands in for it
+	buf        []byte        // where the data belong; keeps it reachable for the collector
+	view       datatype.View // where the data belong, if not in buf
+	target     []byte        // where they are written; part of the window, if there is one
 	prev, next int32
 	armed      bool
 }
 
-// unpack puts the data of a message of size bytes in their places. Of one that is
-// too long nothing has been written.
-func (n *notice) unpack(size int) {
-	if n.view.Type != nil && size <= len(n.buf) {
-		n.view.Unpack(n.buf[:size], 0)
+// unpack puts the data of a message of size bytes in their places, if they are
+// not there. Of one that is too long nothing has been written.
+func (s *notices) unpack(slot, size int) {
+	n := &s.slots[slot]
+	if size >= 0 && size <= len(n.target) && (n.view.Type != nil || s.window != nil) {
+		data := n.target[:size]
+		if s.window != nil {
+			s.window.Purge(data)
+		}
+		if n.view.Type != nil {
+			n.view.Unpack(data, 0)
+		} else {
+			copy(n.buf, data)
+		}
+	}
+	s.leave(n)
+}
+
+// leave gives back what a slot has of the window.
+func (s *notices) leave(n *notice) {
+	if s.window != nil {
+		s.window.leave(n.target)
+	}
+	n.target = nil
+}
+
+func (s *notices) init(w *window) {
+	s.head, s.tail, s.free = -1, -1, -1
+	s.window, s.each = w, noticeSize
+	if w != nil {
+		s.each = line
 	}
 }
 
-func (s *notices) init() { s.head, s.tail, s.free = -1, -1, -1 }
-
 // word is the notification word of a slot: four int32.
 func (s *notices) word(slot int) []byte {
-	at := slot & (chunkSlots - 1) * noticeSize
+	at := slot & (chunkSlots - 1) * s.each
 	return s.chunks[slot>>chunkShift][at : at+noticeSize : at+noticeSize]
 }
 
-// arm takes a slot for buf and returns its notification word, set to Pending.
-func (s *notices) arm(buf []byte) (slot int, word []byte) {
+// arm takes a slot for what is written to target and returns its notification
+// word, set to Pending.
+func (s *notices) arm(buf, target []byte) (slot int, word []byte) {
 	if s.free < 0 {
 		s.grow()
 	}
 	i := s.free
 	n := &s.slots[i]
 	s.free = n.next
-	*n = notice{buf: buf, prev: s.tail, next: -1, armed: true}
+	*n = notice{buf: buf, target: target, prev: s.tail, next: -1, armed: true}
 	if s.tail >= 0 {
 		s.slots[s.tail].next = i
 	} else {
@@ -65,20 +93,40 @@ func (s *notices) arm(buf []byte) (slot int, word []byte) {
 	s.tail = i
 	word = s.word(int(i))
 	*mem.Struct[Notification](word, 0) = Pending
+	s.look(word)
 	return int(i), word
+}
+
+// look has the next load of a notification word see what the device has written,
+// and the device's next write not be overwritten by what this process has.
+func (s *notices) look(word []byte) {
+	if s.window != nil {
+		s.window.Purge(word)
+	}
 }
 
 // grow adds a chunk of free slots.
 func (s *notices) grow() {
-	raw := make([]byte, (chunkSlots+1)*noticeSize)
-	pad := int(-mem.Addr(raw) % noticeSize)
-	s.chunks = append(s.chunks, raw[pad:pad+chunkSlots*noticeSize])
+	var chunk []byte
+	if s.window != nil {
+		chunk = s.window.land(chunkSlots * line)
+	} else {
+		chunk = aligned(chunkSlots * noticeSize)
+	}
+	s.chunks = append(s.chunks, chunk)
 	first := len(s.slots)
 	for i := range chunkSlots {
 		s.slots = append(s.slots, notice{next: int32(first + i + 1)})
 	}
 	s.slots[len(s.slots)-1].next = s.free
 	s.free = int32(first)
+}
+
+// aligned returns n bytes at a multiple of a notification's size.
+func aligned(n int) []byte {
+	raw := make([]byte, n+noticeSize)
+	pad := int(-mem.Addr(raw) % noticeSize)
+	return raw[pad : pad+n : pad+n]
 }
 
 // next finds the first armed slot whose write has completed and disarms it.
@@ -89,7 +137,9 @@ func (s *notices) grow() {
 func (s *notices) next() (slot int, n Notification, ok bool) {
 	for i := s.head; i >= 0; i = s.slots[i].next {
 		word := s.word(int(i))
+		s.look(word)
 		if mem.U32(word, thirdOffset).Load() <= 1 { // acquire: the rest and the data are there
+			s.look(word) // the words before may have been loaded earlier
 			s.disarm(i)
 			return int(i), *mem.Struct[Notification](word, 0), true
 		}
@@ -116,7 +166,9 @@ func (s *notices) withdraw(slot int) {
 	i := int32(slot)
 	if s.slots[i].armed {
 		s.disarm(i)
+		s.look(s.word(slot)) // whoever arms it next overwrites what the device has written, not what this process has
 	}
+	s.leave(&s.slots[i])
 	s.slots[i] = notice{next: s.free}
 	s.free = i
 }

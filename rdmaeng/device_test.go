@@ -21,9 +21,41 @@ func eventually(t require.TestingT, what string, cond func() bool) {
 	}
 }
 
+// memory is what a device reaches.
+type memory struct {
+	name       string
+	window     int // bytes
+	incoherent bool
+}
+
+var memories = []memory{{"virtual", 0, false}, {"window", 4 << 20, false}, {"incoherent", 4 << 20, true}}
+
+// What must hold of every device.
+func TestDevice(t *testing.T) {
+	for _, m := range memories {
+		t.Run(m.name, func(t *testing.T) {
+			for _, x := range []struct {
+				name string
+				test func(*testing.T, memory)
+			}{
+				{"WriteAndNotify", testWriteAndNotify},
+				{"MoreTransfersThanDescriptors", testMoreTransfersThanDescriptors},
+				{"TransferErrors", testTransferErrors},
+				{"BuffersStayWhereTheyAre", testBuffersStayWhereTheyAre},
+				{"ExposeKeepsAlive", testExposeKeepsAlive},
+				{"SlotsProperty", testSlotsProperty},
+				{"SteadyStateDoesNotAllocate", testSteadyStateDoesNotAllocate},
+				{"ViewsAreWrittenThroughABuffer", testViewsAreWrittenThroughABuffer},
+			} {
+				t.Run(x.name, func(t *testing.T) { x.test(t, m) })
+			}
+		})
+	}
+}
+
 // start runs a software device and allocates its channels.
-func start(t *testing.T, pdids ...uint32) []*rdmaeng.Device {
-	d, err := regs.New(regs.Config{Nodes: []regs.Node{{PDIDs: pdids}}})
+func start(t *testing.T, m memory, pdids ...uint32) []*rdmaeng.Device {
+	d, err := regs.New(regs.Config{Nodes: []regs.Node{{PDIDs: pdids, Window: m.window, Incoherent: m.incoherent}}})
 	require.NoError(t, err)
 	_, _, block := d.Blocks(0)
 	var channels []*rdmaeng.Device
@@ -62,15 +94,21 @@ func pattern(n, seed int) []byte {
 	return b
 }
 
-func TestWriteAndNotify(t *testing.T) {
-	c := start(t, 1, 1)
+func testWriteAndNotify(t *testing.T, m memory) {
+	c := start(t, m, 1, 1)
 	for i, n := range []int{0, 1, 63, 4097, 128 << 10, 1<<20 + 5} {
 		dst := make([]byte, n)
 		slot, w := c[1].Expose(dst)
 		want := rdmaeng.Notification{int32(n), -5, int32(i & 1), -1 << 31}
+		if m.window > 0 {
+			want[3] = 0 // the size tells how much is to be copied
+		}
 		x := &rdmaeng.Transfer{To: 1, Src: pattern(n, i), Dst: w, Notify: want}
 		c[0].Start(x)
 		eventually(t, "notification", func() bool {
+			if m.window > 0 {
+				_, _ = c[0].Test(x) // it may take several pieces
+			}
 			s, got, ok := c[1].Notified()
 			if ok {
 				require.Equal(t, slot, s)
@@ -91,8 +129,8 @@ func TestWriteAndNotify(t *testing.T) {
 }
 
 // More transfers than descriptors: the rest wait for their turn.
-func TestMoreTransfersThanDescriptors(t *testing.T) {
-	c := start(t, 1, 1)
+func testMoreTransfersThanDescriptors(t *testing.T, m memory) {
+	c := start(t, m, 1, 1)
 	const n = 100
 	var xs [n]rdmaeng.Transfer
 	dst := make([]byte, n)
@@ -115,8 +153,8 @@ func TestMoreTransfersThanDescriptors(t *testing.T) {
 	}
 }
 
-func TestTransferErrors(t *testing.T) {
-	c := start(t, 1, 1, 2)
+func testTransferErrors(t *testing.T, m memory) {
+	c := start(t, m, 1, 1, 2)
 	dst := make([]byte, 100)
 	slot, good := c[1].Expose(dst)
 	_, foreign := c[2].Expose(dst)
@@ -126,8 +164,8 @@ func TestTransferErrors(t *testing.T) {
 		want error
 	}{
 		{"other protection group", foreign, rdmaeng.ErrProtection},
-		{"unmapped buffer", rdmaeng.Window{Addr: c[1].Offset() + 64, Notify: good.Notify}, rdmaeng.ErrFault},
-		{"unmapped notification", rdmaeng.Window{Addr: good.Addr, Notify: c[1].Offset() + 64}, rdmaeng.ErrFault},
+		{"unmapped buffer", rdmaeng.Window{Addr: c[1].Offset() + 1<<40, Notify: good.Notify}, rdmaeng.ErrFault},
+		{"unmapped notification", rdmaeng.Window{Addr: good.Addr, Notify: c[1].Offset() + 1<<40}, rdmaeng.ErrFault},
 		{"no such channel", rdmaeng.Window{Addr: 200<<48 | 64, Notify: 200<<48 | 64}, rdmaeng.ErrNoDevice},
 		{"notification address", rdmaeng.Window{Addr: good.Addr, Notify: good.Notify + 4}, rdmaeng.ErrMisaligned},
 	}
@@ -189,8 +227,8 @@ func grow(depth int) int {
 
 // The stack moves and the collector runs between Expose and the arrival, and
 // nobody but the channel remembers the two buffers.
-func TestBuffersStayWhereTheyAre(t *testing.T) {
-	c := start(t, 1, 1)
+func testBuffersStayWhereTheyAre(t *testing.T, m memory) {
+	c := start(t, m, 1, 1)
 	exchange := func() {
 		var local [3000]byte // would be on the stack if Expose did not keep it
 		slot, w := c[1].Expose(local[:])
@@ -229,8 +267,8 @@ func TestBuffersStayWhereTheyAre(t *testing.T) {
 }
 
 // Only the channel knows the buffer: it must live until Withdraw, and no longer.
-func TestExposeKeepsAlive(t *testing.T) {
-	c := start(t, 1)
+func testExposeKeepsAlive(t *testing.T, m memory) {
+	c := start(t, m, 1)
 	freed := make(chan struct{})
 	slot := func() int {
 		buf := new([4096]byte)
@@ -260,8 +298,8 @@ func TestExposeKeepsAlive(t *testing.T) {
 
 // Slots against a model: any mix of Expose, write, Notified and Withdraw
 // reports each completed write once, oldest exposure first.
-func TestSlotsProperty(t *testing.T) {
-	c := start(t, 1)
+func testSlotsProperty(t *testing.T, m memory) {
+	c := start(t, m, 1)
 	rapid.Check(t, func(t *rapid.T) {
 		type exposure struct {
 			slot  int
@@ -332,8 +370,8 @@ func TestSlotsProperty(t *testing.T) {
 	})
 }
 
-func TestSteadyStateDoesNotAllocate(t *testing.T) {
-	c := start(t, 1)
+func testSteadyStateDoesNotAllocate(t *testing.T, m memory) {
+	c := start(t, m, 1)
 	dst, x := make([]byte, 4096), &rdmaeng.Transfer{Src: make([]byte, 4096)}
 	var held []int
 	for range 200 { // more than a chunk
@@ -363,8 +401,8 @@ func TestSteadyStateDoesNotAllocate(t *testing.T) {
 
 // The hardware writes contiguous memory only: data with gaps pass through a buffer
 // at either end, and the gaps are left alone.
-func TestViewsAreWrittenThroughABuffer(t *testing.T) {
-	c := start(t, 1, 1)
+func testViewsAreWrittenThroughABuffer(t *testing.T, m memory) {
+	c := start(t, m, 1, 1)
 	rapid.Check(t, func(t *rapid.T) {
 		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 3))
 		x, y := randtype.Draw(r, datatype.Int16, r.IntN(3), 10), randtype.Draw(r, datatype.Int16, r.IntN(3), 10)

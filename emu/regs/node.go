@@ -30,6 +30,7 @@ type node struct {
 type layout struct {
 	packetizer, mailbox, channel int64
 	mailboxStride                int
+	windows                      windowLayout
 	size                         int64
 }
 
@@ -65,6 +66,9 @@ func newNode(c Node, cfg Config, i int) (_ *node, err error) {
 			_ = n.file.Close()
 		}
 		return nil, fmt.Errorf("registers of %d bytes: %w", lay.size, err)
+	}
+	if c.Window > 0 {
+		n.memory = n.windows()
 	}
 	dir := n.mem.Sub(0, mmio.PageSize)
 	dir.Reg(mmio.RegNode).Store(uint64(n.id))
@@ -105,8 +109,9 @@ func (n *node) page(kind uint32, i int, pdids []uint32, units int) mmio.Region {
 	p.Reg(mmio.RegUnits).Store(uint64(units))
 	if kind == mmio.KindChannel {
 		p.Reg(mmio.RegOffset).Store(mmio.ChannelOffset(n.id, uint8(i)))
+		n.lay.windows.fill(p, i, int64(i*stride)+at)
 	}
-	p.Reg(mmio.RegID).Store(mmio.ID(kind, flags))
+	p.Reg(mmio.RegID).Store(mmio.ID(kind, flags|n.lay.windows.flags()))
 	return p
 }
 

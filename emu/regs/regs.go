@@ -11,6 +11,7 @@
 //	rdma.go       the RDMA engines: one goroutine
 //	agent.go      what the agents of the nodes start writes for
 //	memory.go     how the engines reach the memory of a node's processes
+//	window.go     the same without an SMMU, and without coherent caches
 //	directory.go  tells each node of the ranks of the others: one goroutine
 //	owners.go     frees the pages of processes that have ended: one goroutine
 //	faults.go     faults that tests plant
@@ -60,6 +61,13 @@ type Node struct {
 	// frees the pages of those that have ended. Nil: they are processes of
 	// this machine, and the device frees their pages.
 	Memory Memory
+
+	// Window is for a device without an SMMU: how many bytes of pinned memory
+	// each channel has, which are all that it reaches; whole pages. 0: the
+	// memory of its owner. Incoherent: caches stand between that memory and
+	// the processes, who have to maintain them.
+	Window     int
+	Incoherent bool
 }
 
 // Device is a running software device.
@@ -95,7 +103,7 @@ func (c Config) layout(node int) layout {
 	if depth == 0 {
 		depth = defaultDepth
 	}
-	return layoutOf(len(c.Nodes[node].PDIDs), depth, c.interfaces())
+	return layoutOf(len(c.Nodes[node].PDIDs), depth, c.interfaces()).withWindows(c.Nodes[node])
 }
 
 // Size is how many bytes the registers of a node take.
@@ -113,6 +121,9 @@ func (c Config) check() error {
 	for i, n := range c.Nodes {
 		if len(n.PDIDs) < 1 || len(n.PDIDs) > 256 {
 			return fmt.Errorf("node %d has %d interfaces: want 1 to 256", n.ID, len(n.PDIDs))
+		}
+		if n.Window%mmio.PageSize != 0 || n.Window < 0 || n.Window > 0 && n.Memory != nil || n.Incoherent && n.Window == 0 {
+			return fmt.Errorf("node %d has windows of %d bytes: want whole pages, and no other Memory", n.ID, n.Window)
 		}
 		if other, taken := ids[n.ID]; taken {
 			return fmt.Errorf("nodes %d and %d of the list both have ID %d: each has one of its own", other, i, n.ID)

@@ -1,6 +1,7 @@
 package mmio
 
 import (
+	"errors"
 	"fmt"
 	"os"
 )
@@ -23,6 +24,9 @@ type Page struct {
 
 	// Claimed: there is no driver, the page was taken by compare-and-swap.
 	Claimed bool
+
+	// Pinned is the only memory that an RDMA channel reaches, nil: all of the process's.
+	Pinned *Pinned
 }
 
 // CheckID says what is wrong with the ID register of a block that is to be of a kind.
@@ -87,12 +91,13 @@ func Claim(b Block, kind uint32, pdid uint32) (*Page, error) {
 			_ = r.Close()
 			return fail(p.Index, ErrProtection, err, "start the process in its job's protection group")
 		}
-		return p, nil
+		return p.complete(f, b.Offset)
 	}
 
 	seen := false
 	for i := range count {
-		r, err := Map(f, b.Offset+int64(i)*int64(stride), stride)
+		at := b.Offset + int64(i)*int64(stride)
+		r, err := Map(f, at, stride)
 		if err != nil {
 			return nil, err
 		}
@@ -101,7 +106,7 @@ func Claim(b Block, kind uint32, pdid uint32) (*Page, error) {
 			seen = true
 			if r.Reg(RegOwner).CompareAndSwap(0, pid) {
 				p.Claimed = true
-				return p, nil
+				return p.complete(f, at)
 			}
 		}
 		_ = r.Close()
@@ -112,6 +117,14 @@ func Claim(b Block, kind uint32, pdid uint32) (*Page, error) {
 	}
 	return fail(-1, ErrExhausted, fmt.Errorf("%d pages in the block", count),
 		"start fewer processes, or a device with more pages")
+}
+
+// complete maps what else belongs to a page, which is at an offset of the file.
+func (p *Page) complete(f *os.File, at int64) (*Page, error) {
+	if err := p.pin(f, at); err != nil {
+		return nil, errors.Join(err, p.Release())
+	}
+	return p, nil
 }
 
 func page(path string, r Region) *Page {
@@ -130,5 +143,5 @@ func (p *Page) Release() error {
 	if p.Claimed {
 		p.Reg(RegOwner).CompareAndSwap(uint64(os.Getpid()), 0)
 	}
-	return p.Close()
+	return errors.Join(p.unpin(), p.Close())
 }

@@ -5,6 +5,7 @@
 //
 //	Region   mapped memory, by whatever file: device node or memory file
 //	Page     an interface of a block that this process holds (Claim)
+//	Reader   single registers of a file, without holding anything
 //	Reg      one register, loaded with acquire and stored with release order
 //
 // Data is moved in whole aligned 64-bit words, since that is all that device
@@ -84,18 +85,11 @@ func (r Region) Reg(off int) Reg { return Reg{&r.Words(off, 1)[0]} }
 // access ordered by registers around it.
 func (r Region) Words(off, n int) []uint64 { return mem.Slice[uint64](r.b[off : off+8*n]) }
 
+// Bytes is the memory, if it is memory and no registers.
+func (r Region) Bytes() []byte { return r.b }
+
 // Sub returns size bytes of the region from off.
 func (r Region) Sub(off, size int) Region { return Region{r.b[off : off+size : off+size]} }
-
-// ReadPhysical reads one 64-bit register at a physical address, through
-// /dev/mem or a file that stands for it.
-func ReadPhysical(path string, addr int64) (uint64, error) {
-	if addr%8 != 0 || addr < 0 {
-		return 0, &Error{Op: "read physical", Path: path, Page: -1, Err: ErrMisaligned,
-			Cause: fmt.Errorf("address %#x", addr), Do: "give a multiple of 8"}
-	}
-	return readPhysical(path, addr)
-}
 
 // openError says what a failed open or mmap means.
 func openError(op, path string, err error) error {

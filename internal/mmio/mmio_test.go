@@ -33,8 +33,11 @@ func TestMap(t *testing.T) {
 	require.EqualValues(t, 77, b.Sub(PageSize, PageSize).Words(0x10, 2)[1])
 	require.False(t, a.Reg(0x18).CompareAndSwap(1, 2))
 	require.True(t, b.Reg(PageSize+0x18).CompareAndSwap(77, 2))
-	v, err := ReadPhysical(f.Name(), PageSize+0x18)
+	reader, err := NewReader(f.Name())
 	require.NoError(t, err)
+	v, err := reader.Load(PageSize + 0x18)
+	require.NoError(t, err)
+	require.NoError(t, reader.Close())
 	require.EqualValues(t, 2, v)
 	require.NoError(t, a.Close())
 	require.NoError(t, b.Close())
@@ -43,6 +46,9 @@ func TestMap(t *testing.T) {
 func TestErrors(t *testing.T) {
 	f := deviceFile(t, 1)
 	none := filepath.Join(t.TempDir(), "exanet0")
+	reader, err := NewReader(f.Name())
+	require.NoError(t, err)
+	defer reader.Close()
 	attempts := []struct {
 		name string
 		want error
@@ -51,13 +57,9 @@ func TestErrors(t *testing.T) {
 		{"offset", ErrMisaligned, func() error { _, err := Map(f, 64, PageSize); return err }},
 		{"beyond the end", ErrNoDevice, func() error { _, err := Map(f, PageSize, PageSize); return err }},
 		{"no node", ErrNoDevice, func() error { _, err := Open(none); return err }},
-		{"no physical memory", ErrNoDevice, func() error { _, err := ReadPhysical(none, 0); return err }},
-		{"physical address", ErrMisaligned, func() error { _, err := ReadPhysical(f.Name(), 4); return err }},
-		{"physical beyond the end", ErrNoDevice, func() error {
-			_,
-				err := ReadPhysical(f.Name(), 2*PageSize)
-			return err
-		}},
+		{"no physical memory", ErrNoDevice, func() error { _, err := NewReader(none); return err }},
+		{"physical address", ErrMisaligned, func() error { _, err := reader.Load(4); return err }},
+		{"physical beyond the end", ErrSmall, func() error { _, err := reader.Load(2 * PageSize); return err }},
 		{"not a device", ErrNoDevice, func() error {
 			_,
 				err := Claim(Block{Path: f.Name()}, KindMailbox, 0)
@@ -71,7 +73,7 @@ func TestErrors(t *testing.T) {
 		require.True(t, errors.As(err, &e), a.name)
 		require.NotEmpty(t, e.Do, a.name)
 	}
-	_, err := Open(none)
+	_, err = Open(none)
 	require.ErrorIs(t, err, os.ErrNotExist)
 	require.ErrorContains(t, err, none)
 }

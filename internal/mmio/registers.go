@@ -19,6 +19,16 @@ const (
 	RegOwner  = 0x40 // process that holds the interface, 0 if none
 )
 
+// Pinned memory of an RDMA channel (FlagWindow), behind its header. The places are in
+// bytes from the start of the channel's page.
+const (
+	RegWindow     = 0x48 // where the owner maps it
+	RegWindowSize = 0x50 // whole pages
+	RegDRAM       = 0x58 // of a software device that is not coherent: what stands for memory
+
+	MinWindow = 64 << 10
+)
+
 // Kinds of blocks, the upper half of the ID register.
 const (
 	KindPacketizer uint32 = 0x4558504b // "EXPK"
@@ -27,12 +37,15 @@ const (
 	KindDirectory  uint32 = 0x45584452 // "EXDR"
 )
 
-// Version of the register map, and the flag that tells processes to claim
-// pages by themselves because no driver does it.
+// Version of the register map.
+const Version uint16 = 1
+
+// Flags of the ID register: what a process has to do because nobody else does it.
 const (
-	Version   uint16 = 1
-	FlagClaim uint16 = 1 << 0
-	FlagAgent uint16 = 1 << 4 // the node has an agent that starts writes for others
+	FlagClaim    uint16 = 1 << 0 // claim pages by itself: there is no driver
+	FlagWindow   uint16 = 1 << 2 // copy into and out of pinned memory: the device knows no virtual addresses
+	FlagMaintain uint16 = 1 << 3 // clean the caches: the device is not coherent with them
+	FlagAgent    uint16 = 1 << 4 // know that the node has an agent that starts writes for others
 )
 
 // ID composes the ID register.

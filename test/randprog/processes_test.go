@@ -16,6 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/exanet-mpi/exanet/emu/regs"
 	"github.com/exanet-mpi/exanet/launch"
 	"github.com/exanet-mpi/exanet/mpi"
 )
@@ -268,6 +269,26 @@ func TestProcessesNetwork(t *testing.T) {
 				require.NotZero(t, j.run(t, &p)["writes"])
 			})
 		}
+	}
+}
+
+// The registers of two nodes that reach pinned memory only, and are not coherent with the ranks' caches.
+func TestProcessesPinned(t *testing.T) {
+	var cfg regs.Config
+	for id := range uint8(2) {
+		cfg.Nodes = append(cfg.Nodes, regs.Node{ID: id, PDIDs: []uint32{6, 6, 6}, Window: 64 << 20, Incoherent: true})
+	}
+	d, err := regs.New(cfg)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, d.Close()) }()
+	for _, p := range playsOfProcesses() {
+		t.Run(p.name, func(t *testing.T) {
+			j := jobs{launcher, []string{"EXANET_DEVICE=registers:" + d.Path(0) + "," + d.Path(1)}, 5, 4}
+			if p.name == mpi.DefaultVariant {
+				j.programs = 20
+			}
+			require.NotZero(t, j.run(t, &p)["writes"])
+		})
 	}
 }
 
