@@ -110,6 +110,10 @@ func (d *Device) expose(buf []byte, n int) (slot int, w Window) {
 		target = d.window.land(n)
 	}
 	slot, word := d.slots.arm(buf, target)
+	if d.page.Present {
+		sys.PopulateWrite(target)
+		sys.PopulateWrite(word)
+	}
 	return slot, Window{Addr: d.local(target) + d.offset, Notify: d.local(word) + d.offset}
 }
 
@@ -161,6 +165,9 @@ func (d *Device) submit(t *Transfer) {
 		w, src, note := c.words, d.source(i, t), t.Notify
 		if t.Done+len(src) < t.Size() {
 			note = Pending // changes nothing
+		}
+		if d.page.Present {
+			sys.Populate(src)
 		}
 		c.t, c.n = t, len(src)
 		w[mmio.DescSrc/8] = d.local(src)
@@ -249,4 +256,6 @@ func (d *Device) Order() Order { return AllOrder }
 
 // Close gives the channel back. The caller has tested every transfer to its
 // end and withdrawn every slot.
-func (d *Device) Close() error { return d.page.Release() }
+func (d *Device) Close() error {
+	return d.page.Release()
+}

@@ -3,6 +3,7 @@ package rdmaeng
 import (
 	"github.com/exanet-mpi/exanet/datatype"
 	"github.com/exanet-mpi/exanet/internal/mmio"
+	"github.com/exanet-mpi/exanet/internal/sys"
 )
 
 // The half of a Reader that concerns the channel; package endpoint has the rest.
@@ -16,6 +17,9 @@ func (d *Device) HasAgent() bool {
 // Offer is Reader.Offer. The notification word of the slot is never written.
 func (d *Device) Offer(buf []byte) (slot int, src Window) {
 	if d.window == nil {
+		if d.page.Present {
+			sys.Populate(buf) // this process may be able to read it only
+		}
 		return d.Expose(buf)
 	}
 	return d.OfferView(datatype.Bytes(buf))

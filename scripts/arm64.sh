@@ -19,17 +19,12 @@ needless='adduser|auto.*|binutils.*|coreutils|cpp.*|debconf.*|debianutils|dpkg|g
 |libstdc\+\+-.*|libtool|linux-libc-dev|login|m4|mpi-default-bin|openssh-.*|passwd|perl.*|python3.*|sensible-utils|tar|ucf'
 needless="^($(echo "$needless" | tr -d '\n'))\$"
 
-fail() {
-	echo "$1" >&2
-	exit 1
-}
+. "$(dirname "$0")/arm64-apt.sh"
 
 works() {
 	command -v aarch64-linux-gnu-gcc >/dev/null && command -v qemu-aarch64 >/dev/null &&
 		printf '#include <stdlib.h>\nint main(void){return 0;}\n' | aarch64-linux-gnu-gcc -x c -o /dev/null - 2>/dev/null
 }
-
-debian() { command -v apt-get >/dev/null && command -v dpkg-deb >/dev/null; }
 
 if ! works; then
 	debian && [ "$(id -u)" = 0 ] || fail "please install a compiler for ARM64 and qemu-aarch64 (Debian: apt-get install $tools)"
@@ -49,30 +44,15 @@ root=$root.new
 rm -rf "$root"
 mkdir -p "$root"
 root=$(cd "$root" && pwd)
-apt=$root/.apt
-mkdir -p "$apt/state/lists/partial" "$apt/cache/archives/partial"
-: >"$apt/status"
-cat >"$apt/conf" <<END
-APT::Architecture "arm64";
-APT::Architectures {"arm64";};
-APT::Install-Recommends "false";
-APT::Sandbox::User "$(id -un)";
-Dir::State "$apt/state";
-Dir::State::status "$apt/status";
-Dir::Cache "$apt/cache";
-END
-export APT_CONFIG="$apt/conf"
-
-# A list of something else on this machine that has no arm64 does no harm.
-apt-get update -qq >"$apt/log" 2>&1 || true
-wanted=$(apt-get install -s $packages 2>>"$apt/log" | sed -n 's/^Inst \([^ ]*\) .*/\1/p' | grep -Ev "$needless") ||
-	fail "no packages for arm64 are to be had from the sources of this machine: $(tail -1 "$apt/log")"
-(cd "$apt" && apt-get download -qq $wanted >>log 2>&1) || fail "packages for arm64 cannot be fetched: $(tail -1 "$apt/log")"
-for deb in "$apt"/*.deb; do
+lists "$root/.apt"
+wanted=$(closure $packages)
+wanted=$(echo "$wanted" | grep -Ev "$needless")
+fetch $wanted
+for deb in "$root"/.apt/*.deb; do
 	dpkg-deb --fsys-tarfile "$deb" | tar -C "$root" -x --exclude='*.a' --exclude='./etc/*' \
 		--exclude='./usr/share/doc/*' --exclude='./usr/share/man/*' --exclude='./usr/share/locale/*'
 done
-rm -rf "$apt"
+rm -rf "$root/.apt"
 
 # Absolute links would lead out of the root.
 find "$root" -type l -lname '/*' | while read -r link; do

@@ -8,7 +8,7 @@ import (
 	"github.com/exanet-mpi/exanet/internal/sys"
 )
 
-// flags of the ID registers.
+// flags of the ID registers of all nodes.
 const flags = mmio.FlagClaim | mmio.FlagAgent
 
 // node is the hardware of a node.
@@ -20,6 +20,7 @@ type node struct {
 	lay    layout
 	local  bool // its processes are those of this machine
 	memory Memory
+	flags  uint16
 
 	senders   []sender
 	mailboxes []mailbox
@@ -49,7 +50,8 @@ func layoutOf(interfaces, depth, ranks int) (l layout) {
 // change.
 func newNode(c Node, cfg Config, i int) (_ *node, err error) {
 	lay := cfg.layout(i)
-	n := &node{id: c.ID, file: c.File, given: c.File != nil, lay: lay, local: c.Memory == nil, memory: c.Memory}
+	n := &node{id: c.ID, file: c.File, given: c.File != nil, lay: lay, local: c.Memory == nil, memory: c.Memory,
+		flags: flags | c.Flags}
 	if n.local {
 		n.memory = processes{}
 	}
@@ -87,7 +89,7 @@ func newNode(c Node, cfg Config, i int) (_ *node, err error) {
 			b.page.Reg(mmio.RegNode).Store(uint64(n.id) ^ 1)
 		}
 	}
-	dir.Reg(mmio.RegID).Store(mmio.ID(mmio.KindDirectory, flags))
+	dir.Reg(mmio.RegID).Store(mmio.ID(mmio.KindDirectory, n.flags))
 	return n, nil
 }
 
@@ -111,7 +113,7 @@ func (n *node) page(kind uint32, i int, pdids []uint32, units int) mmio.Region {
 		p.Reg(mmio.RegOffset).Store(mmio.ChannelOffset(n.id, uint8(i)))
 		n.lay.windows.fill(p, i, int64(i*stride)+at)
 	}
-	p.Reg(mmio.RegID).Store(mmio.ID(kind, flags|n.lay.windows.flags()))
+	p.Reg(mmio.RegID).Store(mmio.ID(kind, n.flags|n.lay.windows.flags()))
 	return p
 }
 

@@ -62,6 +62,9 @@ type Node struct {
 	// this machine, and the device frees their pages.
 	Memory Memory
 
+	// Flags are those of its ID registers besides CLAIM: what processes have to do for Memory.
+	Flags uint16
+
 	// Window is for a device without an SMMU: how many bytes of pinned memory
 	// each channel has, which are all that it reaches; whole pages. 0: the
 	// memory of its owner. Incoherent: caches stand between that memory and

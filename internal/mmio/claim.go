@@ -25,6 +25,9 @@ type Page struct {
 	// Claimed: there is no driver, the page was taken by compare-and-swap.
 	Claimed bool
 
+	// Present: the device takes no page faults, see sys.Populate and sys.PopulateWrite.
+	Present bool
+
 	// Pinned is the only memory that an RDMA channel reaches, nil: all of the process's.
 	Pinned *Pinned
 }
@@ -119,9 +122,14 @@ func Claim(b Block, kind uint32, pdid uint32) (*Page, error) {
 		"start fewer processes, or a device with more pages")
 }
 
-// complete maps what else belongs to a page, which is at an offset of the file.
+// complete maps what else belongs to a page, which is at an offset of the file, and does what
+// its flags ask for.
 func (p *Page) complete(f *os.File, at int64) (*Page, error) {
-	if err := p.pin(f, at); err != nil {
+	err := p.pin(f, at)
+	if err == nil {
+		err = p.keep()
+	}
+	if err != nil {
 		return nil, errors.Join(err, p.Release())
 	}
 	return p, nil
@@ -140,6 +148,7 @@ func page(path string, r Region) *Page {
 
 // Release gives the page back and unmaps it.
 func (p *Page) Release() error {
+	p.leave()
 	if p.Claimed {
 		p.Reg(RegOwner).CompareAndSwap(uint64(os.Getpid()), 0)
 	}

@@ -43,6 +43,7 @@ const Version uint16 = 1
 // Flags of the ID register: what a process has to do because nobody else does it.
 const (
 	FlagClaim    uint16 = 1 << 0 // claim pages by itself: there is no driver
+	FlagPresent  uint16 = 1 << 1 // keep its memory present: the device takes no page faults
 	FlagWindow   uint16 = 1 << 2 // copy into and out of pinned memory: the device knows no virtual addresses
 	FlagMaintain uint16 = 1 << 3 // clean the caches: the device is not coherent with them
 	FlagAgent    uint16 = 1 << 4 // know that the node has an agent that starts writes for others
@@ -102,6 +103,15 @@ const (
 	DescSubmit = 0x30
 	DescDone   = 0x40
 	DescError  = 0x48
+)
+
+// Context of an RDMA channel, behind its descriptors: where a device without a driver learns
+// what the owner's virtual addresses mean.
+const (
+	CtxOwner = 0x900 // process whose context it is, 0 while it is being written; written last
+	CtxCount = 0x908 // how often one was written
+	CtxPairs = 0x910 // a virtual address and the physical one that it has, Pairs times
+	Pairs    = 4
 )
 
 // Directory of a software device: where its blocks are, and one entry a rank.

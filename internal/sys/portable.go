@@ -165,3 +165,15 @@ func Connect(string) (fd int, err error) { return -1, ErrNeedsLinux }
 
 // PeerUser is not to be had.
 func PeerUser(int) (uid int, err error) { return -1, ErrNeedsLinux }
+
+// KeepPages returns ErrNeedsLinux: there are no devices that would care.
+func KeepPages() error { return ErrNeedsLinux }
+
+// PopulateWrite does nothing.
+func PopulateWrite([]byte) {}
+
+// AddressPair is a page's address in this process and in the machine.
+type AddressPair struct{ Virtual, Physical uint64 }
+
+// AddressPairs returns ErrNeedsLinux: physical addresses are not known.
+func AddressPairs(int) ([]AddressPair, error) { return nil, ErrNeedsLinux }

@@ -241,11 +241,11 @@ func Map(f *os.File) ([]byte, error) {
 // Unmap undoes Map.
 func Unmap(b []byte) error { return unix.Munmap(b) }
 
-// Populate gives shared memory its pages, which must begin with one, and this process its view
-// of them, all at once: to touch them one by one takes longer. It asks as for reading, which makes pages of a memory
-// file, and views that can be written, as well, and of those that are there already sixteen at a time. Where the kernel
-// does not know this (before Linux 5.14), or has no memory left, they come when they are touched.
-func Populate(b []byte) { _ = unix.Madvise(b, unix.MADV_POPULATE_READ) }
+// Populate gives memory its pages, and this process its view of them, all at once: to touch them one by one takes
+// longer. It asks as for reading, which makes pages of a memory file, and views that can be written, as well, and of
+// those that are there already sixteen at a time. Where the kernel does not know this (before Linux 5.14), or has no
+// memory left, they come when they are touched.
+func Populate(b []byte) { populate(b, unix.MADV_POPULATE_READ) }
 
 // VMWrite copies src to addr in process pid by cross-memory attach and returns
 // how many bytes arrived; fewer than len(src) without an error is possible.
