@@ -14,6 +14,7 @@
 //	Graph        mpiGraph: bandwidth of all ranks at once, at every distance
 //	Halo         the exchange of a 27-point stencil
 //	Overlap      what a non-blocking Allreduce hides behind a computation
+//	Progress     how far a message gets while its ranks compute (Small and Yuan)
 //	Idle         CPU time of a rank that is blocked in a call
 //
 // Each of them is a function that all ranks of a communicator call; rank 0

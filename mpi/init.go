@@ -18,6 +18,7 @@ import (
 	"github.com/exanet-mpi/exanet/mpi/internal/progress"
 	"github.com/exanet-mpi/exanet/rdmaeng"
 	"github.com/exanet-mpi/exanet/variants"
+	"github.com/exanet-mpi/exanet/variants/customized"
 )
 
 // ThreadLevel says which goroutines make calls (MPI's thread level; thesis 2.1).
@@ -35,6 +36,8 @@ const (
 type settings struct {
 	level   ThreadLevel
 	variant string
+	bands   customized.Bands // of the protocol customized
+	still   bool             // without progress in the background
 	device  string
 	path    string // of the device registers; "": the launcher has a model of it
 
@@ -143,6 +146,9 @@ func options(opts []Option) (*settings, error) {
 	if err := oneOf("protocol", s.variant, Variants(), protocolTag); err != nil {
 		return nil, err
 	}
+	if err := s.setBands(); err != nil {
+		return nil, err
+	}
 	if s.device == "" {
 		s.device = deviceHost
 	}
@@ -216,6 +222,9 @@ func Init(opts ...Option) (*Comm, error) {
 // difference to the protocol it is part of it.
 func (s *settings) profile() string {
 	p := s.variant + " on " + s.device
+	if s.variant == "customized" {
+		p += ", " + s.bands.String()
+	}
 	if s.variant == "envless" && s.level == ThreadMultiple {
 		p += ", multiple"
 	}

@@ -205,6 +205,13 @@ func (c *Comm) sendAndWait(op string, ctx *variants.Context, mode variants.Mode,
 	return err
 }
 
+// lookFirst takes what has arrived before a long message is posted, if the protocol goes by who comes first.
+func (k *rank) lookFirst(size int) {
+	if k.looksFirst && size > k.limit {
+		k.Poll()
+	}
+}
+
 // recvAndWait receives into d. It is called with the lock held, behind receiveNow if d has no gaps, and releases it.
 func (c *Comm) recvAndWait(op string, ctx *variants.Context, d memory, source, tag int) (Status, error) {
 	k := c.rank

@@ -1,4 +1,4 @@
-//go:build readbased || rtr || envless || ticket || optimistic
+//go:build readbased || rtr || envless || ticket || optimistic || customized
 
 package mpi
 

@@ -1,10 +1,11 @@
-//go:build !(readbased || rtr || envless || ticket || optimistic)
+//go:build !(readbased || rtr || envless || ticket || optimistic || customized)
 
 package mpi
 
 import (
 	"github.com/exanet-mpi/exanet/optimistic"
 	"github.com/exanet-mpi/exanet/variants"
+	"github.com/exanet-mpi/exanet/variants/customized"
 	"github.com/exanet-mpi/exanet/variants/envless"
 	"github.com/exanet-mpi/exanet/variants/readbased"
 	"github.com/exanet-mpi/exanet/variants/rtr"
@@ -20,8 +21,10 @@ const protocolTag = ""
 // DefaultVariant is the protocol that is used unless another is asked for.
 const DefaultVariant = "ticket"
 
-// Variants returns the names of the protocols, in the order of the thesis.
-func Variants() []string { return []string{"readbased", "rtr", "envless", "ticket", "optimistic"} }
+// Variants returns the names of the protocols, in the order of the thesis; the last one is that of Small and Yuan.
+func Variants() []string {
+	return []string{"readbased", "rtr", "envless", "ticket", "optimistic", "customized"}
+}
 
 // newProtocol makes the protocol that the settings name.
 func newProtocol(o *settings, f fabric) (protocol, error) {
@@ -38,6 +41,8 @@ func newProtocol(o *settings, f fabric) (protocol, error) {
 		return envless.New(f.Rank(), f, o.level == ThreadMultiple), nil
 	case "optimistic":
 		return optimistic.New(f.Rank(), f), nil
+	case "customized":
+		return customized.New(f.Rank(), f, o.bands), nil
 	default:
 		return ticket.New(f.Rank(), f), nil
 	}

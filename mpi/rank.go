@@ -15,13 +15,14 @@ import (
 type rank struct {
 	mu progress.Lock
 	*progress.Engine
-	fab   fabric
-	proto protocol
-	limit int       // of eager messages, in bytes
-	near  near      // see receiveNow
-	fast  *fastPath // nil: there is none
-	check *checker  // nil: the mode is off, see check.go
-	level ThreadLevel
+	fab        fabric
+	proto      protocol
+	limit      int       // of eager messages, in bytes
+	looksFirst bool      // the protocol goes by who comes first
+	near       near      // see receiveNow
+	fast       *fastPath // nil: there is none
+	check      *checker  // nil: the mode is off, see check.go
+	level      ThreadLevel
 
 	recycling   bool            // what has ended is taken back, see recycle.go
 	slab        []Request       // not used yet
@@ -60,7 +61,8 @@ func newRank(f fabric, o *settings) (*rank, error) {
 	if err := ordered(proto.NeedsOrder(), f.Order(), o); err != nil {
 		return nil, err
 	}
-	k := &rank{fab: f, proto: proto, limit: f.Limit(), level: o.level, recycling: o.recycling}
+	k := &rank{fab: f, proto: proto, limit: f.Limit(), level: o.level, recycling: o.recycling,
+		looksFirst: o.variant == "customized"}
 	k.stats, k.algorithms = newCallStats(o.variant, o.passed), o.algorithms
 	k.leavings.rule = o.buffers
 	offers := progress.OffersOf(f)
@@ -78,7 +80,7 @@ func newRank(f fabric, o *settings) (*rank, error) {
 		k.counts = make(map[int]int)
 		proto.OnLeft(k.departed)
 	}
-	k.Engine = progress.New(&k.mu, f, offers, proto, k, o.outside)
+	k.Engine = progress.New(&k.mu, f, offers, proto, k, o.outside, !o.still)
 	areas := 0
 	if k.Shared != nil {
 		areas = k.Shared.Areas()

@@ -93,6 +93,7 @@ func (c *Comm) postSend(op string, mode variants.Mode, d *parcel, dest, tag int)
 		c.leaseOut(dest, tag)
 		return q, nil
 	}
+	k.lookFirst(d.size())
 	m := k.take()
 	m.Ctx, m.Mode, m.Peer, m.Tag = c.p2p, mode, int32(dest), int32(tag)
 	k.load(m, d.memory)
@@ -127,6 +128,7 @@ func (c *Comm) postRecv(op string, d *parcel, source, tag int) (*Request, error)
 		q.null = true
 		return q, nil
 	}
+	k.lookFirst(d.size())
 	q.m, q.state = k.take(), pending
 	q.m.Recv, q.m.Ctx, q.m.Peer, q.m.Tag = true, c.p2p, int32(source), int32(tag)
 	k.load(q.m, d.memory)

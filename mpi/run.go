@@ -193,5 +193,5 @@ func (o *settings) limit() int {
 	if o.device == devicePrototype {
 		return packetizer.PayloadLimit
 	}
-	return 0
+	return min(o.bands.Eager, host.DefaultLimit)
 }

@@ -237,5 +237,6 @@ func counterMap(n *variants.Counters) map[string]uint64 {
 	m["cancels_granted"] = n.CancelsGranted
 	m["cancels_refused"] = n.CancelsRefused
 	m["no_credit"] = n.NoCredit
+	m["copies"] = n.Copies
 	return m
 }

@@ -15,9 +15,11 @@ type Core struct {
 	Done  workcount.Count // what the processor does
 
 	lender  rdmaeng.Lender // Dev, if it is one
+	reader  rdmaeng.Reader // likewise
 	limit   int
 	slots   []*Request // by slot of the exposed buffer
 	active  []*Request // sends whose write is under way
+	fetches []fetch    // that agents have not been told of
 	failed  map[int32]bool
 	hurried []int32 // ranks that must look at their mailbox, see Hurry
 	awaited []*Peer // see Await
@@ -25,6 +27,8 @@ type Core struct {
 	alone   int     // of active, those that nobody but this rank carries on
 
 	left func(id, gen uint32) // see OnLeft
+
+	copies copies
 
 	spare  List[Message] // for reuse
 	spares int           // bytes
@@ -34,6 +38,7 @@ type Core struct {
 func NewCore(me int, dev Device) *Core {
 	c := &Core{Me: int32(me), Dev: dev, Count: new(Counters), limit: dev.Limit(), failed: make(map[int32]bool)}
 	c.lender, _ = any(dev).(rdmaeng.Lender)
+	c.reader, _ = any(dev).(rdmaeng.Reader)
 	c.Out = NewOutbox(c.Me, dev, c.Count)
 	return c
 }
@@ -66,6 +71,8 @@ func (c *Core) needsUs(r *Request) bool {
 		return true
 	case r.Recv:
 		return r.Len() > c.limit && !r.Advertised
+	case r.Copy && r.Slot >= 0: // its receiver has the agent read it
+		return false
 	}
 	return !r.Writing && !(r.lent && r.Transfer.Unhurried)
 }
@@ -122,6 +129,10 @@ func (c *Core) Complete(r *Request, err error) {
 	r.Err = err
 	r.Done = true
 	c.recount(r)
+	if r.Copy {
+		c.copies.give(r.Buf)
+		r.Buf = nil
+	}
 	if b := r.Batch; b != nil {
 		b.ended()
 	}
@@ -170,6 +181,9 @@ const progressMost = 1 << 20
 func (c *Core) Progress() (moved bool) {
 	if c.Out.Backlogged() {
 		moved = c.Out.Flush() > 0
+	}
+	if len(c.fetches) > 0 {
+		moved = c.askAgain() > 0 || moved
 	}
 	keep, written := c.active[:0], 0
 	for i, r := range c.active {

@@ -23,7 +23,7 @@ const (
 
 // Needs implements Protocol.
 func (c *Core) Needs() (n Needs) {
-	if c.open|len(c.active)|len(c.hurried)|len(c.awaited)|len(c.Out.waiting) == 0 {
+	if c.open|len(c.active)|len(c.hurried)|len(c.awaited)|len(c.Out.waiting)|len(c.fetches) == 0 {
 		return 0
 	}
 	if c.open > 0 {
@@ -32,7 +32,7 @@ func (c *Core) Needs() (n Needs) {
 	if len(c.active) > 0 {
 		n |= NeedsProgress
 	}
-	if c.alone > 0 || c.Out.Backlogged() {
+	if c.alone > 0 || c.Out.Backlogged() || len(c.fetches) > 0 {
 		n |= NeedsArrivals | NeedsProgress | NeedsProgressNow
 	}
 	if len(c.hurried) > 0 {
@@ -64,6 +64,9 @@ func (c *Core) Wake(which Needs, f func(world int)) {
 func (c *Core) wakeBlocking(f func(world int)) {
 	for _, p := range c.Out.Waiting() {
 		f(int(p.World))
+	}
+	for _, x := range c.fetches {
+		f(int(x.agent.World))
 	}
 	for _, r := range c.active {
 		if !r.Transfer.Shared { // else there is nothing left to do, and who does the rest tells

@@ -9,6 +9,7 @@ import (
 	"github.com/exanet-mpi/exanet/optimistic"
 	"github.com/exanet-mpi/exanet/test/pairtest"
 	"github.com/exanet-mpi/exanet/variants"
+	"github.com/exanet-mpi/exanet/variants/customized"
 	"github.com/exanet-mpi/exanet/variants/envless"
 	"github.com/exanet-mpi/exanet/variants/readbased"
 	"github.com/exanet-mpi/exanet/variants/rtr"
@@ -39,7 +40,10 @@ func everyProtocol(t *testing.T, limit int, f func(t *testing.T, p pair)) {
 		"envless":    func(me int, f *host.Fabric) variants.Protocol { return envless.New(me, f, false) },
 		"rtr":        func(me int, f *host.Fabric) variants.Protocol { return rtr.New(me, f) },
 		"optimistic": func(me int, f *host.Fabric) variants.Protocol { return optimistic.New(me, f) },
-		"readbased":  func(me int, f *host.Fabric) variants.Protocol { return readbased.New(me, f) },
+		"customized": func(me int, f *host.Fabric) variants.Protocol {
+			return customized.New(me, f, customized.Bands{Hybrid: limit + 10})
+		},
+		"readbased": func(me int, f *host.Fabric) variants.Protocol { return readbased.New(me, f) },
 	}
 	for name, make := range protocols {
 		t.Run(name, func(t *testing.T) { f(t, newPair(t, name, limit, make)) })

@@ -95,19 +95,22 @@ type Request struct {
 	Status Status
 
 	// State of the protocol.
-	Ticket     uint32 // thesis 3.5; in protocols without tickets, the request's number at its rank
-	Ticketed   bool   // a receive that has its ticket
-	Queued     bool   // in a queue of posted requests
-	Advertised bool   // a receive whose RTR is out
-	Delivered  bool   // a send whose data went with its EnvDS
-	Announced  bool   // a receive that an RTS or Env has matched although its RTR is out
-	Landed     bool   // a receive whose notification has been seen before its RTS or Env
-	Writing    bool   // a send whose write has started
-	Cancelling bool   // waits for the peer's word
-	Slot       int    // of the exposed buffer; -1: none
-	counted    bool   // in Core.open
-	lent       bool   // see Core.Announce
-	Order      uint64 // of posting, to compare across queues
+	Ticket     uint32         // thesis 3.5; in protocols without tickets, the request's number at its rank
+	Ticketed   bool           // a receive that has its ticket
+	Queued     bool           // in a queue of posted requests
+	Advertised bool           // a receive whose RTR is out
+	Delivered  bool           // a send whose data went with its EnvDS
+	Announced  bool           // a receive that an RTS or Env has matched although its RTR is out
+	Fetched    bool           // a receive that an agent writes to
+	Landed     bool           // a receive whose notification has been seen before its RTS or Env
+	Writing    bool           // a send whose write has started
+	Cancelling bool           // waits for the peer's word
+	Copy       bool           // a send of the library's own, see Core.StandIn
+	Slot       int            // of the exposed buffer; -1: none
+	Window     rdmaeng.Window // of an Advertised receive
+	counted    bool           // in Core.open
+	lent       bool           // see Core.Announce
+	Order      uint64         // of posting, to compare across queues
 	Transfer   rdmaeng.Transfer
 
 	alone   *Peer // whose later messages wait for the write of this send
@@ -119,8 +122,8 @@ type Request struct {
 func (r *Request) Reset() {
 	r.Recv, r.Mode, r.Batch = false, Standard, nil
 	r.Done, r.Err, r.Status = false, nil, Status{}
-	r.Ticketed, r.Queued, r.Advertised, r.Delivered, r.Announced, r.Landed, r.Writing, r.Cancelling = false, false,
-		false, false, false, false, false, false
+	r.Ticketed, r.Queued, r.Advertised, r.Delivered, r.Announced, r.Fetched, r.Landed, r.Writing, r.Cancelling = false,
+		false, false, false, false, false, false, false, false
 	r.Slot = -1
 	if r.View.Type != nil {
 		r.View = datatype.View{}
@@ -195,6 +198,7 @@ type Counters struct {
 	CancelsGranted uint64
 	CancelsRefused uint64
 	NoCredit       uint64 // eager-size sends that went as long ones, beyond the peer's credit
+	Copies         uint64 // sends that left a copy, see Core.StandIn
 }
 
 // Add adds what another rank has counted.
@@ -212,4 +216,5 @@ func (c *Counters) Add(x *Counters) {
 	c.CancelsGranted += x.CancelsGranted
 	c.CancelsRefused += x.CancelsRefused
 	c.NoCredit += x.NoCredit
+	c.Copies += x.Copies
 }

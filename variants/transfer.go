@@ -26,7 +26,7 @@ func (c *Core) Advertise(p *Peer, e Envelope, r *Request) {
 	if r.Len() > c.limit {
 		w = c.Expose(r)
 	}
-	r.Advertised = true
+	r.Advertised, r.Window = true, w
 	c.recount(r)
 	c.Out.Control(p, e, w.Addr, w.Notify, uint64(r.Len()))
 }

@@ -117,7 +117,7 @@ func Plan(p world.Protocol, short, deep bool) []Part {
 		short, deep = true, false
 	}
 	switch {
-	case short || p.Lesson:
+	case short || p.Brief:
 	case p.Leased: // of what the same protocol without leases does altogether
 		parts = append(parts,
 			Part{Name: "sample of 2, full", Ranks: 2, Pieces: 1, Programs: sample(full, 2, 20_000, 14)},
@@ -127,7 +127,7 @@ func Plan(p world.Protocol, short, deep bool) []Part {
 			Part{Name: "all of 2, full", Ranks: 2, Pieces: 1, Programs: full.Programs(cfg, 2)},
 			Part{Name: "all of 3, reduced", Ranks: 2, Pieces: 1, Programs: reduced.Programs(cfg, 3)})
 	}
-	if deep && !p.Lesson {
+	if deep && !p.Brief {
 		parts = append(parts,
 			Part{Name: "all of 2, full, writes in 2 pieces", Ranks: 2, Pieces: 2, Programs: full.Programs(cfg, 2)},
 			Part{Name: "all of 3, reduced, writes in 2 pieces", Ranks: 2, Pieces: 2,

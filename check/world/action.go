@@ -416,7 +416,7 @@ func (w *World) misplaced(v *write) string {
 		return "a write lands in the buffer of a receive that has completed"
 	case len(v.t.Src) > len(s.buf):
 		return "a write lands that is longer than the buffer"
-	case v.req != nil && v.req.r.Done && v.taken == nil:
+	case v.req != nil && v.req.r.Done && v.taken == nil && len(v.t.Src) > 0 && &v.t.Src[0] == &v.req.r.Buf[0]:
 		return "a write takes its data from the buffer of a send that has completed"
 	}
 	return ""

@@ -65,7 +65,7 @@ func (d *device) Expose(buf []byte) (int, rdmaeng.Window) {
 		d.slots = append(d.slots, slot{})
 	}
 	s := &d.slots[i]
-	s.buf, s.open, s.owner = buf, true, nil
+	s.buf, s.open, s.owner = buf, true, d.copied(buf)
 	for _, q := range d.rank.reqs {
 		if len(buf) > 0 && len(q.r.Buf) > 0 && &q.r.Buf[0] == &buf[0] {
 			s.owner = q

@@ -1,6 +1,8 @@
 package world
 
 import (
+	"slices"
+
 	"github.com/exanet-mpi/exanet/variants"
 )
 
@@ -200,14 +202,16 @@ func (w *World) leftover(r *rank) {
 		w.fail(r.id, "%d requests are incomplete, but the protocol says of %d what they wait for", open, lines)
 	}
 	if open == 0 {
-		if n := r.proto.Needs(); n != 0 {
+		if n := r.proto.Needs(); n != 0 && !slices.ContainsFunc(r.reqs, w.copied) {
 			w.fail(r.id, "every request has completed, but the protocol still needs something (%b)", n)
 		}
 		r.proto.Waiting(func(line string) {
-			w.fail(r.id, "every request has completed, but the protocol still has: %s", line)
+			if !slices.ContainsFunc(r.reqs, w.copied) {
+				w.fail(r.id, "every request has completed, but the protocol still has: %s", line)
+			}
 		})
 		for i := range r.dev.slots {
-			if r.dev.slots[i].open {
+			if s := &r.dev.slots[i]; s.open && (s.owner == nil || !w.copied(s.owner)) {
 				w.fail(r.id, "every request has completed, but a buffer is still exposed")
 			}
 		}

@@ -6,7 +6,10 @@ import (
 
 	"github.com/exanet-mpi/exanet/check/toy"
 	"github.com/exanet-mpi/exanet/optimistic"
+	"github.com/exanet-mpi/exanet/packetizer"
+	"github.com/exanet-mpi/exanet/rdmaeng"
 	"github.com/exanet-mpi/exanet/variants"
+	"github.com/exanet-mpi/exanet/variants/customized"
 	"github.com/exanet-mpi/exanet/variants/envless"
 	"github.com/exanet-mpi/exanet/variants/readbased"
 	"github.com/exanet-mpi/exanet/variants/rtr"
@@ -33,8 +36,11 @@ type Protocol struct {
 	// same protocol without.
 	Leased bool
 
-	// Lesson says that it is there to be read, and is explored by the short plan alone.
-	Lesson bool
+	// Hybrid is the size up to which sends may complete with a copy, see Config.
+	Hybrid int
+	// Brief says that it is explored by the short plan alone: one that is there to be read, or is another one but for
+	// one thing.
+	Brief bool
 }
 
 // Protocols are the protocols there are, the default first, and one to learn from.
@@ -46,6 +52,21 @@ var Protocols = []Protocol{
 	{Name: "ticket-forgetful", Tickets: true, Forgetful: true, Leased: true,
 		// as ticket is when a program uses many tags
 		Make: func(me int, dev Device) variants.Protocol { return ticket.NewKeeping(me, dev, 0) }},
+	{Name: "customized", Tickets: true, Leased: true, Brief: true, Hybrid: hybrid,
+		Make: func(me int, dev Device) variants.Protocol {
+			return customized.New(me, dev, customized.Bands{Hybrid: hybrid})
+		}},
+	{Name: "customized-read", Tickets: true, Brief: true, Hybrid: hybrid, // by an agent
+		Make: func(me int, dev Device) variants.Protocol {
+			return customized.New(me, dev, customized.Bands{Hybrid: hybrid})
+		}},
+	{Name: "customized-written", Tickets: true, Brief: true, Hybrid: hybrid, // by a device that has neither
+		Make: func(me int, dev Device) variants.Protocol {
+			return customized.New(me, struct {
+				packetizer.Port
+				rdmaeng.Engine
+			}{dev, dev}, customized.Bands{Hybrid: hybrid})
+		}},
 	{Name: "envless",
 		Make: func(me int, dev Device) variants.Protocol { return envless.New(me, dev, false) }},
 	{Name: "rtr",
@@ -56,14 +77,17 @@ var Protocols = []Protocol{
 		Make: func(me int, dev Device) variants.Protocol { return optimistic.NewCounting(me, dev, 1) }},
 	{Name: "readbased",
 		Make: func(me int, dev Device) variants.Protocol { return readbased.New(me, dev) }},
-	{Name: "toy", Lesson: true, // see docs/adding-a-protocol.md
+	{Name: "toy", Brief: true, // see docs/adding-a-protocol.md
 		Make: func(me int, dev Device) variants.Protocol { return toy.New(me, dev) }},
 }
+
+// hybrid is the size in bytes of the long messages of most programs.
+const hybrid = 48
 
 // Config returns a world of the protocol with so many ranks.
 func (p Protocol) Config(ranks int) Config {
 	return Config{Ranks: ranks, Make: p.Make, NoProbe: p.NoProbe, NoAnySource: p.NoAnySource,
-		SizesMatch: p.SizesMatch, Leased: p.Leased, Unleased: p.Forgetful}
+		SizesMatch: p.SizesMatch, Leased: p.Leased, Unleased: p.Forgetful, Hybrid: p.Hybrid}
 }
 
 // ProtocolNamed returns the protocol with a name.

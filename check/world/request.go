@@ -121,7 +121,7 @@ func (r *rank) idle(comm int) bool {
 			return false
 		}
 	}
-	return true
+	return r.ctx[comm].Active == 0 // of what has left a copy
 }
 
 // newSend makes a send and its message.
@@ -269,12 +269,7 @@ func (r *rank) received(q *Request) {
 // nothing behind it.
 func (q *Request) holds(s *Request) bool {
 	b := q.memory[guardSize:]
-	for i := range s.Op.Size {
-		if b[i] != s.pattern(i) {
-			return false
-		}
-	}
-	return allGuard(b[s.Op.Size:])
+	return s.holdsAt(b) && allGuard(b[s.Op.Size:])
 }
 
 // guess says which message the buffer of a receive begins with.

@@ -41,7 +41,7 @@ func (d lender) Lend(t *rdmaeng.Transfer) (rdmaeng.Window, bool) {
 func (d lender) Borrow(slot, from int, src rdmaeng.Window, size int, n rdmaeng.Notification) bool {
 	l := d.w.ranks[from].dev.loans[src.Notify]
 	s := &d.slots[slot]
-	v := d.start(&rdmaeng.Transfer{To: d.rank.id, Src: l.req.r.Buf[:size],
+	v := d.start(&rdmaeng.Transfer{To: d.rank.id, Src: l.t.Src[:size],
 		Dst: rdmaeng.Window{Notify: uint64(slot) | uint64(s.gen)<<32}, Notify: n}, from)
 	v.agent, v.finished, v.loan, v.req = true, true, l, l.req
 	d.rank.give(mix(uint64(size)<<16 | uint64(l.req.send)))
@@ -73,14 +73,40 @@ func (d *device) lent(t *rdmaeng.Transfer) *loan {
 	return d.loans[i]
 }
 
-// sender is the request whose transfer it is.
+// sender is the request whose transfer it is, or whose data it copies.
 func (d *device) sender(t *rdmaeng.Transfer) *Request {
 	for _, q := range d.rank.reqs {
 		if &q.r.Transfer == t {
 			return q
 		}
 	}
+	return d.copied(t.Src)
+}
+
+// copied is the send whose data memory has, nil if it is none's.
+func (d *device) copied(b []byte) *Request {
+	for _, q := range d.rank.reqs {
+		if q.Op.Kind == Send && q.Op.Size == len(b) && q.holdsAt(b) {
+			return q
+		}
+	}
 	return nil
+}
+
+// holdsAt reports whether memory begins with the message of a send.
+func (q *Request) holdsAt(b []byte) bool {
+	for i := range q.Op.Size {
+		if b[i] != q.pattern(i) {
+			return false
+		}
+	}
+	return true
+}
+
+// copied reports whether a send may have completed by a copy of its data, which no receive has taken yet.
+func (w *World) copied(q *Request) bool {
+	return q.Op.Kind == Send && !q.Op.Sync && q.Op.Size <= w.cfg.Hybrid &&
+		!slices.ContainsFunc(w.ranks[q.Op.Peer].reqs, func(r *Request) bool { return r.got == q && r.r.Done })
 }
 
 // lands reports whether data of a write are still to land: not if the other side has copied
@@ -105,7 +131,7 @@ func (v *write) over() bool {
 // forgotten checks that sources are not lent for longer than their sends last.
 func (w *World) forgotten(r *rank) {
 	for _, l := range r.dev.loans {
-		if !l.over && l.req.r.Done {
+		if !l.over && l.req.r.Done && !w.copied(l.req) {
 			w.fail(r.id, "%s has completed, and its source is still lent", w.Name(l.req))
 		}
 	}

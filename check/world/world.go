@@ -85,6 +85,8 @@ type Config struct {
 	Leased bool
 	// Unleased says that no channels are leased before they have been used.
 	Unleased bool
+	// Hybrid says that a standard send of up to so many bytes may complete when its data have been copied.
+	Hybrid int
 	// Window is the credit of each pair in bytes; 0: variants.CreditWindow.
 	Window int64
 	// Mortal is the number of ranks, the last ones, of which one dies.

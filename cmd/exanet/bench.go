@@ -43,7 +43,7 @@ take part as one of its ranks.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newLatency(), newMultiLatency(), newBandwidth(), newBothWays(), newMessageRate(), newBarrier(),
-		newCollective(), newOverlap(), newIdle(), newFloor(), newFloorPeer(), newReport())
+		newCollective(), newOverlap(), newProgressBench(), newIdle(), newFloor(), newFloorPeer(), newReport())
 	return cmd
 }
 
@@ -104,11 +104,11 @@ func inJob() bool { return os.Getenv("EXANET_RANK") != "" }
 
 // asRanks runs f as a rank of this job. Outside a job it starts n ranks that
 // execute the same command with the same flags.
-func asRanks(cmd *cobra.Command, n int, f func(world *mpi.Comm) error) error {
+func asRanks(cmd *cobra.Command, n int, f func(world *mpi.Comm) error, opts ...mpi.Option) error {
 	if !inJob() {
 		return launchSelf(cmd.Context(), n, sameCommand(cmd), nil, cmd.OutOrStdout())
 	}
-	world, err := mpi.Init()
+	world, err := mpi.Init(opts...)
 	if err != nil {
 		return err
 	}

@@ -192,7 +192,7 @@ func simVariants(value string) ([]string, error) {
 }
 
 // simulate runs a program on a machine.
-func simulate(m sim.Machine, p sim.Placement, variant string, seed uint64,
+func simulate(m sim.Machine, p sim.Placement, variant string, seed uint64, opts []mpi.Option,
 	main func(*mpi.Comm) error) (*virtual.Result, error) {
-	return virtual.Run(virtual.Config{Machine: m, Placement: p, Variant: variant, Seed: seed}, main)
+	return virtual.Run(virtual.Config{Machine: m, Placement: p, Variant: variant, Seed: seed, Options: opts}, main)
 }

@@ -27,6 +27,7 @@ type simBench struct {
 	unit   string
 	series []string // names of its columns, if there are several
 	run    func(c *mpi.Comm, s bench.Sweep) ([]bench.Column, error)
+	opts   []mpi.Option
 }
 
 // one makes a benchmark of one series.
@@ -59,7 +60,27 @@ var simBenches = map[string]simBench{
 		})},
 	"mpigraph": {ranks: 16, sizes: "131072", title: bench.BandwidthTitle, unit: "MB/s",
 		series: []string{"send", "receive"}, run: bench.Graph},
-	"halo": {ranks: 16, sizes: "16:64", most: 512, title: "Exchange (us)", unit: "us", run: one(bench.Halo)},
+	"progress":       progressBench,
+	"progress-alone": progressBench.with(mpi.WithoutBackground()),
+	"halo":           {ranks: 16, sizes: "16:64", most: 512, title: "Exchange (us)", unit: "us", run: one(bench.Halo)},
+}
+
+// progressBench is Progress with the orders of the paper.
+var progressBench = simBench{ranks: 2, pair: true, sizes: "30000,100000,400000", title: "Round (us)", unit: "us",
+	series: orderNames(), run: func(c *mpi.Comm, s bench.Sweep) ([]bench.Column, error) {
+		return bench.Progress(c, s, bench.Orders, bench.ProgressUnit)
+	}}
+
+func (b simBench) with(opts ...mpi.Option) simBench {
+	b.opts = opts
+	return b
+}
+
+func orderNames() (names []string) {
+	for _, o := range bench.Orders {
+		names = append(names, o.Name)
+	}
+	return names
 }
 
 func simBenchNames() []string {
@@ -88,6 +109,8 @@ and the control messages by kind, of all its messages. NAME is one of
              mean time of a collective; EXANET_COLL forces algorithms
   barrier    mean time of a barrier; its size is the number of ranks
   mpigraph   bandwidth of all ranks at once, at every distance
+  progress   how far a message gets while both ranks compute (Small and Yuan, figures 9
+             and 10), and progress-alone the same without progress in the background
   halo       exchange of a 27-point stencil; sizes are edges of a rank's cube
 
 Each size is a simulation of its own, and so is each protocol. A fast receive is one
@@ -228,7 +251,7 @@ func (r *simSeries) measure(cmd *cobra.Command, m sim.Machine, p sim.Placement, 
 func (r *simSeries) simulate(m sim.Machine, p sim.Placement, variant string, size int, seed uint64) (x point) {
 	sweep := r.sweep
 	sweep.Sizes = []int{size}
-	x.result, x.err = simulate(m, p, variant, seed, func(c *mpi.Comm) error {
+	x.result, x.err = simulate(m, p, variant, seed, r.bench.opts, func(c *mpi.Comm) error {
 		columns, err := r.bench.run(c, sweep)
 		if c.Rank() == 0 {
 			x.columns = columns

@@ -15,6 +15,7 @@ import (
 // What a user may set.
 const (
 	Variant = "EXANET_VARIANT" // the protocol
+	Bands   = "EXANET_BANDS"   // sizes between which the protocol customized changes
 	Device  = "EXANET_DEVICE"  // the fabric
 	Coll    = "EXANET_COLL"    // algorithms of collectives
 	Stats   = "EXANET_STATS"   // a folder for what the ranks count
@@ -42,7 +43,7 @@ const (
 )
 
 var (
-	settings = []string{Variant, Device, Coll, Stats, Check, Silence, Verbose, Disable}
+	settings = []string{Variant, Bands, Device, Coll, Stats, Check, Silence, Verbose, Disable}
 	told     = []string{Rank, Size, Job, Control, Registers, Sim, Watch, Meet}
 )
 

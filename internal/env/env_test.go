@@ -10,8 +10,8 @@ import (
 func TestUnknown(t *testing.T) {
 	require.Equal(t, []string{
 		"EXANET_VARAINT is not a setting; did you mean EXANET_VARIANT?",
-		"EXANET_COLLECTIVES is not a setting; there are EXANET_VARIANT, EXANET_DEVICE, EXANET_COLL, EXANET_STATS, " +
-			"EXANET_CHECK, EXANET_SILENCE, EXANET_VERBOSE, EXANET_DISABLE",
+		"EXANET_COLLECTIVES is not a setting; there are EXANET_VARIANT, EXANET_BANDS, EXANET_DEVICE, EXANET_COLL, " +
+			"EXANET_STATS, EXANET_CHECK, EXANET_SILENCE, EXANET_VERBOSE, EXANET_DISABLE",
 		"EXANET_stats is not a setting; did you mean EXANET_STATS?",
 		"EXANET_COL is not a setting; did you mean EXANET_COLL?",
 	}, Unknown([]string{"PATH=/bin", "EXANET_VARAINT=rtr", "EXANET_COLLECTIVES=", "EXANET_stats=/tmp",

@@ -160,6 +160,9 @@ func TestConservation(t *testing.T) {
 // where the order of what happens does not depend on luck.
 func TestSameMessagesAsOnTheEmulatedFabric(t *testing.T) {
 	everyVariant(t, func(t *testing.T, variant string) {
+		if variant == "customized" {
+			return // the prototype has agents that read copies, a host reads by itself
+		}
 		m := sim.Prototype()
 		p, err := m.Ordered(4, 1)
 		require.NoError(t, err)

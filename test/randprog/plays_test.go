@@ -25,6 +25,8 @@ type play struct {
 var plays = []play{
 	{name: "ticket", variant: "ticket", level: mpi.ThreadMultiple, covers: []string{"fast_receives", "crossings",
 		"stale_rtrs", "lifted", "truncations", "cancels_granted", "cancels_refused", "no_credit"}},
+	{name: "customized", variant: "customized", level: mpi.ThreadMultiple, covers: []string{"copies", "fast_receives",
+		"crossings", "truncations", "cancels_granted", "no_credit"}},
 	{name: "readbased", variant: "readbased", level: mpi.ThreadMultiple, covers: []string{
 		"writes", "truncations", "cancels_granted", "cancels_refused", "no_credit"}},
 	{name: "rtr", variant: "rtr", level: mpi.ThreadMultiple, covers: []string{

@@ -20,10 +20,8 @@ import (
 // Protocol is the state of one rank.
 type Protocol struct {
 	*variants.Core
-	dev     variants.ReadingDevice
-	number  uint32
-	comms   variants.Comms[comm]
-	fetches []fetch // CTSs that the agents' mailboxes have refused for now
+	number uint32
+	comms  variants.Comms[comm]
 }
 
 // comm is the state of a communicator.
@@ -33,20 +31,12 @@ type comm struct {
 	sends variants.Queue // whose RTS or EnvDS is out
 }
 
-// fetch is a CTS.
-type fetch struct {
-	r     *variants.Request
-	agent *variants.Peer
-	src   rdmaeng.Window
-	dst   rdmaeng.Window
-}
-
 // NeedsOrder implements variants.Protocol.
 func (p *Protocol) NeedsOrder() rdmaeng.Order { return rdmaeng.MessagesInOrder | rdmaeng.DataFirst }
 
 // New makes the protocol of rank me of the job.
 func New(me int, dev variants.ReadingDevice) *Protocol {
-	return &Protocol{Core: variants.NewCore(me, dev), dev: dev, comms: variants.NewComms[comm]()}
+	return &Protocol{Core: variants.NewCore(me, dev), comms: variants.NewComms[comm]()}
 }
 
 // Open implements variants.Protocol.
@@ -103,17 +93,8 @@ func (p *Protocol) PostSend(r *variants.Request) {
 		p.Count.NoCredit++
 		p.Await(peer)
 	}
-	slot, w := p.offer(r)
-	p.Hold(r, slot)
+	w := p.Offer(r)
 	p.Out.Control(peer, c.Envelope(variants.RTS, r.Tag, r.Ticket), uint64(r.Len()), w.Addr, w.Notify)
-}
-
-// offer lets the agent read what r sends.
-func (p *Protocol) offer(r *variants.Request) (slot int, w rdmaeng.Window) {
-	if r.View.Type == nil {
-		return p.dev.Offer(r.Buf)
-	}
-	return p.dev.OfferView(r.View)
 }
 
 // PostRecv implements variants.Protocol.
@@ -178,23 +159,9 @@ func (p *Protocol) receive(c *comm, r *variants.Request, e variants.Envelope, si
 		p.Out.Control(peer, c.Envelope(variants.Ack, e.Tag, e.Ticket)) // nothing to read
 		p.Complete(r, variants.ErrTruncate)
 	default:
-		p.Count.Control[variants.CTS]++
-		f := fetch{r: r, agent: peer, dst: p.Expose(r),
-			src: rdmaeng.Window{Addr: variants.Word(payload, 1), Notify: variants.Word(payload, 2)}}
-		if len(p.fetches) > 0 || !p.ask(f) {
-			p.fetches = append(p.fetches, f)
-		}
+		src := rdmaeng.Window{Addr: variants.Word(payload, 1), Notify: variants.Word(payload, 2)}
+		p.Fetch(peer, r, src, p.Expose(r))
 	}
-}
-
-// ask sends a CTS to the sender's agent.
-func (p *Protocol) ask(f fetch) bool {
-	st := f.r.Status
-	if !p.dev.Fetch(int(f.agent.World), f.src, f.dst, st.Size, variants.Notice(st.Size, st.Tag, true)) {
-		return false
-	}
-	p.Count.Writes++
-	return true
 }
 
 // Notified implements variants.Protocol: the read is over.
@@ -206,37 +173,6 @@ func (p *Protocol) Notified(slot int, n rdmaeng.Notification) {
 	c := p.comms.Of(r.Ctx)
 	p.Out.Control(p.peer(c, r.Status.Source), c.Envelope(variants.Ack, r.Status.Tag, r.Ticket))
 	p.Written(r, n)
-}
-
-// Needs implements variants.Protocol. A posted send needs no word of ours,
-// but the agent works when this rank polls.
-func (p *Protocol) Needs() variants.Needs {
-	n := p.Core.Needs()
-	if len(p.fetches) > 0 {
-		n |= variants.NeedsArrivals | variants.NeedsProgress | variants.NeedsProgressNow
-	}
-	return n
-}
-
-// Wake implements variants.Protocol.
-func (p *Protocol) Wake(which variants.Needs, f func(world int)) {
-	p.Core.Wake(which, f)
-	if which&variants.NeedsProgress != 0 {
-		for _, x := range p.fetches {
-			f(int(x.agent.World))
-		}
-	}
-}
-
-// Progress implements variants.Protocol.
-func (p *Protocol) Progress() (moved bool) {
-	moved = p.Core.Progress()
-	n := 0
-	for n < len(p.fetches) && (p.fetches[n].r.Done || p.ask(p.fetches[n])) {
-		n++
-	}
-	p.fetches = p.fetches[:copy(p.fetches, p.fetches[n:])]
-	return moved || n > 0
 }
 
 // Probe implements variants.Protocol.

@@ -20,8 +20,11 @@ func (p *Protocol) Waiting(f func(line string)) {
 		for _, l := range c.out {
 			for r := range l.posted.All() {
 				what := "RTS sent, no receive has answered"
-				if r.Delivered {
+				switch {
+				case r.Delivered:
 					what = "EnvDS sent, no receive has matched"
+				case r.Copy:
+					what = "complete, no receive has taken its copy"
 				}
 				f(fmt.Sprintf("%s: %s", variants.Describe(r), what))
 			}

@@ -231,6 +231,10 @@ func (p *Protocol) receive(c *comm, peer *variants.Peer, r *variants.Request, e 
 		p.Fill(r, payload)
 		return
 	}
+	if e.Flags&offered != 0 {
+		p.fetch(c, peer, r, e, payload)
+		return
+	}
 	if r.Advertised {
 		r.Announced = true
 		p.Count.Crossings++
@@ -247,9 +251,12 @@ func (p *Protocol) Notified(slot int, n rdmaeng.Notification) {
 	if r == nil {
 		return
 	}
-	if r.Queued { // matched by its RTR alone
-		p.inChannel(p.comms.Of(r.Ctx), r.Peer, r.Tag).posted.Remove(r)
+	switch c := p.comms.Of(r.Ctx); {
+	case r.Queued: // matched by its RTR alone
+		p.inChannel(c, r.Peer, r.Tag).posted.Remove(r)
 		r.Status.Source = r.Peer
+	case r.Fetched:
+		p.fetched(c, r)
 	}
 	p.Written(r, n)
 }

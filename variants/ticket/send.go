@@ -72,6 +72,13 @@ func (p *Protocol) PostSend(r *variants.Request) {
 		p.Count.NoCredit++
 		p.Await(l.peer)
 	}
+	if r.Mode == variants.Standard && r.Len() <= p.hybrid {
+		if s := p.StandIn(r); s != nil {
+			p.announce(c, l, s)
+			l.posted.Push(s)
+			return
+		}
+	}
 	p.Announce(l.peer, c.Envelope(variants.RTS, r.Tag, r.Ticket), r)
 	l.posted.Push(r)
 }
@@ -90,6 +97,9 @@ func (p *Protocol) onRTR(c *comm, e variants.Envelope, payload []byte) {
 	l := p.outChannel(c, e.Src, e.Tag)
 	a := rtr{variants.RoomOf(payload), e.Ticket}
 	if r := l.posted.Find(&p.Done, e.Ticket); r != nil {
+		if r.Copy && p.agents {
+			return // the receiver has it read
+		}
 		l.posted.Remove(r)
 		if r.Delivered {
 			p.Complete(r, nil) // the EnvDS is on its way to that receive

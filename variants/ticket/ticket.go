@@ -21,6 +21,7 @@
 //	failure.go   peers that die
 //	forget.go    channels that are not used any more
 //	lease.go     channels that a fast path has
+//	hybrid.go    sends that leave a copy (package customized)
 //
 // Where this goes beyond the thesis:
 //
@@ -48,6 +49,8 @@ type Protocol struct {
 	first  uint32            // ticket of a new channel: 0, but in a test of the wrap-around
 	keep   int               // channels to receive of a communicator, see forget.go
 	lessee variants.FastPath // nil: there is no fast path
+	hybrid int               // bytes up to which a send that comes first leaves a copy, see NewHybrid
+	agents bool              // which read copies
 }
 
 // NeedsOrder implements variants.Protocol: a peer that has closed a communicator agrees to cancel a receive, which must
@@ -56,6 +59,17 @@ func (p *Protocol) NeedsOrder() rdmaeng.Order { return rdmaeng.AllOrder }
 
 // New makes the protocol of rank me of the job.
 func New(me int, dev variants.Device) *Protocol { return NewKeeping(me, dev, channelsKept) }
+
+// NewHybrid is New with sends of up to so many bytes that leave a copy and complete where no receive has been
+// advertised yet, see package customized.
+func NewHybrid(me int, dev variants.Device, most int) *Protocol {
+	p := New(me, dev)
+	p.hybrid = most
+	_, lends := dev.(rdmaeng.Lender)
+	_, reads := dev.(rdmaeng.Reader)
+	p.agents = reads && !lends
+	return p
+}
 
 // NewKeeping is New with another number of idle channels that are kept, for those
 // who want to see how they are forgotten.

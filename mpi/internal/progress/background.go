@@ -26,7 +26,7 @@ func (e *Engine) Leave() {
 		}
 		return
 	}
-	if needs&variants.NeedsArrivals == 0 && e.UnderWay == 0 {
+	if needs&variants.NeedsArrivals == 0 && e.UnderWay == 0 || e.still {
 		return
 	}
 	e.calls.Add(1)

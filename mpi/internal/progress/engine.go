@@ -48,6 +48,7 @@ type Engine struct {
 	calls      atomic.Uint32 // that have ended with something pending
 	hesitating atomic.Bool   // the background leaves the rank to its calls, see hesitate
 	closed     bool
+	still      bool // there is no background
 	Outside    Outside
 	wake       func(world int) // rings at the background of a rank: made once, for it costs an allocation
 	join       func()          // waits for the end of the background goroutine
@@ -59,12 +60,17 @@ type Owner interface {
 	Polled(moved bool)       // at the end of each poll, which has found something or not
 }
 
-// New makes the engine of a rank, whose background goroutine runs from then on.
-func New(l *Lock, f network.Fabric, offers Offers, p variants.Protocol, owner Owner, outside Outside) *Engine {
+// New makes the engine of a rank, whose background goroutine, if it has one, runs from then on.
+func New(l *Lock, f network.Fabric, offers Offers, p variants.Protocol, owner Owner, outside Outside,
+	background bool) *Engine {
 	e := &Engine{lock: l, fab: f, wake: f.WakeBackground, Offers: offers, proto: p, owner: owner, Outside: outside}
 	e.doubter, _ = p.(doubter)
 	e.cond.L = l
 	l.Work = p.Work()
+	if e.still = !background; e.still {
+		e.join = func() {}
+		return e
+	}
 	mark := f.MarkBackground()
 	e.join = e.beside(func() { e.background(mark) })
 	return e

@@ -38,7 +38,7 @@ func ends(t *testing.T, n int) []*end {
 		x := &end{ctx: &variants.Context{Rank: int32(i), Group: group.Identity(n)}}
 		p := ticket.New(i, f)
 		p.Open(x.ctx)
-		x.Engine = New(&x.Lock, f, OffersOf(f), p, x, Outside{})
+		x.Engine = New(&x.Lock, f, OffersOf(f), p, x, Outside{}, true)
 		all[i] = x
 		t.Cleanup(x.Close)
 	}

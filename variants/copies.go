@@ -1,0 +1,62 @@
+package variants
+
+import "github.com/exanet-mpi/exanet/datatype"
+
+// A send that has come first can leave a copy of its data and complete, as the protocol HYBRID of Small and Yuan has it
+// (ICS 2009, section 3). A request of the library's own, the stand-in, then carries the message on: it waits for the
+// receive in the place of the send, and what the engine reads is the copy.
+//
+// Copies are bounded: beyond copyRoom a send waits for its receive.
+
+// copyRoom is how many bytes of copies a rank has at most, and copySpare how many it keeps for reuse.
+const (
+	copyRoom  = 4 << 20
+	copySpare = 1 << 20
+)
+
+// copies are those of a rank.
+type copies struct {
+	held  int // bytes of copies whose receives have not taken them
+	spare [][]byte
+	kept  int // bytes in spare
+}
+
+// StandIn copies the data of a standard send, which has its Ticket and which Begin has noted, completes it, and
+// returns the request that carries the message on. It returns nil, having done nothing, if there is no room for a copy.
+func (c *Core) StandIn(r *Request) *Request {
+	n := r.Len()
+	if c.copies.held+n > copyRoom {
+		return nil
+	}
+	c.Count.Copies++
+	s := &Request{Ctx: r.Ctx, Peer: r.Peer, Tag: r.Tag, Ticket: r.Ticket, Buf: c.copies.take(n), Slot: -1, Copy: true}
+	source := r.View
+	if source.Type == nil {
+		source = datatype.Bytes(r.Buf)
+	}
+	source.Pack(s.Buf, 0)
+	c.Done.Copied += uint64(n)
+	c.Begin(s)
+	c.Complete(r, nil)
+	return s
+}
+
+// take returns memory for a copy of n bytes.
+func (c *copies) take(n int) []byte {
+	c.held += n
+	if last := len(c.spare) - 1; last >= 0 && cap(c.spare[last]) >= n {
+		b := c.spare[last]
+		c.spare[last] = nil
+		c.spare, c.kept = c.spare[:last], c.kept-cap(b)
+		return b[:n]
+	}
+	return make([]byte, n)
+}
+
+// give takes the memory of a copy back that nobody reads any more.
+func (c *copies) give(b []byte) {
+	c.held -= len(b)
+	if c.kept+cap(b) <= copySpare {
+		c.spare, c.kept = append(c.spare, b), c.kept+cap(b)
+	}
+}

@@ -1,0 +1,81 @@
+// Package customized is the protocol of Small and Yuan, "Maximizing MPI point-to-point communication performance on
+// RDMA-enabled clusters with customized protocols" (ICS 2009). Who comes first decides how a message goes, and its
+// size:
+//
+//	sent size            the sender first   the receiver first
+//	to Bands.Eager       EAGER              EAGER
+//	to Bands.Hybrid      HYBRID             RECV_RNDV
+//	above                SEND_RNDV          RECV_RNDV
+//
+// RECV_RNDV is the receiver's initiation of package ticket: RTR, write. SEND_RNDV is the sender's: RTS, CTS, write.
+// EAGER is EnvD. What the paper adds is HYBRID: the sender copies its data, announces them by an RTS, and goes on; the
+// receiver reads the copy where the engine can (rdmaeng.Lender), else the sender writes from it when the CTS is there.
+//
+// Nobody measures time. A sender looks for an RTR when the send is posted: if there is none it takes itself for the
+// first. Announcements that cross need no acknowledgement: the tickets tell which receive an RTS or an RTR is for, so
+// the sender writes on the RTR, from its copy if it has left one, and the receiver drops the RTS.
+//
+// The code is ticket's, where hybrid is looked at (send.go), and variants/copies.go. What the paper's figure 6 gets
+// wrong cannot happen so: a size of exactly the threshold (the receiver need not know the band), calls that cross
+// before either waits (every call carries on all requests), a named receive behind a wildcard (it has no ticket, and
+// does not advertise).
+package customized
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/exanet-mpi/exanet/variants"
+	"github.com/exanet-mpi/exanet/variants/ticket"
+)
+
+// Bands are the sizes in bytes up to which messages go in one way, both inclusive.
+type Bands struct {
+	Eager  int // 0, or more than the device's messages hold: what they hold
+	Hybrid int
+}
+
+// Paper are those of the paper, which were best for ping-pong on its cluster.
+var Paper = Bands{Eager: 12 << 10, Hybrid: 40 << 10}
+
+// New makes the protocol of rank me of the job. What is eager is the device's affair, whose limit the owner has set.
+func New(me int, dev variants.Device, b Bands) *ticket.Protocol {
+	return ticket.NewHybrid(me, dev, b.Hybrid)
+}
+
+// BandsOf reads two sizes, the eager one first: "12K,40K".
+func BandsOf(text string) (b Bands, err error) {
+	eager, hybrid, two := strings.Cut(text, ",")
+	if two {
+		if b.Eager, err = size(eager); err == nil {
+			b.Hybrid, err = size(hybrid)
+		}
+	}
+	if !two || err != nil {
+		return b, fmt.Errorf("%q is not two sizes in bytes, as 12K,40K", text)
+	}
+	if b.Hybrid < b.Eager {
+		return b, fmt.Errorf("%q: the second size is smaller than the first", text)
+	}
+	return b, nil
+}
+
+// size reads a number of bytes, with K or M for 2^10 or 2^20 of them.
+func size(text string) (int, error) {
+	shift := 0
+	switch {
+	case strings.HasSuffix(text, "K"):
+		shift = 10
+	case strings.HasSuffix(text, "M"):
+		shift = 20
+	}
+	if shift > 0 {
+		text = text[:len(text)-1]
+	}
+	n, err := strconv.ParseUint(text, 10, 31-shift)
+	return int(n) << shift, err
+}
+
+// String is what BandsOf reads.
+func (b Bands) String() string { return fmt.Sprintf("%d,%d", b.Eager, b.Hybrid) }
