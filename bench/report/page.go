@@ -52,11 +52,11 @@ takes several times as long under every MPI. Runs of two ranks that have not fou
 are made again.`
 
 // notKept is what the tables of newer MPIs do not tell of the rows that are not kept.
-const notKept = `Not kept with four ranks on two cores are broadcasts and scatters of short messages under Open MPI: there
-the root does not wait for the others between two calls, so this loop shows how fast one rank can run ahead of the
-others. All rows of four ranks are by exanet preload. With -genv LD_PRELOAD alone each rank of MPICH has a session of
-its own ([preload.md](preload.md)), and most collectives take longer than under MPICH 5.0.2 alone, but reductions to
-one rank and gathers.
+const notKept = `Not kept with four ranks on two cores are broadcasts and scatters of short messages under
+Open MPI: there the root does not wait for the others between two calls, so this loop shows how fast one rank can run
+ahead of the others. All rows of four ranks are by exanet preload. With -genv LD_PRELOAD alone each rank of MPICH has
+a session of its own ([preload.md](preload.md)), and most collectives take longer than under MPICH 5.0.2 alone, but
+reductions to one rank and gathers.
 
 `
 

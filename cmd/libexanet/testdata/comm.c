@@ -16,63 +16,6 @@ static void use(const char *what, MPI_Comm c)
 	say("%s: %d of %d, got %d, total %d\n", what, me, n, in, total);
 }
 
-/* Persistent receives of a communicator that the host keeps, each ended in another way, alone or beside a
-   receive that has nothing to take yet. */
-static void persistent(MPI_Comm c, MPI_Comm ours)
-{
-	enum { WAYS = 8, AFTER = 4 };
-	int me, n, in = -1, out, late, flag, index, some, which[2];
-	MPI_Comm_rank(c, &me);
-	MPI_Comm_size(c, &n);
-	int left = (me + n - 1) % n, right = (me + 1) % n;
-	MPI_Request q[2];
-	MPI_Recv_init(&in, 1, MPI_INT, left, 4, c, &q[0]);
-	for (int way = 0; way < WAYS; way++) {
-		MPI_Status s[2];
-		memset(s, 0, sizeof s);
-		q[1] = MPI_REQUEST_NULL;
-		MPI_Start(&q[0]);
-		out = 10 * way + me;
-		MPI_Send(&out, 1, MPI_INT, right, 4, c);
-		if (way >= AFTER) { /* when it has been seen to have ended */
-			MPI_Irecv(&late, 1, MPI_INT, (rank + size - 1) % size, 5, ours, &q[1]);
-			MPI_Barrier(c); /* what was sent before it has come */
-			for (int i = 0; i < 100; i++)
-				MPI_Testall(2, q, &flag, s);
-		}
-		switch (way % AFTER) {
-		case 0:
-			for (flag = way >= AFTER; !flag;)
-				MPI_Testall(2, q, &flag, s);
-			if (way >= AFTER)
-				MPI_Waitall(1, q, s);
-			break;
-		case 1:
-			MPI_Waitany(2, q, &index, &s[0]);
-			say("index %d\n", index);
-			break;
-		case 2:
-			MPI_Waitsome(2, q, &some, which, s);
-			say("some %d index %d\n", some, which[0]);
-			break;
-		default:
-			MPI_Wait(&q[0], &s[0]);
-		}
-		say("way %d: %d\n", way, in);
-		say_status("persistent", &s[0], MPI_INT);
-		MPI_Request_get_status(q[0], &flag, &s[0]);
-		say("inactive %d\n", flag);
-		say_status("inactive", &s[0], MPI_INT);
-		if (way >= AFTER) {
-			MPI_Barrier(c); /* nobody waits any more for one of both */
-			MPI_Send(&way, 1, MPI_INT, (rank + 1) % size, 5, ours);
-			MPI_Wait(&q[1], MPI_STATUS_IGNORE);
-			MPI_Barrier(c);
-		}
-	}
-	MPI_Request_free(&q[0]);
-}
-
 int main(int argc, char **argv)
 {
 	begin(&argc, &argv);
@@ -154,7 +97,6 @@ int main(int argc, char **argv)
 		MPI_Intercomm_create(c, 0, peers, rank % 2 ? 0 : 1, 9, &inter);
 		MPI_Intercomm_merge(inter, rank % 2, &d);
 		use("merged", d);
-		persistent(d, peers);
 		MPI_Comm_free(&c);
 		MPI_Comm_dup(d, &c);
 		use("dup of merged", c);
