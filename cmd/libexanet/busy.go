@@ -62,16 +62,34 @@ func (b *busy) add(kind objectKind, h handle) {
 }
 
 func (b *busy) drop(kind objectKind, h handle) {
+	b.take(object{kind, h})
+}
+
+// take is drop; it returns the status of a request that is known to have completed.
+func (b *busy) take(o object) *C.MPI_Status {
 	if !b.any() {
-		return
+		return nil
 	}
 	b.mu.Lock()
-	_, known := b.objects[object{kind, h}]
-	delete(b.objects, object{kind, h})
+	kept, known := b.objects[o]
+	delete(b.objects, o)
 	b.mu.Unlock()
 	if known {
 		b.count(-1)
 	}
+	return kept
+}
+
+// end takes note that a request of the host's has ended, with a status that somebody may want. MPICH since
+// 4.2 forgets that of a persistent receive once status has looked at it.
+func (b *busy) end(h handle, st *C.MPI_Status) {
+	kept := b.take(object{hostRequest, h})
+	if kept == nil || st == nil {
+		return
+	}
+	code := st.MPI_ERROR
+	*st = *kept
+	st.MPI_ERROR = code
 }
 
 func (b *busy) has(kind objectKind, h handle) bool {

@@ -95,8 +95,8 @@ func TestFortranTrap(t *testing.T) {
 		for _, d := range dialects {
 			program := h.fortran(t, "testdata/fortran/p2p.F90", d.number)
 			got := h.job(t, 2, []string{"LD_PRELOAD=" + trap}, program)
-			assert.NotZero(t, got.code, d.name)
-			assert.True(t, strings.Contains(got.out, "the host carries messages by "), d.name)
+			assert.True(t, strings.Contains(got.out, "the host carries messages by "), // MPICH 4.2.1 may return 0
+				"%s, %s: %.500s", h.name, d.name, got.out)
 		}
 	}
 }

@@ -183,6 +183,8 @@ int exanet_waitall(int n, MPI_Request *rs, MPI_Status *sts)
 int exanet_waitall(int n, MPI_Request *rs, MPI_Status *sts) { return PMPI_Waitall(n, rs, all_wanted(sts)); }
 #endif
 
+int exanet_wait(MPI_Request *r, MPI_Status *s) { return PMPI_Wait(r, wanted(s)); }
+
 int exanet_test(MPI_Request *r, int *flag, MPI_Status *s) { return PMPI_Test(r, flag, wanted(s)); }
 
 int exanet_testany(int n, MPI_Request *rs, int *index, int *flag, MPI_Status *s)
@@ -240,6 +242,16 @@ void exanet_inherit(MPI_Comm parent, MPI_Comm made)
 		PMPI_Comm_set_errhandler(made, h);
 		PMPI_Errhandler_free(&h);
 	}
+}
+
+int exanet_topology(MPI_Comm made)
+{
+	int kind, in, out, weighted;
+	PMPI_Topo_test(made, &kind);
+	if (kind == MPI_UNDEFINED)
+		return kind;
+	PMPI_Comm_set_errhandler(made, MPI_ERRORS_RETURN); /* until it has that of its parent */
+	return PMPI_Dist_graph_neighbors_count(made, &in, &out, &weighted) ? kind : MPI_DIST_GRAPH;
 }
 
 /* A generalized request that does not complete: asking for it is what makes every

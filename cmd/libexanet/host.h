@@ -43,6 +43,7 @@ void exanet_freed(MPI_Datatype type);
 /* The host's calls on requests of its own. Here, as everywhere in the Go part, a
    status that nobody wants is a null pointer. */
 int exanet_waitall(int n, MPI_Request *rs, MPI_Status *sts); /* all have completed */
+int exanet_wait(MPI_Request *r, MPI_Status *s); /* it has completed */
 int exanet_test(MPI_Request *r, int *flag, MPI_Status *s);
 int exanet_testany(int n, MPI_Request *rs, int *index, int *flag, MPI_Status *s);
 int exanet_testsome(int n, MPI_Request *rs, int *count, int *indices, MPI_Status *sts);
@@ -51,6 +52,9 @@ int exanet_testsome(int n, MPI_Request *rs, int *count, int *indices, MPI_Status
    some none, and means that of MPI_COMM_WORLD; but if it is told to call the handler of
    one, having none is fatal. */
 void exanet_inherit(MPI_Comm parent, MPI_Comm made);
+
+/* Which topology a new communicator has. Open MPI 5.0 takes a distributed graph of the ranks of a grid for a grid. */
+int exanet_topology(MPI_Comm made);
 
 /* How a datatype was made. What the forms of MPI-4 count in larges are ints and
    addresses where the host does not have those forms. */

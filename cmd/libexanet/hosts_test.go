@@ -164,7 +164,11 @@ func (h *host) build(t *testing.T, source string, flags ...string) (program stri
 		// A buffer is of any type; Open MPI's wrapper leaves it to us.
 		flags = append(flags, "-fallow-argument-mismatch")
 	}
-	program = filepath.Join(t.TempDir(), strings.TrimSuffix(filepath.Base(source), kind))
+	dir := t.TempDir()
+	if strings.EqualFold(kind, ".f90") {
+		flags = append(flags, "-J"+dir) // where it writes what its modules have
+	}
+	program = filepath.Join(dir, strings.TrimSuffix(filepath.Base(source), kind))
 	out, err := h.compiler(kind, append(flags, "-O1", "-w", "-pthread", "-o", program, source)...).CombinedOutput()
 	require.NoError(t, err, string(out))
 	return program

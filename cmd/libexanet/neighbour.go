@@ -17,10 +17,8 @@ import (
 // shaped gives a new communicator the topology of the host's, if it has one. All its
 // members call it.
 func shaped(handle C.MPI_Comm, c *mpi.Comm) (*mpi.Comm, error) {
-	var kind C.int
-	C.PMPI_Topo_test(handle, &kind)
 	n, err := c, error(nil)
-	switch kind {
+	switch C.exanet_topology(handle) {
 	case C.MPI_CART:
 		n, err = grid(handle, c)
 	case C.MPI_GRAPH:

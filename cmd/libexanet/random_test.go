@@ -66,15 +66,15 @@ func TestRandomPrograms(t *testing.T) {
 	}
 }
 
-// unsteady are programs with which Open MPI alone gives other results from run to run:
-// Alltoallw in 55.
-var unsteady = []uint64{55}
+// wrong are programs with which Open MPI alone gives other results from run to run (Alltoallw in 55), or wrong ones:
+// 5.0.7 with long messages into types that it must fill in pieces.
+var wrong = []uint64{11, 55, 73, 83, 91}
 
 func generated(dir string, seed uint64) randomProgram {
 	all := append(hosts, abis...)
 	p := randomProgram{seed: seed, host: all[seed%uint64(len(all))],
 		path: filepath.Join(dir, fmt.Sprint("random", seed))}
-	if slices.Contains(unsteady, seed) && p.host == openmpi {
+	if slices.Contains(wrong, seed) && p.host == openmpi {
 		p.host = mpich
 	}
 	var text string

@@ -101,6 +101,14 @@ func statuses(p unsafe.Pointer, n int32) []C.MPI_Status {
 	return unsafe.Slice((*C.MPI_Status)(p), n)
 }
 
+// statusAt is one of them, if they are wanted.
+func statusAt(sts []C.MPI_Status, i int) *C.MPI_Status {
+	if sts == nil {
+		return nil
+	}
+	return &sts[i]
+}
+
 func setFlag(p unsafe.Pointer, on bool) {
 	*(*C.int)(p) = 0
 	if on {

@@ -29,6 +29,11 @@ func exanet_Wait(p, status unsafe.Pointer) int64 {
 	h := handleAt(p)
 	q, mine := requestOf(*h)
 	switch {
+	case !mine && hostBusy.keep(*h, nil) != nil:
+		was := *h
+		code := C.exanet_wait((*C.MPI_Request)(unsafe.Pointer(h)), (*C.MPI_Status)(status))
+		hostBusy.end(was, (*C.MPI_Status)(status))
+		return hostFailed(code)
 	case !mine:
 		hostBusy.drop(hostRequest, *h)
 		return pass
@@ -73,7 +78,7 @@ func testHost(h *handle, flag, status unsafe.Pointer) int64 {
 	was := *h
 	code := C.exanet_test((*C.MPI_Request)(unsafe.Pointer(h)), (*C.int)(flag), (*C.MPI_Status)(status))
 	if code != C.MPI_SUCCESS || *(*C.int)(flag) != 0 {
-		hostBusy.drop(hostRequest, was)
+		hostBusy.end(was, (*C.MPI_Status)(status))
 	}
 	return hostFailed(code)
 }
@@ -88,6 +93,7 @@ type several struct {
 	over    []int32 // numbers of those that have ended for good
 	some    bool    // one of them is ours
 	counted bool    // one of the host's is counted, see hostBusy
+	kept    bool    // one of the host's is known to have completed
 	mixed   bool    // others are the host's
 	bad     bool    // one is none of ours, although its handle could be
 }
@@ -107,6 +113,7 @@ func severalOf(n int32, p unsafe.Pointer) *several {
 		} else if h != noRequest {
 			l.mixed = true
 			l.counted = l.counted || hostBusy.has(hostRequest, h)
+			l.kept = l.kept || hostBusy.keep(h, nil) != nil
 		}
 	}
 	if l.passes() {
@@ -161,6 +168,13 @@ func (l *several) returned() {
 			}
 			l.handles[i] = l.host[i]
 		}
+	}
+}
+
+// ended takes note that request i has ended, which is the host's, if it is none of ours.
+func (l *several) ended(i int, st *C.MPI_Status) {
+	if l.ours[i] == nil && l.handles[i] != noRequest {
+		hostBusy.end(l.handles[i], st)
 	}
 }
 

@@ -65,6 +65,9 @@ func (l *several) testAny(index, status unsafe.Pointer) (r int64, done bool) {
 	}
 	var flag C.int
 	code := C.exanet_testany(C.int(len(l.host)), l.hostRequests(), (*C.int)(index), &flag, (*C.MPI_Status)(status))
+	if i := *(*C.int)(index); flag != 0 && i != C.MPI_UNDEFINED {
+		l.ended(int(i), (*C.MPI_Status)(status))
+	}
 	l.returned()
 	none := *(*C.int)(index) == C.MPI_UNDEFINED
 	return hostFailed(code), code != C.MPI_SUCCESS || flag != 0 && (!none || done)

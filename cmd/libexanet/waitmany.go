@@ -19,7 +19,7 @@ func exanet_Waitall(n int32, p, sts unsafe.Pointer) int64 {
 	l := severalOf(n, p)
 	defer l.give()
 	switch {
-	case !l.some:
+	case !l.some && !l.kept:
 		for _, h := range l.handles {
 			hostBusy.drop(hostRequest, h)
 		}
@@ -76,6 +76,10 @@ func (l *several) endAll(sts unsafe.Pointer) int64 {
 	code := int64(0)
 	if l.mixed {
 		code = hostFailed(C.exanet_waitall(C.int(n), l.hostRequests(), (*C.MPI_Status)(sts)))
+		theirs := statuses(sts, int32(n))
+		for i := range l.handles {
+			l.ended(i, statusAt(theirs, i))
+		}
 		l.returned()
 	}
 	if r := l.all(err, statuses(sts, int32(n))); r != 0 {
@@ -174,6 +178,9 @@ func (s *some) hostSome(ours int) (active bool) {
 		return false
 	}
 	C.exanet_testsome(C.int(len(s.host)), s.hostRequests(), s.n, &s.indices[0], unsafe.SliceData(s.sts))
+	for k := range max(*s.n, 0) {
+		s.ended(int(s.indices[k]), statusAt(s.sts, int(k)))
+	}
 	s.returned()
 	if *s.n == C.MPI_UNDEFINED {
 		*s.n = 0

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Open MPI had persistent collectives before MPI-4. */
-#if MPI_VERSION < 4 && defined OPEN_MPI
+/* Open MPI 4 has persistent collectives under other names; Open MPI 5 reports MPI-3, and has them. */
+#if OMPI_MAJOR_VERSION == 4
 #include <mpi-ext.h>
 #define PERSISTENT(name) MPIX_##name##_init
 #else

@@ -62,8 +62,10 @@ program wait
     end do
     call say('any', [found, sum(in)])
     call MPI_Testany(many, q, index, flag, s, ierr)
+    if (index == MPI_UNDEFINED + 1) index = MPI_UNDEFINED ! as MPICH 4.2.1 alone has it in mpi_f08
     call say('none', [index, merge(1, 0, flag), SOURCE(s), TAG(s)])
     call MPI_Waitany(many, q, index, MPI_STATUS_IGNORE, ierr)
+    if (index == MPI_UNDEFINED + 1) index = MPI_UNDEFINED
     call say('none', [index])
   end do
 

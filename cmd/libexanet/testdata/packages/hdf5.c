@@ -79,7 +79,10 @@ int main(int argc, char **argv)
 
 	hid_t access = H5Pcreate(H5P_FILE_ACCESS);
 	H5Pset_fapl_mpio(access, MPI_COMM_WORLD, MPI_INFO_NULL);
-	hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access);
+	hid_t of_file = H5Pcreate(H5P_FILE_CREATE), of_group = H5Pcreate(H5P_GROUP_CREATE);
+	H5Pset_obj_track_times(of_file, 0); /* HDF5 2 keeps the times of groups as well */
+	H5Pset_obj_track_times(of_group, 0);
+	hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, of_file, access);
 	CHECK(file >= 0);
 	matrix(file, "rows", 0, 0, H5FD_MPIO_COLLECTIVE);
 	matrix(file, "columns", 1, 0, H5FD_MPIO_COLLECTIVE);
@@ -89,7 +92,7 @@ int main(int argc, char **argv)
 	for (int i = 0; i < 10; i++) { /* metadata, by all alike */
 		char name[32];
 		snprintf(name, sizeof name, "group%d", i);
-		hid_t group = H5Gcreate2(file, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+		hid_t group = H5Gcreate2(file, name, H5P_DEFAULT, of_group, H5P_DEFAULT);
 		hid_t one = H5Screate(H5S_SCALAR), a = H5Acreate2(group, "i", H5T_STD_I32LE, one, H5P_DEFAULT, H5P_DEFAULT);
 		CHECK(H5Awrite(a, H5T_NATIVE_INT, &i) >= 0);
 		H5Aclose(a);
@@ -97,6 +100,8 @@ int main(int argc, char **argv)
 		H5Gclose(group);
 	}
 	CHECK(H5Fclose(file) >= 0);
+	H5Pclose(of_group);
+	H5Pclose(of_file);
 
 	/* Half of the ranks open it again, while all exchange messages. */
 	MPI_Comm half;
