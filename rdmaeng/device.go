@@ -229,6 +229,9 @@ func (d *Device) Test(t *Transfer) (done bool, err error) {
 	return true, nil
 }
 
+// Order implements Engine: the hardware says that a write is done when it has notified.
+func (d *Device) Order() Order { return AllOrder }
+
 // failed counts a transfer that the hardware has ended with an error, which it returns.
 func (d *Device) failed(t *Transfer, code uint64) error {
 	switch code {
@@ -250,9 +253,6 @@ func (d *Device) WriteCounts() Counts {
 	c.Strangers = d.page.Reg(mmio.RegRefused).Load() - d.before
 	return c
 }
-
-// Order implements Engine: the hardware says that a write is done when it has notified.
-func (d *Device) Order() Order { return AllOrder }
 
 // Close gives the channel back. The caller has tested every transfer to its
 // end and withdrawn every slot.

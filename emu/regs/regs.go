@@ -125,7 +125,8 @@ func (c Config) check() error {
 		if len(n.PDIDs) < 1 || len(n.PDIDs) > 256 {
 			return fmt.Errorf("node %d has %d interfaces: want 1 to 256", n.ID, len(n.PDIDs))
 		}
-		if n.Window%mmio.PageSize != 0 || n.Window < 0 || n.Window > 0 && n.Memory != nil || n.Incoherent && n.Window == 0 {
+		windows := n.Window > 0
+		if n.Window%mmio.PageSize != 0 || n.Window < 0 || windows && n.Memory != nil || n.Incoherent && !windows {
 			return fmt.Errorf("node %d has windows of %d bytes: want whole pages, and no other Memory", n.ID, n.Window)
 		}
 		if other, taken := ids[n.ID]; taken {

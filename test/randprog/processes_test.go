@@ -283,7 +283,7 @@ func TestProcessesPinned(t *testing.T) {
 	defer func() { require.NoError(t, d.Close()) }()
 	for _, p := range playsOfProcesses() {
 		t.Run(p.name, func(t *testing.T) {
-			j := jobs{launcher, []string{"EXANET_DEVICE=registers:" + d.Path(0) + "," + d.Path(1)}, 5, 4}
+			j := jobs{launcher, nil, []string{"EXANET_DEVICE=registers:" + d.Path(0) + "," + d.Path(1)}, 5, 4}
 			if p.name == mpi.DefaultVariant {
 				j.programs = 20
 			}
