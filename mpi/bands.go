@@ -3,13 +3,17 @@ package mpi
 import (
 	"fmt"
 	"os"
+	"strconv"
+	"strings"
 
+	"github.com/exanet-mpi/exanet/emu/host"
 	"github.com/exanet-mpi/exanet/internal/env"
 	"github.com/exanet-mpi/exanet/variants/customized"
 )
 
-// bands are those of the protocol customized that were best on a host: what fits a message is eager.
-var bands = customized.Bands{Hybrid: 256 << 10}
+// bands are those of the protocol customized by default: what fits a message is eager, and medium is what has up to
+// eight times as many bytes on a host.
+var bands = customized.Bands{Hybrid: 8 * host.DefaultLimit}
 
 // WithBands sets up to which size in bytes, inclusive, messages of the protocol customized are eager, and up to which a
 // send that comes first leaves a copy and completes (Small and Yuan, ICS 2009; the paper's are customized.Paper). An
@@ -45,9 +49,42 @@ func (s *settings) setBands() (err error) {
 	}
 	s.bands = bands
 	if text := os.Getenv(env.Bands); text != "" {
-		if s.bands, err = customized.BandsOf(text); err != nil {
+		if s.bands, err = bandsOf(text); err != nil {
 			return initError(fmt.Errorf("%s: %w", env.Bands, err), "give two sizes, or none")
 		}
 	}
 	return nil
+}
+
+// bandsOf reads two sizes, the eager one first: "12K,40K".
+func bandsOf(text string) (b customized.Bands, err error) {
+	eager, hybrid, two := strings.Cut(text, ",")
+	if two {
+		if b.Eager, err = size(eager); err == nil {
+			b.Hybrid, err = size(hybrid)
+		}
+	}
+	if !two || err != nil {
+		return b, fmt.Errorf("%q is not two sizes in bytes, as 12K,40K", text)
+	}
+	if b.Hybrid < b.Eager {
+		return b, fmt.Errorf("%q: the second size is smaller than the first", text)
+	}
+	return b, nil
+}
+
+// size reads a number of bytes, with K or M for 2^10 or 2^20 of them.
+func size(text string) (int, error) {
+	shift := 0
+	switch {
+	case strings.HasSuffix(text, "K"):
+		shift = 10
+	case strings.HasSuffix(text, "M"):
+		shift = 20
+	}
+	if shift > 0 {
+		text = text[:len(text)-1]
+	}
+	n, err := strconv.ParseUint(text, 10, 31-shift)
+	return int(n) << shift, err
 }

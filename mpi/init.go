@@ -223,7 +223,7 @@ func Init(opts ...Option) (*Comm, error) {
 func (s *settings) profile() string {
 	p := s.variant + " on " + s.device
 	if s.variant == "customized" {
-		p += ", " + s.bands.String()
+		p += fmt.Sprintf(", bands %d,%d", s.bands.Eager, s.bands.Hybrid)
 	}
 	if s.variant == "envless" && s.level == ThreadMultiple {
 		p += ", multiple"

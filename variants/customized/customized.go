@@ -22,10 +22,6 @@
 package customized
 
 import (
-	"fmt"
-	"strconv"
-	"strings"
-
 	"github.com/exanet-mpi/exanet/variants"
 	"github.com/exanet-mpi/exanet/variants/ticket"
 )
@@ -43,39 +39,3 @@ var Paper = Bands{Eager: 12 << 10, Hybrid: 40 << 10}
 func New(me int, dev variants.Device, b Bands) *ticket.Protocol {
 	return ticket.NewHybrid(me, dev, b.Hybrid)
 }
-
-// BandsOf reads two sizes, the eager one first: "12K,40K".
-func BandsOf(text string) (b Bands, err error) {
-	eager, hybrid, two := strings.Cut(text, ",")
-	if two {
-		if b.Eager, err = size(eager); err == nil {
-			b.Hybrid, err = size(hybrid)
-		}
-	}
-	if !two || err != nil {
-		return b, fmt.Errorf("%q is not two sizes in bytes, as 12K,40K", text)
-	}
-	if b.Hybrid < b.Eager {
-		return b, fmt.Errorf("%q: the second size is smaller than the first", text)
-	}
-	return b, nil
-}
-
-// size reads a number of bytes, with K or M for 2^10 or 2^20 of them.
-func size(text string) (int, error) {
-	shift := 0
-	switch {
-	case strings.HasSuffix(text, "K"):
-		shift = 10
-	case strings.HasSuffix(text, "M"):
-		shift = 20
-	}
-	if shift > 0 {
-		text = text[:len(text)-1]
-	}
-	n, err := strconv.ParseUint(text, 10, 31-shift)
-	return int(n) << shift, err
-}
-
-// String is what BandsOf reads.
-func (b Bands) String() string { return fmt.Sprintf("%d,%d", b.Eager, b.Hybrid) }
