@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -63,6 +64,34 @@ func TestPreloadOverRegisters(t *testing.T) {
 	fakeMPI(t, `echo $EXANET_DEVICE`)
 	out, _, _ = exanet(t, "", "preload", "--lib", "lib", "--device", "registers:/dev/exanet0", "mpirun.mpich", "./app")
 	require.Equal(t, "registers:/dev/exanet0\n", out)
+}
+
+// Who signals the whole process group, as timeout and CI runners do, signals the command once: a launcher takes a
+// second signal for impatience.
+func TestPreloadedCommandGetsASignalOnce(t *testing.T) {
+	for name, flags := range map[string][]string{
+		"timeout": {"--timeout", "100s"}, "registers": {"--device", "registers"}, "neither": nil,
+	} {
+		t.Run(name, func(t *testing.T) {
+			fakeMPI(t, "n=0; trap 'n=$((n+1))' TERM; echo ready; while read line; do :; done; while [ $n = 0 ]; do "+
+				"sleep 0.1; done; sleep 0.5; exit $((40 + n))")
+			cmd := exec.Command(self(), append(append([]string{"preload", "--lib", "lib"}, flags...), "mpirun.mpich",
+				"./app")...)
+			cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+			input, err := cmd.StdinPipe()
+			require.NoError(t, err)
+			out, err := cmd.StdoutPipe()
+			require.NoError(t, err)
+			require.NoError(t, cmd.Start())
+			line := make([]byte, len("ready\n"))
+			_, err = io.ReadFull(out, line)
+			require.NoError(t, err)
+			require.NoError(t, syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM))
+			require.NoError(t, input.Close())
+			_ = cmd.Wait()
+			require.Equal(t, 41, cmd.ProcessState.ExitCode())
+		})
+	}
 }
 
 func TestPreloadedCommandGetsTheSignals(t *testing.T) {

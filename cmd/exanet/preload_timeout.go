@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -139,6 +140,12 @@ func (f *preloadFlags) runChild(cmd *cobra.Command, words []string, timeout time
 		return err
 	}
 	c := exec.Cmd{Path: p.Path, Args: p.Words, Env: p.Env, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}
+	terminal := isTerminal(os.Stdin)
+	if !terminal { // a signal to this process group is passed on below, and not to reach the command twice
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		c.SysProcAttr = sys.WithParent(syscall.SysProcAttr{Setpgid: true})
+	}
 	signals := make(chan os.Signal, 8) // those that a terminal sends get to the command by themselves
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1,
 		syscall.SIGUSR2)
@@ -161,7 +168,7 @@ func (f *preloadFlags) runChild(cmd *cobra.Command, words []string, timeout time
 			}
 			return commandError(err)
 		case s := <-signals:
-			if s != syscall.SIGINT && s != syscall.SIGQUIT || !isTerminal(os.Stdin) {
+			if s != syscall.SIGINT && s != syscall.SIGQUIT || !terminal {
 				_ = c.Process.Signal(s)
 			}
 		case <-due:
