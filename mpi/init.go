@@ -279,6 +279,9 @@ func join(o *settings) (fabric, error) {
 		if o.path != "" {
 			return joinByPath(o, 0, 1, func(mine []byte) ([][]byte, error) { return [][]byte{mine}, nil })
 		}
+		if o.device == deviceRegisters {
+			return nil, errRegisters
+		}
 		m, err := host.NewLocalJob(1).JoinLocal(0)
 		if err != nil {
 			return nil, err
@@ -294,6 +297,8 @@ func join(o *settings) (fabric, error) {
 	}
 	if _, segment := os.LookupEnv(env.Job); !segment && o.path != "" {
 		return joinAtPlace(o, rank)
+	} else if !segment && o.device == deviceRegisters {
+		return nil, errRegisters
 	}
 	file, err := env.File(env.Job)
 	if err != nil {

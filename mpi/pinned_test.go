@@ -32,3 +32,10 @@ func TestABuildRunsWhatItListsAndNamesItOtherwise(t *testing.T) {
 	require.ErrorIs(t, err, mpi.ErrInit)
 	require.ErrorContains(t, err, "serves processes")
 }
+
+// Registers without a launcher that has them, or a path, are not to be had: a world of one rank would be none of them.
+func TestRegistersNeedAPath(t *testing.T) {
+	_, err := mpi.Init(mpi.WithDevice("registers"))
+	require.ErrorIs(t, err, mpi.ErrInit)
+	require.ErrorContains(t, err, "registers:PATH")
+}

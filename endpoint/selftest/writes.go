@@ -385,7 +385,7 @@ func (b *bench) writeNowhere() (string, error) {
 			return "", err
 		}
 	}
-	return "end with ERROR 2", nil
+	return "ends with ERROR 2", nil
 }
 
 func (b *bench) writeProtection() (string, error) {
