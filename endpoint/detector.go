@@ -2,6 +2,7 @@ package endpoint
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -33,6 +34,7 @@ type Detector struct {
 	looked  time.Time
 	beating bool      // a write to this rank itself is on its way
 	beat    time.Time // for the next of these
+	silent  error     // the own device was given up
 }
 
 // probe is what a rank knows of another one.
@@ -87,10 +89,25 @@ func (d *Detector) left(rank int) bool {
 	return mem.U32(d.table, rank*wordSize+leavesIn).Load() == 1
 }
 
+// SilentError is a device that does not answer the ranks of its own node, which reach nobody any more.
+type SilentError struct {
+	Node uint16
+	For  time.Duration
+}
+
+func (e *SilentError) Error() string {
+	return fmt.Sprintf("the device of this node, %d, has not answered for %v; see whether it works, or whether the "+
+		"exanet that plays it still runs", e.Node, e.For)
+}
+
+// Silent returns a *SilentError if Look has given the own device up.
+func (d *Detector) Silent() error { return d.silent }
+
 // Look is called again and again by a rank that waits. It returns ranks that have died, each once.
 func (d *Detector) Look(now time.Time) (dead []int) {
 	alive, gone := d.heartbeat(now)
 	if gone {
+		d.silent = &SilentError{Node: d.e.Node(d.e.rank), For: patience * d.silence}
 		for rank := range d.peers {
 			dead = append(dead, d.end(rank)...)
 		}

@@ -82,7 +82,9 @@ func TestDetectorSilence(t *testing.T) {
 	ranks := watch(t, d, []int{0, 1, 1}, silence/10)
 	require.Empty(t, ranks[0].look(0))
 	require.NoError(t, d.Close())
+	require.NoError(t, ranks[0].Silent())
 	require.ElementsMatch(t, []int{1, 2}, ranks[0].look(2))
+	require.ErrorContains(t, ranks[0].Silent(), "the device of this node, 1,")
 }
 
 // faulty is memory that cannot be written.

@@ -27,7 +27,8 @@ type registers struct {
 	idle  int         // fruitless polls in a row, of whatever call
 	armed atomic.Bool // the background goroutine polls as well
 
-	lost atomic.Pointer[[]*packetizer.RefusedError] // see registers_lost.go
+	silent atomic.Pointer[error]                      // why the device was given up
+	lost   atomic.Pointer[[]*packetizer.RefusedError] // see registers_lost.go
 }
 
 // device keeps the Endpoint's Rank and Size, which are the Member's, out of
@@ -82,6 +83,9 @@ func (r *registers) Next() (packetizer.Header, []byte, bool) {
 		return h, payload, false
 	}
 	dead := r.detector.Look(time.Now())
+	if why := r.detector.Silent(); why != nil {
+		r.silent.Store(&why)
+	}
 	for _, rank := range dead {
 		r.Lose(rank)
 	}

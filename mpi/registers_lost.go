@@ -48,6 +48,9 @@ func (c *Comm) whyFailed(err error, ctx *variants.Context, peer int32) (why erro
 	if !ok {
 		return err, do
 	}
+	if why := f.silent.Load(); why != nil {
+		return because(ErrProcFailed, *why), ""
+	}
 	for _, e := range f.refusals() {
 		world := int32(e.To)
 		if peer == variants.AnySource && ctx.Has(world) || peer != variants.AnySource && ctx.World(peer) == world {
