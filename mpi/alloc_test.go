@@ -1,4 +1,4 @@
-//go:build !race && !readbased && !rtr && !envless && !optimistic
+//go:build !race && !readbased && !rtr && !envless && !optimistic && !customized
 
 // Of the protocols only ticket promises not to allocate: the others keep a
 // record of each eager send, or of each read.

@@ -1,4 +1,4 @@
-//go:build !readbased && !rtr && !envless && !ticket
+//go:build !readbased && !rtr && !envless && !ticket && !customized
 
 package mpi_test
 

@@ -1,4 +1,4 @@
-//go:build !race && !readbased && !rtr && !envless && !optimistic
+//go:build !race && !readbased && !rtr && !envless && !optimistic && !customized
 
 package mpi_test
 
