@@ -38,6 +38,7 @@ var leftOut = []struct{ script, why string }{
 	{"go build -o bin/cg ./examples/cg && exanet sim run -n 64 bin/cg", "it is long; cmd/exanet has fewer ranks"},
 	{"exanet bench floor", "it measures the machine; cmd/exanet runs it briefly"},
 	{"exanet bench report", "it needs MPICH and takes minutes"},
+	{"exanet guests", "it boots machines for a person; make test-guests has what they run"},
 	{"exanet tune FILE", "it takes minutes; cmd/exanet runs it briefly"},
 	{"go mod tidy", "it is in a block of commands, too"},
 	{"exanet run", "it is a name in a sentence"},
