@@ -23,10 +23,14 @@ type door struct {
 	proving []net.Conn // in the order in which they have come
 }
 
-// provingMost is how many connections may be proving at a time, and helloTime how long an end may take for that.
+// provingMost is how many connections may be proving at a time. The end that calls takes helloTime for that at most;
+// then it leaves and comes again. The end that is called waits for proveTime. That is so much longer that, when it
+// gives up, the other end has not sent its proof: whoever has sent it takes the connection as made, however often the
+// network loses it on its way.
 const (
 	provingMost = 256
 	helloTime   = 5 * time.Second
+	proveTime   = time.Minute
 )
 
 // serve gives the connections of ranks to come until the listener is closed. They are its own, unless it returns an
@@ -52,7 +56,7 @@ func (d *door) serve(come func(rank int, c net.Conn) error) {
 				return
 			}
 			_ = c.Close()
-			if !hasLeft(err) {
+			if !hasLeft(err) && !errors.Is(err, net.ErrClosed) {
 				d.refused.Add(1)
 			}
 		}()
@@ -70,12 +74,14 @@ func (d *door) enter(c net.Conn) {
 	defer d.mu.Unlock()
 	if len(d.proving) == provingMost {
 		_ = d.proving[0].Close()
+		d.refused.Add(1)
 		d.proving = slices.Delete(d.proving, 0, 1)
 	}
 	d.proving = append(d.proving, c)
 }
 
-// clear ends what is still proving: all who were waited for have come.
+// clear ends what is still proving: all who were waited for have come. These are not counted: one may be from a rank
+// that came again when the network lost too much.
 func (d *door) clear() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -77,7 +77,7 @@ func (g *gate) knock(c net.Conn, to int) error {
 
 // admit is the end that is called. It returns who has called.
 func (g *gate) admit(c net.Conn) (from int, err error) {
-	_ = c.SetDeadline(time.Now().Add(helloTime))
+	_ = c.SetDeadline(time.Now().Add(proveTime))
 	var h hello
 	if err := binary.Read(c, binary.LittleEndian, &h); err != nil {
 		return 0, err

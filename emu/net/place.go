@@ -97,7 +97,7 @@ func (p *Place) come(rank int, c net.Conn) error {
 	if rank >= p.ranks {
 		return errStranger
 	}
-	_ = c.SetDeadline(time.Now().Add(helloTime))
+	_ = c.SetDeadline(time.Now().Add(proveTime))
 	var text json.RawMessage
 	if err := json.NewDecoder(io.LimitReader(c, 64<<10)).Decode(&text); err != nil {
 		return err
