@@ -11,14 +11,14 @@ import (
 	"github.com/exanet-mpi/exanet/variants/customized"
 )
 
-// bands are those of the protocol customized by default: what fits a message is eager, and medium is what has up to
-// eight times as many bytes on a host.
+// bands are those of the protocols customized and auto by default: what fits a message is eager, and medium is what has
+// up to eight times as many bytes on a host.
 var bands = customized.Bands{Hybrid: 8 * host.DefaultLimit}
 
-// WithBands sets up to which size in bytes, inclusive, messages of the protocol customized are eager, and up to which a
-// send that comes first leaves a copy and completes (Small and Yuan, ICS 2009; the paper's are customized.Paper). An
-// eager size that is 0, or larger than the device's messages, is theirs. All ranks must give the same. The default is
-// EXANET_BANDS.
+// WithBands sets up to which size in bytes, inclusive, messages of the protocols customized and auto are eager, and up
+// to which a send that comes first leaves a copy and completes, or may do so (Small and Yuan, ICS 2009; the paper's
+// are customized.Paper). An eager size that is 0, or larger than the device's messages, is theirs. All ranks must give
+// the same. The default is EXANET_BANDS.
 func WithBands(eager, hybrid int) Option {
 	return func(s *settings) error {
 		if eager < 0 || hybrid < eager {
@@ -38,9 +38,12 @@ func WithoutBackground() Option {
 	}
 }
 
+// looksFirst reports whether the protocol goes by who comes first.
+func (s *settings) looksFirst() bool { return s.variant == "customized" || s.variant == "auto" }
+
 // setBands sets those that no option has set. Other protocols have none.
 func (s *settings) setBands() (err error) {
-	if s.variant != "customized" {
+	if !s.looksFirst() {
 		s.bands = customized.Bands{}
 		return nil
 	}

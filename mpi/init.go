@@ -36,7 +36,7 @@ const (
 type settings struct {
 	level   ThreadLevel
 	variant string
-	bands   customized.Bands // of the protocol customized
+	bands   customized.Bands // of the protocols customized and auto
 	still   bool             // without progress in the background
 	device  string
 	path    string // of the device registers; "": the launcher has a model of it
@@ -222,7 +222,7 @@ func Init(opts ...Option) (*Comm, error) {
 // difference to the protocol it is part of it.
 func (s *settings) profile() string {
 	p := s.variant + " on " + s.device
-	if s.variant == "customized" {
+	if s.looksFirst() {
 		p += fmt.Sprintf(", bands %d,%d", s.bands.Eager, s.bands.Hybrid)
 	}
 	if s.variant == "envless" && s.level == ThreadMultiple {

@@ -5,6 +5,7 @@ package mpi
 import (
 	"github.com/exanet-mpi/exanet/optimistic"
 	"github.com/exanet-mpi/exanet/variants"
+	"github.com/exanet-mpi/exanet/variants/auto"
 	"github.com/exanet-mpi/exanet/variants/customized"
 	"github.com/exanet-mpi/exanet/variants/envless"
 	"github.com/exanet-mpi/exanet/variants/readbased"
@@ -21,9 +22,10 @@ const protocolTag = ""
 // DefaultVariant is the protocol that is used unless another is asked for.
 const DefaultVariant = "ticket"
 
-// Variants returns the names of the protocols, in the order of the thesis; the last one is that of Small and Yuan.
+// Variants returns the names of the protocols, in the order of the thesis; then that of Small and Yuan, and the one
+// that chooses.
 func Variants() []string {
-	return []string{"readbased", "rtr", "envless", "ticket", "optimistic", "customized"}
+	return []string{"readbased", "rtr", "envless", "ticket", "optimistic", "customized", "auto"}
 }
 
 // newProtocol makes the protocol that the settings name.
@@ -43,6 +45,8 @@ func newProtocol(o *settings, f fabric) (protocol, error) {
 		return optimistic.New(f.Rank(), f), nil
 	case "customized":
 		return customized.New(f.Rank(), f, o.bands), nil
+	case "auto":
+		return auto.New(f.Rank(), f, o.bands.Hybrid), nil
 	default:
 		return ticket.New(f.Rank(), f), nil
 	}

@@ -62,7 +62,7 @@ func newRank(f fabric, o *settings) (*rank, error) {
 		return nil, err
 	}
 	k := &rank{fab: f, proto: proto, limit: f.Limit(), level: o.level, recycling: o.recycling,
-		looksFirst: o.variant == "customized"}
+		looksFirst: o.looksFirst()}
 	k.stats, k.algorithms = newCallStats(o.variant, o.passed), o.algorithms
 	k.leavings.rule = o.buffers
 	offers := progress.OffersOf(f)

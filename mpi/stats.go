@@ -18,6 +18,7 @@ import (
 	"github.com/exanet-mpi/exanet/internal/atomicfile"
 	"github.com/exanet-mpi/exanet/internal/env"
 	"github.com/exanet-mpi/exanet/variants"
+	"github.com/exanet-mpi/exanet/variants/ticket"
 )
 
 // callStats counts calls and the time in them, if EXANET_STATS names a
@@ -60,6 +61,8 @@ type Stats struct {
 	// CollectorCycles is how often the garbage collector of this process, which may
 	// have several ranks, has run since Init.
 	CollectorCycles uint64 `json:"collector_cycles"`
+	// Choices are what the protocol auto has come to, a line for each kind of messages.
+	Choices []string `json:"choices,omitempty"`
 	// Registers is what the blocks did on the device registers.
 	Registers *endpoint.Counts `json:"registers,omitempty"`
 	// Passed counts the calls that were left to another MPI.
@@ -192,11 +195,15 @@ func (k *rank) statistics() *Stats {
 		c := f.Counts()
 		blocks = &c
 	}
+	var choices []string
+	if p, ok := any(k.proto).(*ticket.Protocol); ok {
+		p.Choices(func(line string) { choices = append(choices, line) })
+	}
 	return &Stats{
 		Rank: k.fab.Rank(), Size: k.fab.Size(), Variant: s.variant,
 		Control: controlMap(&n), Writes: n.Writes, Receives: n.Receives, FastReceives: n.FastReceives,
 		Calls: s.calls, Counters: counterMap(&n), FastPath: fast, CollectorCycles: collectorCycles() - s.cycles,
-		Registers: blocks, Passed: s.passed,
+		Choices: choices, Registers: blocks, Passed: s.passed,
 	}
 }
 
@@ -232,6 +239,7 @@ func counterMap(n *variants.Counters) map[string]uint64 {
 	m["fast_receives"] = n.FastReceives
 	m["crossings"] = n.Crossings
 	m["stale_rtrs"] = n.StaleRTRs
+	m["silent"] = n.Silent
 	m["lifted"] = n.Lifted
 	m["truncations"] = n.Truncations
 	m["cancels_granted"] = n.CancelsGranted

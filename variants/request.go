@@ -99,6 +99,7 @@ type Request struct {
 	Ticketed   bool           // a receive that has its ticket
 	Queued     bool           // in a queue of posted requests
 	Advertised bool           // a receive whose RTR is out
+	Silent     bool           // a receive whose RTR has been spared, see package auto
 	Delivered  bool           // a send whose data went with its EnvDS
 	Announced  bool           // a receive that an RTS or Env has matched although its RTR is out
 	Fetched    bool           // a receive that an agent writes to
@@ -122,8 +123,8 @@ type Request struct {
 func (r *Request) Reset() {
 	r.Recv, r.Mode, r.Batch = false, Standard, nil
 	r.Done, r.Err, r.Status = false, nil, Status{}
-	r.Ticketed, r.Queued, r.Advertised, r.Delivered, r.Announced, r.Fetched, r.Landed, r.Writing, r.Cancelling = false,
-		false, false, false, false, false, false, false, false
+	r.Ticketed, r.Queued, r.Advertised, r.Silent, r.Delivered = false, false, false, false, false
+	r.Announced, r.Fetched, r.Landed, r.Writing, r.Cancelling = false, false, false, false, false
 	r.Slot = -1
 	if r.View.Type != nil {
 		r.View = datatype.View{}
@@ -193,6 +194,7 @@ type Counters struct {
 	FastReceives   uint64        // sends that found an RTR when posted (thesis ch. 4)
 	Crossings      uint64        // RTS that met a receive whose RTR was out (thesis 3.1)
 	StaleRTRs      uint64        // RTRs discarded because an eager send took their receive (thesis 3.5)
+	Silent         uint64        // receives that could have been advertised and were not, see package auto
 	Lifted         uint64        // receives that got their ticket when a suspension was lifted
 	Truncations    uint64
 	CancelsGranted uint64
@@ -211,6 +213,7 @@ func (c *Counters) Add(x *Counters) {
 	c.FastReceives += x.FastReceives
 	c.Crossings += x.Crossings
 	c.StaleRTRs += x.StaleRTRs
+	c.Silent += x.Silent
 	c.Lifted += x.Lifted
 	c.Truncations += x.Truncations
 	c.CancelsGranted += x.CancelsGranted

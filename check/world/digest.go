@@ -87,7 +87,7 @@ func (w *World) Digests(into []uint64) []uint64 { return append(into[:0], w.dige
 func (w *World) SetDigests(d []uint64) { copy(w.digests, d) }
 
 // volatile are fields of protocols that hold nothing that matters: what was
-// looked up last, and memory kept for reuse. To leave one out wrongly would
+// looked up last, memory kept for reuse, and what is only counted. To leave one out wrongly would
 // hide states; the samples that are explored by Fingerprint do not use this
 // list.
 var volatile = map[string]map[string]bool{
@@ -96,7 +96,9 @@ var volatile = map[string]map[string]bool{
 	"variants.Comms":  {"last": true},
 	"variants.Request": {"Ctx": true, "Buf": true, "View": true, "Transfer": true, "Status": true, "Err": true,
 		"inQueue": true},
-	"ticket.comm": {"lastIn": true, "lastOut": true},
+	"ticket.comm":     {"lastIn": true, "lastOut": true},
+	"ticket.sends":    {"first": true, "last": true, "crossed": true},
+	"ticket.receives": {"stale": true, "silent": true},
 }
 
 func (r *rank) digest() uint64 {

@@ -9,6 +9,7 @@ import (
 	"github.com/exanet-mpi/exanet/packetizer"
 	"github.com/exanet-mpi/exanet/rdmaeng"
 	"github.com/exanet-mpi/exanet/variants"
+	"github.com/exanet-mpi/exanet/variants/auto"
 	"github.com/exanet-mpi/exanet/variants/customized"
 	"github.com/exanet-mpi/exanet/variants/envless"
 	"github.com/exanet-mpi/exanet/variants/readbased"
@@ -67,6 +68,10 @@ var Protocols = []Protocol{
 				rdmaeng.Engine
 			}{dev, dev}, customized.Bands{Hybrid: hybrid})
 		}},
+	{Name: "auto", Tickets: true, Leased: true, Brief: true, Hybrid: hybrid,
+		Make: func(me int, dev Device) variants.Protocol { return auto.NewBy(me, dev, hybrid, quick) }},
+	{Name: "auto-read", Tickets: true, Brief: true, Hybrid: hybrid, // by an agent
+		Make: func(me int, dev Device) variants.Protocol { return auto.NewBy(me, dev, hybrid, quick) }},
 	{Name: "envless",
 		Make: func(me int, dev Device) variants.Protocol { return envless.New(me, dev, false) }},
 	{Name: "rtr",
@@ -80,6 +85,9 @@ var Protocols = []Protocol{
 	{Name: "toy", Brief: true, // see docs/adding-a-protocol.md
 		Make: func(me int, dev Device) variants.Protocol { return toy.New(me, dev) }},
 }
+
+// quick changes the choices of package auto as soon as can be.
+var quick = ticket.Rule{Silence: 1, Late: 1, Crossed: 1}
 
 // hybrid is the size in bytes of the long messages of most programs.
 const hybrid = 48

@@ -20,7 +20,7 @@ import (
 func init() { commands = append(commands, newInfo) }
 
 func newInfo() *cobra.Command {
-	var collectives bool
+	var collectives, protocols bool
 	c := &cobra.Command{
 		Use:   "info",
 		Short: "Show what this host offers to a job",
@@ -33,19 +33,29 @@ With --collectives it shows instead which algorithm serves which calls of a
 collective, by the bytes of the vector or of a rank's block, and the number of
 ranks. EXANET_COLL=collective:algorithm,... forces others. EXANET_COLL=@FILE has
 the rows of a file come first: one that exanet tune has written, or what --collectives
-has printed, edited.`,
+has printed, edited.
+
+With --protocols it shows how the messages of each protocol go, and by which rule
+the protocol auto chooses. What it has chosen in a job is in its EXANET_STATS.`,
 		Example: `  exanet info
   EXANET_COLL=allreduce:ring exanet info --collectives
-  EXANET_COLL=@tuned.txt exanet info --collectives`,
+  EXANET_COLL=@tuned.txt exanet info --collectives
+  exanet info --protocols`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if collectives {
+			switch {
+			case protocols && collectives:
+				return usageErrorf("give one of --collectives and --protocols")
+			case protocols:
+				return printProtocols(c.OutOrStdout())
+			case collectives:
 				return printCollectives(c.OutOrStdout(), os.Getenv("EXANET_COLL"))
 			}
 			return printInfo(c.OutOrStdout(), os.DirFS("/"))
 		},
 	}
 	c.Flags().BoolVar(&collectives, "collectives", false, "show the algorithms of the collectives")
+	c.Flags().BoolVar(&protocols, "protocols", false, "show how the messages of the protocols go")
 	return c
 }
 

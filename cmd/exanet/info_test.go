@@ -1,12 +1,18 @@
 package main
 
 import (
+	"bytes"
+	"fmt"
 	"math"
+	"slices"
 	"syscall"
 	"testing"
 	"testing/fstest"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/exanet-mpi/exanet/mpi"
+	"github.com/exanet-mpi/exanet/variants/auto"
 )
 
 func TestInfo(t *testing.T) {
@@ -49,6 +55,17 @@ func TestInfoCollectives(t *testing.T) {
 
 // Without /proc and /sys the memory is what the kernel says, and no figure is
 // made up.
+func TestInfoProtocols(t *testing.T) {
+	var out bytes.Buffer
+	require.NoError(t, printProtocols(&out))
+	for _, name := range mpi.Variants() {
+		require.Regexp(t, "(?m)^"+name+" +[A-Zat].+", out.String())
+	}
+	if slices.Contains(mpi.Variants(), "auto") {
+		require.Contains(t, out.String(), fmt.Sprintf("%d sends more came first", auto.Default.Late))
+	}
+}
+
 func TestInfoWithoutProc(t *testing.T) {
 	require.Regexp(t, `^[0-9.]*[1-9][0-9.]* GiB \(how much is available cannot be told`, memory(fstest.MapFS{}))
 	require.Regexp(t, `^[1-9]`, cores(fstest.MapFS{}))

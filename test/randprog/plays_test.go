@@ -27,6 +27,8 @@ var plays = []play{
 		"stale_rtrs", "lifted", "truncations", "cancels_granted", "cancels_refused", "no_credit"}},
 	{name: "customized", variant: "customized", level: mpi.ThreadMultiple, covers: []string{"copies", "fast_receives",
 		"crossings", "truncations", "cancels_granted", "no_credit"}},
+	{name: "auto", variant: "auto", level: mpi.ThreadMultiple, covers: []string{"fast_receives", "crossings",
+		"stale_rtrs", "lifted", "truncations", "cancels_granted", "cancels_refused", "no_credit"}},
 	{name: "readbased", variant: "readbased", level: mpi.ThreadMultiple, covers: []string{
 		"writes", "truncations", "cancels_granted", "cancels_refused", "no_credit"}},
 	{name: "rtr", variant: "rtr", level: mpi.ThreadMultiple, covers: []string{

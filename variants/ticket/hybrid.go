@@ -13,8 +13,12 @@ import (
 // agent write it, also to a receive that has advertised, and an Ack ends the stand-in. The sender then drops an RTR
 // that crosses its RTS.
 
-// offered is the flag of an RTS whose data an agent can read.
-const offered = 1 << 2
+// offered is the flag of an RTS whose data an agent can read, and crossed that of an Ack for a copy whose receive had
+// been advertised.
+const (
+	offered = 1 << 2
+	crossed = 1 << 2
+)
 
 // announce sends the RTS of a stand-in.
 func (p *Protocol) announce(c *comm, l *outChannel, s *variants.Request) {
@@ -34,7 +38,7 @@ func (p *Protocol) fetch(c *comm, peer *variants.Peer, r *variants.Request, e va
 	case peer.Failed:
 		p.Complete(r, variants.ErrPeerDied)
 	case r.Status.Size > r.Len():
-		p.Out.Control(peer, c.Envelope(variants.Ack, e.Tag, e.Ticket))
+		p.release(c, r)
 		p.Complete(r, variants.ErrTruncate)
 	default:
 		to := r.Window
@@ -50,8 +54,20 @@ func (p *Protocol) fetch(c *comm, peer *variants.Peer, r *variants.Request, e va
 	}
 }
 
-// fetched tells the sender of a receive that an agent has written to that the copy is free.
-func (p *Protocol) fetched(c *comm, r *variants.Request) {
-	peer := p.Out.Peer(c.World(r.Status.Source))
-	p.Out.Control(peer, c.Envelope(variants.Ack, r.Status.Tag, r.Ticket))
+// release tells the sender of a receive that its copy is free.
+func (p *Protocol) release(c *comm, r *variants.Request) {
+	e := c.Envelope(variants.Ack, r.Status.Tag, r.Ticket)
+	if r.Advertised {
+		e.Flags = crossed
+	}
+	p.Out.Control(p.Out.Peer(c.World(r.Status.Source)), e)
+}
+
+// released ends the stand-in of a copy.
+func (p *Protocol) released(c *comm, e variants.Envelope, r *variants.Request) {
+	if e.Flags&crossed != 0 {
+		p.bothAtOnce(c, r)
+	} else {
+		p.senderFirst(c, r)
+	}
 }

@@ -49,7 +49,7 @@ func (p *Protocol) assign(c *comm, l *inChannel, r *variants.Request) {
 	r.Ticket, r.Ticketed = l.Next, true
 	p.Done.Tickets++
 	l.pass(l.Next)
-	if r.Len() > p.Limit() {
+	if r.Len() > p.Limit() && !p.isSilent(c, r) {
 		p.Advertise(l.peer, c.Envelope(variants.RTR, l.tag, r.Ticket), r)
 	}
 }
@@ -76,7 +76,8 @@ func (p *Protocol) deliverShort(h packetizer.Header, payload []byte) bool {
 		return false
 	}
 	r := l.posted.Head()
-	if r == nil || !r.Ticketed || r.Ticket != uint32(h[2]>>32) || r.Advertised || len(payload) > len(r.Buf) {
+	if r == nil || !r.Ticketed || r.Ticket != uint32(h[2]>>32) || r.Advertised || r.Silent ||
+		len(payload) > len(r.Buf) {
 		return false
 	}
 	l.posted.Remove(r)
@@ -224,6 +225,7 @@ func (p *Protocol) receive(c *comm, peer *variants.Peer, r *variants.Request, e 
 	r.Ticket = e.Ticket
 	r.Status = variants.Status{Source: e.Src, Tag: e.Tag, Size: size}
 	if e.Kind != variants.RTS {
+		p.tookEager(c, r)
 		p.Out.Consumed(peer, size)
 		if e.Kind == variants.EnvDS && !r.Advertised {
 			p.Out.Control(peer, c.Envelope(variants.Ack, e.Tag, e.Ticket))
@@ -256,7 +258,7 @@ func (p *Protocol) Notified(slot int, n rdmaeng.Notification) {
 		p.inChannel(c, r.Peer, r.Tag).posted.Remove(r)
 		r.Status.Source = r.Peer
 	case r.Fetched:
-		p.fetched(c, r)
+		p.release(c, r)
 	}
 	p.Written(r, n)
 }

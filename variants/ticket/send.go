@@ -72,7 +72,7 @@ func (p *Protocol) PostSend(r *variants.Request) {
 		p.Count.NoCredit++
 		p.Await(l.peer)
 	}
-	if r.Mode == variants.Standard && r.Len() <= p.hybrid {
+	if p.leavesCopy(c, r) {
 		if s := p.StandIn(r); s != nil {
 			p.announce(c, l, s)
 			l.posted.Push(s)
@@ -89,6 +89,7 @@ func (p *Protocol) fast(c *comm, l *outChannel, r *variants.Request, a rtr) {
 		p.Complete(r, nil) // a synchronous send: the receive is known to be posted
 		return
 	}
+	p.receiverFirst(c, r)
 	p.Write(l.peer, r, a.Room, false)
 }
 
@@ -105,6 +106,7 @@ func (p *Protocol) onRTR(c *comm, e variants.Envelope, payload []byte) {
 			p.Complete(r, nil) // the EnvDS is on its way to that receive
 			return
 		}
+		p.bothAtOnce(c, r)
 		p.Write(l.peer, r, a.Room, true)
 		return
 	}
@@ -121,15 +123,19 @@ func (p *Protocol) onCTS(c *comm, e variants.Envelope, payload []byte) {
 	l := p.outChannel(c, e.Src, e.Tag)
 	if r := l.posted.Find(&p.Done, e.Ticket); r != nil {
 		l.posted.Remove(r)
+		p.senderFirst(c, r)
 		p.Cleared(l.peer, r, variants.RoomOf(payload))
 	}
 }
 
-// onAck takes the answer to an EnvDS (thesis 3.10).
+// onAck takes the answer to an EnvDS (thesis 3.10), and to an RTS that offered a copy.
 func (p *Protocol) onAck(c *comm, e variants.Envelope) {
 	l := p.outChannel(c, e.Src, e.Tag)
 	if r := l.posted.Find(&p.Done, e.Ticket); r != nil {
 		l.posted.Remove(r)
+		if r.Copy {
+			p.released(c, e, r)
+		}
 		p.Complete(r, nil)
 	}
 }

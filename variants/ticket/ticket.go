@@ -22,6 +22,7 @@
 //	forget.go    channels that are not used any more
 //	lease.go     channels that a fast path has
 //	hybrid.go    sends that leave a copy (package customized)
+//	history.go   choices by what has been counted (package auto)
 //
 // Where this goes beyond the thesis:
 //
@@ -49,6 +50,7 @@ type Protocol struct {
 	first  uint32            // ticket of a new channel: 0, but in a test of the wrap-around
 	keep   int               // channels to receive of a communicator, see forget.go
 	lessee variants.FastPath // nil: there is no fast path
+	rule   *Rule             // of package auto, else nil
 	hybrid int               // bytes up to which a send that comes first leaves a copy, see NewHybrid
 	agents bool              // which read copies
 }
@@ -89,6 +91,9 @@ type comm struct {
 
 	arrived variants.Unmatched
 	order   uint64 // of posting
+
+	sends    map[class]*sends // see history.go
+	receives map[class]*receives
 
 	wild      variants.Queue // posted receives with a wildcard
 	anySource int            // of those, with AnySource
@@ -145,6 +150,7 @@ func before(a, b uint32) bool { return int32(a-b) < 0 }
 // Open implements variants.Protocol.
 func (p *Protocol) Open(ctx *variants.Context) {
 	c := &comm{Context: ctx, anyTag: make(map[int32]int)}
+	c.sends, c.receives = make(map[class]*sends), make(map[class]*receives)
 	c.in, c.out = make(map[uint64]*inChannel), make(map[uint64]*outChannel)
 	c.eager = c.Envelope(variants.EnvD, 0, 0).Head()
 	p.comms.Open(ctx, c, p.Deliver)
