@@ -32,8 +32,10 @@ func printProtocols(w io.Writer) error {
 		for _, line := range []string{
 			"Each rank counts, for each communicator, peer and power of two of the size.",
 			fmt.Sprintf("HYBRID: to begin, %d sends more came first than did not; to end, none. A send that", r.Late),
-			fmt.Sprintf("  crossed its receive counts for %d. It is for sizes of at most the second of EXANET_BANDS.", r.Crossed),
-			fmt.Sprintf("No RTR: %d RTRs were in vain, because eager messages took their receives, for each", r.Silence),
+			fmt.Sprintf("  crossed its receive counts for %d. It is for sizes to the second of EXANET_BANDS.",
+				r.Crossed),
+			fmt.Sprintf("No RTR: %d RTRs were in vain, because eager messages took their receives, for each",
+				r.Silence),
 			"  receive of that kind without one; a long message that comes for it uses them up.",
 		} {
 			fmt.Fprintf(t, "\t%s\n", line)

@@ -17,8 +17,8 @@ import (
 	"github.com/exanet-mpi/exanet/variants/ticket"
 )
 
-// Default is the rule of auto. A silent receive is wrong at most once for 50 RTRs that it has followed, so what it costs
-// is at most two in 100 of the control messages.
+// Default is the rule of auto. A silent receive is wrong at most once for 50 RTRs that it has followed, so what it
+// costs is at most two in 100 of the control messages.
 var Default = ticket.Rule{Silence: 50, Late: 16, Crossed: 4}
 
 // New makes the protocol of rank me of the job, whose copies have up to so many bytes.

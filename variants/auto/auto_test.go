@@ -113,8 +113,8 @@ func TestReceivesFallSilent(t *testing.T) {
 	}
 	require.EqualValues(t, 50, n.Control[variants.RTR])
 	require.EqualValues(t, 150, n.Silent)
-	require.Equal(t, "communicator 0, receives from rank 0, up to 1 KiB: 50 advertised for eager messages, 150 silent: "+
-		"silent", choices(p, 1))
+	require.Equal(t, "communicator 0, receives from rank 0, up to 1 KiB: 50 advertised for eager messages, 150 "+
+		"silent: silent", choices(p, 1))
 	pass(t, p, []message{{large, large, 1}})
 	pass(t, p, []message{{large, large, 1}})
 	require.EqualValues(t, 51, n.Control[variants.RTR])

@@ -1,11 +1,7 @@
 package ticket
 
 import (
-	"cmp"
-	"fmt"
-	"maps"
 	"math/bits"
-	"slices"
 
 	"github.com/exanet-mpi/exanet/variants"
 )
@@ -36,17 +32,6 @@ type class struct {
 }
 
 func classOf(peer int32, size int) class { return class{peer, bits.Len(uint(max(size, 1) - 1))} }
-
-func (k class) String() string {
-	size, unit := uint64(1)<<k.bits, "B"
-	switch {
-	case k.bits >= 20:
-		size, unit = size>>20, "MiB"
-	case k.bits >= 10:
-		size, unit = size>>10, "KiB"
-	}
-	return fmt.Sprintf("rank %d, up to %d %s", k.peer, size, unit)
-}
 
 // sends are the long sends of a class.
 type sends struct {
@@ -138,8 +123,10 @@ func (p *Protocol) tookEager(c *comm, r *variants.Request) {
 
 // leavesCopy decides whether a send that comes first leaves a copy.
 func (p *Protocol) leavesCopy(c *comm, r *variants.Request) bool {
-	return r.Mode == variants.Standard && r.Len() <= p.hybrid &&
-		(p.rule == nil || seen(c.sends, classOf(r.Peer, r.Len())).copies)
+	if r.Mode != variants.Standard || r.Len() > p.hybrid {
+		return false
+	}
+	return p.rule == nil || seen(c.sends, classOf(r.Peer, r.Len())).copies
 }
 
 // Who came first, as the sender of a message learns.
@@ -162,44 +149,4 @@ func (p *Protocol) bothAtOnce(c *comm, r *variants.Request) {
 		s := seen(c.sends, classOf(r.Peer, r.Len()))
 		s.count(p.rule, &s.crossed, -p.rule.Crossed)
 	}
-}
-
-// Choices tells what this rank has counted of the communicators that are open, and what it has come to: a line for each
-// class.
-func (p *Protocol) Choices(f func(line string)) {
-	for c := range p.comms.All() {
-		for _, k := range sorted(c.sends) {
-			f(fmt.Sprintf("communicator %d, sends to %s: %s", c.ID, k, c.sends[k]))
-		}
-		for _, k := range sorted(c.receives) {
-			f(fmt.Sprintf("communicator %d, receives from %s: %s", c.ID, k, c.receives[k]))
-		}
-	}
-}
-
-func sorted[H any](m map[class]*H) []class {
-	return slices.SortedFunc(maps.Keys(m), func(a, b class) int {
-		return cmp.Or(cmp.Compare(a.peer, b.peer), cmp.Compare(a.bits, b.bits))
-	})
-}
-
-func (s *sends) String() string {
-	form := "SEND_RNDV"
-	switch {
-	case s.first > s.last+s.crossed:
-		form = "RECV_RNDV"
-	case s.copies:
-		form = "HYBRID"
-	}
-	all := s.first + s.last + s.crossed
-	return fmt.Sprintf("receiver first in %d %%, sender first in %d %%, both at once in %d %% of %d: %s",
-		100*s.first/all, 100*s.last/all, 100*s.crossed/all, all, form)
-}
-
-func (s *receives) String() string {
-	form := "advertised"
-	if s.earned > 0 && s.silent > 0 {
-		form = "silent"
-	}
-	return fmt.Sprintf("%d advertised for eager messages, %d silent: %s", s.stale, s.silent, form)
 }

@@ -23,6 +23,7 @@
 //	lease.go     channels that a fast path has
 //	hybrid.go    sends that leave a copy (package customized)
 //	history.go   choices by what has been counted (package auto)
+//	choices.go   what they are, in words
 //
 // Where this goes beyond the thesis:
 //
