@@ -49,7 +49,7 @@ func (p *Protocol) assign(c *comm, l *inChannel, r *variants.Request) {
 	r.Ticket, r.Ticketed = l.Next, true
 	p.Done.Tickets++
 	l.pass(l.Next)
-	if r.Len() > p.Limit() {
+	if r.Len() > p.Limit() && p.Room(r) == nil { // else its RTS finds out whether there is room by then
 		p.Advertise(l.peer, c.Envelope(variants.RTR, l.tag, r.Ticket), r)
 	}
 }
