@@ -9,9 +9,9 @@ import (
 // announces.
 //
 // Where the device lends, the stand-in is lent like any send. Where it can neither lend nor has agents, or has no room
-// to offer the copy, the copy is written when the receiver's CTS or RTR arrives. Where it has agents, the RTS offers the
-// copy: the receiver has the agent write it, also to a receive that has advertised, and an Ack ends the stand-in. The
-// sender then drops an RTR that crosses its RTS.
+// to offer the copy, the copy is written when the receiver's CTS or RTR arrives. Where it has agents, the RTS offers
+// the copy: the receiver has the agent write it, also to a receive that has advertised, and an Ack ends the stand-in.
+// The sender then drops an RTR that crosses its RTS.
 
 // offered is the flag of an RTS whose data an agent can read.
 const offered = 1 << 2
