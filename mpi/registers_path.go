@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"strconv"
-	"strings"
 
 	"github.com/exanet-mpi/exanet/emu/host"
 	"github.com/exanet-mpi/exanet/emu/net"
@@ -95,19 +94,17 @@ func openByPath(m *host.Member, o *settings, show shows) (fabric, error) {
 
 // attach takes a rank's pages of its node.
 func attach(m *host.Member, o *settings) (*registers, error) {
-	path := o.path
-	if path == itself {
-		found, err := endpoint.Find()
-		if err != nil {
-			return nil, err
-		}
-		path = found
-	}
-	silence, err := net.SilenceLimit()
+	nodes, err := o.nodes()
 	if err != nil {
 		return nil, err
 	}
-	nodes := strings.Split(path, ",")
+	if n, ranks := len(nodes), m.Size(); n > ranks && m.Rank() == 0 {
+		fmt.Fprintf(os.Stderr, "exanet: %d nodes are more than the %d ranks of this job: some have none\n", n, ranks)
+	}
+	silence, err := net.ParseSilence(o.silence)
+	if err != nil {
+		return nil, err
+	}
 	blocks, err := endpoint.Locate(nodes[m.Rank()*len(nodes)/m.Size()])
 	if err != nil {
 		return nil, err
