@@ -138,8 +138,13 @@ func (g *Guests) Run(ctx context.Context, perNode int, c Command) error {
 	return errors.Join(errs...)
 }
 
-// asked runs the job that somebody in a guest has asked for.
+// asked runs the job that somebody in a guest has asked for, which may have booted before the others.
 func (n *Node) asked(j wire.Job) {
+	select {
+	case <-n.guests.booted:
+	case <-n.gone:
+		return
+	}
 	out := n.guests.jobs
 	done := wire.Done{}
 	if err := n.guests.Run(context.Background(), 1, Command{Argv: j.Argv, Stdout: out, Stderr: out}); err != nil {

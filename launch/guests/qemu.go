@@ -114,10 +114,10 @@ func (n *Node) run(m machine, started chan<- error) {
 		return
 	}
 	if m.console != nil {
-		go func() { _, _ = io.Copy(in, m.console) }()
+		go func() { _, _ = io.Copy(&n.keys, m.console) }()
 	}
 	n.mu.Lock()
-	n.process = c.Process
+	n.process, n.line = c.Process, in
 	n.mu.Unlock()
 	started <- nil
 	err = c.Wait()
