@@ -42,13 +42,7 @@ func withRanks(rank, size int, show func(mine []byte) ([][]byte, error)) Option 
 // joinByPath takes a rank's place in a job that somebody else has started.
 func joinByPath(o *settings, rank, size int, show shows) (fabric, error) {
 	reachable(rank)
-	job := host.NewLocalJob(size)
-	for i := range size {
-		if i != rank {
-			job.Elsewhere(i)
-		}
-	}
-	m, err := job.JoinLocal(rank)
+	m, err := onlyHere(rank, size)
 	if err != nil {
 		return nil, err
 	}

@@ -237,9 +237,6 @@ func (g *Guests) absent() error {
 	return fmt.Errorf("the guests have not booted within %v", bootTime)
 }
 
-// Wait returns when all guests have ended.
-func (g *Guests) Wait() { g.wait.Wait() }
-
 // Close ends the guests.
 func (g *Guests) Close() {
 	g.cancel()

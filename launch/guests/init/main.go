@@ -7,6 +7,7 @@
 //	machine.go   file systems, kernel settings, modules, the PCI device
 //	network.go   addresses
 //	agent.go     the conversation with the host
+//	owners.go    registers of processes that have ended
 //	run.go       the command "run" of people who look around: a job on all nodes
 //
 // Whatever goes wrong ends the guest, after a line on the console that says what.
