@@ -69,7 +69,7 @@ func openDirectory(text string) (*directory, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := openFile(path)
+	f, err := mmio.Open(path)
 	if err != nil {
 		return nil, err
 	}

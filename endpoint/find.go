@@ -14,8 +14,10 @@ import (
 // sysfs is where the kernel names devices.
 const sysfs = "/sys"
 
-// What a device is called there.
+// What a device is called.
 const (
+	driverNodes = "exanet*" // nodes of the prototype's driver, in /dev
+
 	uioName = "exanet" // of a UIO driver
 
 	// Shared memory that a hypervisor shows a guest as a PCI device: that of guests whose registers are a model's.
@@ -32,8 +34,8 @@ type Found struct {
 	Err  error  // what Locate says of it, nil if it can be used
 }
 
-// List returns the devices that the kernel names: what a UIO driver calls exanet, and the registers of a model in a
-// guest's PCI memory.
+// List returns the devices that the kernel names: nodes of the prototype's driver, what a UIO driver calls exanet, and
+// the registers of a model in a guest's PCI memory.
 func List() []Found { return list(sysfs, "/dev") }
 
 func list(sys, dev string) (found []Found) {
@@ -44,6 +46,10 @@ func list(sys, dev string) (found []Found) {
 	add := func(path, what string) {
 		_, err := Locate(path)
 		found = append(found, Found{path, what, err})
+	}
+	nodes, _ := filepath.Glob(filepath.Join(dev, driverNodes))
+	for _, path := range nodes {
+		add(path, "device node")
 	}
 	uio, _ := filepath.Glob(filepath.Join(sys, "class/uio/*"))
 	for _, dir := range uio {
@@ -81,8 +87,8 @@ func only(found []Found) (path string, err error) {
 		e.Err, e.Cause = packetizer.ErrNoDevice, found[0].Err
 		e.Do = fmt.Sprintf("see why %s cannot be used, or name another path, as registers:PATH", found[0].Path)
 	default:
-		e.Cause = fmt.Errorf("no UIO device is named %s, and no PCI device is %s:%s", uioName, pciVendor[2:],
-			pciDevice[2:])
+		e.Cause = fmt.Errorf("no node /dev/%s, no UIO device named %s, no PCI device %s:%s", driverNodes, uioName,
+			pciVendor[2:], pciDevice[2:])
 		e.Do = "name its path, as registers:PATH; without hardware, exanet run --device registers has a model"
 	}
 	return "", e

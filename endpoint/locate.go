@@ -1,7 +1,6 @@
 package endpoint
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -51,15 +50,6 @@ func Locate(text string) (Blocks, error) {
 	}
 	defer dir.close()
 	return dir.blocks()
-}
-
-// openFile opens what holds registers.
-func openFile(path string) (*os.File, error) {
-	if st, err := os.Stat(path); err == nil && st.IsDir() {
-		return nil, &packetizer.Error{Op: "open", Path: path, Page: -1, Err: ErrKind,
-			Cause: errors.New("it is a directory"), Do: "name the file in it, as resource2 of a PCI device"}
-	}
-	return mmio.Open(path)
 }
 
 // checkBlock checks the head of a block of a node.

@@ -58,7 +58,8 @@ func TestLocateErrors(t *testing.T) {
 		says       string
 	}{
 		{"none", filepath.Join(t.TempDir(), "exanet0"), ErrNotThere, "driver"},
-		{"a folder", t.TempDir(), ErrKind, "directory"},
+		{"a folder", t.TempDir(), ErrKind, "name the file in it"},
+		{"nothing to map", "/dev/null", ErrKind, "can be mapped"},
 		{"no address", "/dev/mem", ErrNotThere, "@0x"},
 		{"an odd address", write(t, good) + "@0x123", packetizer.ErrMisaligned, "0x1000"},
 		{"another's memory", write(t, make([]byte, len(good))), ErrKind, "check the path"},
@@ -77,7 +78,10 @@ func TestLocateErrors(t *testing.T) {
 		_, err := Locate(c.path)
 		require.ErrorIs(t, err, c.want, c.name)
 		require.ErrorContains(t, err, c.says, c.name)
-		require.ErrorContains(t, err, strings.Split(c.path, "@")[0], c.name)
+		path := strings.Split(c.path, "@0x")[0]
+		require.ErrorContains(t, err, path, c.name)
+		text := strings.ReplaceAll(err.Error(), "/dev/mem@0x", "")
+		require.Equal(t, 1, strings.Count(text, path), "%s: %v", c.name, err)
 		require.NotContains(t, err.Error(), "\n", c.name)
 		for _, other := range []error{ErrNotThere, ErrPermission, ErrSmall, ErrKind, ErrVersion, ErrNode} {
 			if other != c.want {
@@ -146,6 +150,15 @@ func TestFind(t *testing.T) {
 	path, err := find()
 	require.NoError(t, err)
 	require.Equal(t, pci, path)
+
+	require.NoError(t, os.Remove(pci))
+	node := filepath.Join(dev, "exanet0")
+	place(node, good)
+	path, err = find()
+	require.NoError(t, err)
+	require.Equal(t, node, path)
+	require.NoError(t, os.Remove(node))
+	place(pci, good)
 
 	name("class/uio/uio1", map[string]string{"name": "exanet"})
 	place(filepath.Join(dev, "uio1"), good)

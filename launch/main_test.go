@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/exanet-mpi/exanet/launch"
+	"github.com/exanet-mpi/exanet/test/collect"
 	"github.com/exanet-mpi/exanet/test/unignored"
 )
 
@@ -90,26 +91,8 @@ func exitCode(err error) int {
 // launcher is a process that runs a job.
 type launcher struct {
 	*exec.Cmd
-	out, err buffer
+	out, err collect.Buffer
 	ended    chan struct{}
-}
-
-// buffer collects output and may be read meanwhile.
-type buffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (b *buffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.Write(p)
-}
-
-func (b *buffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.b.String()
 }
 
 // prepareLauncher makes a launcher of n ranks of a program.

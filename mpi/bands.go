@@ -2,7 +2,6 @@ package mpi
 
 import (
 	"fmt"
-	"os"
 	"strconv"
 	"strings"
 
@@ -51,9 +50,9 @@ func (s *settings) setBands() (err error) {
 		return nil
 	}
 	s.bands = bands
-	if text := os.Getenv(env.Bands); text != "" {
-		if s.bands, err = bandsOf(text); err != nil {
-			return initError(fmt.Errorf("%s: %w", env.Bands, err), "give two sizes, or none")
+	if s.wantedBands != "" {
+		if s.bands, err = bandsOf(s.wantedBands); err != nil {
+			return fmt.Errorf("%s: %w", env.Bands, err)
 		}
 	}
 	return nil

@@ -10,7 +10,6 @@ import (
 	"sync/atomic"
 
 	"github.com/exanet-mpi/exanet/datatype"
-	"github.com/exanet-mpi/exanet/internal/env"
 	"github.com/exanet-mpi/exanet/mpi/internal/checking"
 	"github.com/exanet-mpi/exanet/variants"
 )
@@ -72,8 +71,8 @@ func newChecker(k *rank, o *settings) *checker {
 	return x
 }
 
-// wanted reports whether the environment asks for the mode.
-func checkWanted() bool { return !slices.Contains([]string{"", "0"}, os.Getenv(env.Check)) }
+// isOn reports whether a variable that switches something on does so.
+func isOn(value string) bool { return value != "" && value != "0" }
 
 // found reports a mistake.
 func (x *checker) found(format string, a ...any) { x.report(fmt.Sprintf(format, a...)) }

@@ -71,7 +71,7 @@ var classes = [predefinedCodes]struct {
 	ClassInStatus:             {"MPI_ERR_IN_STATUS", "see the outcome of each request", nil},
 	ClassPending:              {"MPI_ERR_PENDING", "the request has not completed", nil},
 	ClassKeyval:               {"MPI_ERR_KEYVAL", "invalid attribute key", []error{ErrKeyval}},
-	ClassNoMem:                {"MPI_ERR_NO_MEM", "out of memory", nil},
+	ClassNoMem:                {"MPI_ERR_NO_MEM", "out of memory", []error{ErrNoMem}},
 	ClassUnsupportedOperation: {"MPI_ERR_UNSUPPORTED_OPERATION", "not supported", nil},
 	ClassProcAborted:          {"MPI_ERR_PROC_ABORTED", "a process has called Abort", nil},
 	ClassProcFailed:           {"MPIX_ERR_PROC_FAILED", "a process has failed", []error{ErrProcFailed}},

@@ -7,6 +7,7 @@ import (
 
 	"github.com/exanet-mpi/exanet/mpi/internal/commid"
 	"github.com/exanet-mpi/exanet/optimistic"
+	"github.com/exanet-mpi/exanet/rdmaeng"
 	"github.com/exanet-mpi/exanet/variants"
 )
 
@@ -51,6 +52,9 @@ var (
 	// ErrKeyval: no key of attributes, or one that has been freed or can not be
 	// set (MPI_ERR_KEYVAL).
 	ErrKeyval = errors.New("invalid attribute key")
+	// ErrNoMem: the device reaches pinned memory only, which has no room for a long message
+	// (MPI_ERR_NO_MEM).
+	ErrNoMem = rdmaeng.ErrRoom
 	// ErrTooMany: a rank leads 32766 communicators already.
 	ErrTooMany = commid.ErrTooMany
 	// ErrAssumption: the call breaks an assumption of the protocol optimistic
@@ -186,6 +190,8 @@ func (c *Comm) outcome(op string, r *variants.Request) error {
 		peer, tag = int(r.Status.Source), int(r.Status.Tag)
 		err = fmt.Errorf("%w: %d bytes were sent", err, r.Status.Size)
 		do = "receive into a larger buffer, or probe for the size first"
+	case errors.Is(err, ErrNoMem):
+		do = "have the driver pin more, or post fewer long receives at once"
 	case errors.Is(err, ErrProcFailed):
 		if err, do = c.whyFailed(err, r.Ctx, r.Peer); do != "" && r.Recv && r.Peer == variants.AnySource {
 			err = fmt.Errorf("%w: a rank that could have sent has died", err)

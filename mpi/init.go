@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -40,6 +39,8 @@ type settings struct {
 	still   bool             // without progress in the background
 	device  string
 	path    string // of the device registers; "": the launcher has a model of it
+
+	wantedBands, silence string // as the environment has them, which complete reads
 
 	recycling bool
 	buffers   BufferRule
@@ -130,8 +131,7 @@ func withJob(segment *os.File, rank int, peers *net.Peers) Option {
 }
 
 func options(opts []Option) (*settings, error) {
-	s := &settings{level: ThreadMultiple, variant: os.Getenv(env.Variant), device: os.Getenv(env.Device),
-		collectives: os.Getenv(env.Coll), check: checkWanted(), patience: patience}
+	s := settingsOf(os.Getenv)
 	for _, o := range opts {
 		if o == nil {
 			continue
@@ -140,32 +140,11 @@ func options(opts []Option) (*settings, error) {
 			return nil, initError(err, "")
 		}
 	}
-	if s.variant == "" {
-		s.variant = DefaultVariant
+	if do, err := s.complete(); err != nil {
+		return nil, initError(err, do)
 	}
-	if err := oneOf("protocol", s.variant, Variants(), protocolTag); err != nil {
-		return nil, err
-	}
-	if err := s.setBands(); err != nil {
-		return nil, err
-	}
-	if s.device == "" {
-		s.device = deviceHost
-	}
-	if path, ok := strings.CutPrefix(s.device, deviceRegisters+":"); ok {
-		if s.device, s.path = deviceRegisters, path; path == "" {
-			s.path = itself
-		}
-	}
-	if err := oneOf("device", s.device, Devices(), ""); err != nil {
-		return nil, err
-	}
-	var err error
-	if s.algorithms, err = coll.NewSelection(s.collectives); err != nil {
-		return nil, initError(fmt.Errorf("%s: %w", env.Coll, err), "see exanet info --collectives")
-	}
-	if err := statsFolder(); err != nil {
-		return nil, initError(err, "name a folder that can be written")
+	if err := statsFolder(os.Getenv(env.Stats)); err != nil {
+		return nil, initError(err, chooseFolder)
 	}
 	return s, nil
 }

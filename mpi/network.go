@@ -123,15 +123,20 @@ func exchange(m *host.Member, mine []byte) (cards [][]byte, secret net.Secret, e
 
 // alone is the fabric of a rank that is the only one of its host.
 func alone(n, me int, conns []net.Conn, o *settings) (fabric, error) {
-	job := host.NewLocalJob(n)
-	for i := range n {
-		if i != me {
-			job.Elsewhere(i)
-		}
-	}
-	m, err := job.JoinLocal(me)
+	m, err := onlyHere(me, n)
 	if err != nil {
 		return nil, err
 	}
 	return net.NewFabric(host.NewFabric(m, o.limit()), conns, 0)
+}
+
+// onlyHere makes a rank the only one of its host in a job of so many.
+func onlyHere(rank, size int) (*host.Member, error) {
+	job := host.NewLocalJob(size)
+	for i := range size {
+		if i != rank {
+			job.Elsewhere(i)
+		}
+	}
+	return job.JoinLocal(rank)
 }

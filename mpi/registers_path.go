@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"strconv"
-	"strings"
 
 	"github.com/exanet-mpi/exanet/emu/host"
 	"github.com/exanet-mpi/exanet/emu/net"
@@ -43,13 +42,7 @@ func withRanks(rank, size int, show func(mine []byte) ([][]byte, error)) Option 
 // joinByPath takes a rank's place in a job that somebody else has started.
 func joinByPath(o *settings, rank, size int, show shows) (fabric, error) {
 	reachable(rank)
-	job := host.NewLocalJob(size)
-	for i := range size {
-		if i != rank {
-			job.Elsewhere(i)
-		}
-	}
-	m, err := job.JoinLocal(rank)
+	m, err := onlyHere(rank, size)
 	if err != nil {
 		return nil, err
 	}
@@ -95,19 +88,17 @@ func openByPath(m *host.Member, o *settings, show shows) (fabric, error) {
 
 // attach takes a rank's pages of its node.
 func attach(m *host.Member, o *settings) (*registers, error) {
-	path := o.path
-	if path == itself {
-		found, err := endpoint.Find()
-		if err != nil {
-			return nil, err
-		}
-		path = found
-	}
-	silence, err := net.SilenceLimit()
+	nodes, err := o.nodes()
 	if err != nil {
 		return nil, err
 	}
-	nodes := strings.Split(path, ",")
+	if n, ranks := len(nodes), m.Size(); n > ranks && m.Rank() == 0 {
+		fmt.Fprintf(os.Stderr, "exanet: %d nodes are more than the %d ranks of this job: some have none\n", n, ranks)
+	}
+	silence, err := net.ParseSilence(o.silence)
+	if err != nil {
+		return nil, err
+	}
 	blocks, err := endpoint.Locate(nodes[m.Rank()*len(nodes)/m.Size()])
 	if err != nil {
 		return nil, err

@@ -1,7 +1,10 @@
 package mpi
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 
@@ -11,15 +14,16 @@ import (
 	"github.com/exanet-mpi/exanet/emu/regs"
 	"github.com/exanet-mpi/exanet/endpoint"
 	"github.com/exanet-mpi/exanet/packetizer"
+	"github.com/exanet-mpi/exanet/rdmaeng"
 )
 
-// onNodes runs main as the ranks of a world, each on a node of its own, and returns what they return. Before that,
-// change may change the mailbox addresses that rank 0 knows.
-func onNodes(t *testing.T, ranks int, variant string, change func(book []packetizer.Address),
+// onNodes runs main as the ranks of a world, each on a node of its own with so much pinned memory, 0: with an SMMU, and
+// returns what they return. Before that, change may change the mailbox addresses that rank 0 knows.
+func onNodes(t *testing.T, ranks, window int, variant string, change func(book []packetizer.Address),
 	main func(*Comm) error) []error {
 	cfg := regs.Config{}
 	for i := range ranks {
-		cfg.Nodes = append(cfg.Nodes, regs.Node{ID: uint8(i + 1), PDIDs: []uint32{77}})
+		cfg.Nodes = append(cfg.Nodes, regs.Node{ID: uint8(i + 1), PDIDs: []uint32{77}, Window: window})
 	}
 	d, err := regs.New(cfg)
 	require.NoError(t, err)
@@ -108,7 +112,7 @@ func TestRefusedMessages(t *testing.T) {
 				}
 				t.Run(fmt.Sprint(name, " ", variant, " ", what), func(t *testing.T) {
 					change := func(book []packetizer.Address) { book[1] = c.address }
-					errs := onNodes(t, 2, variant, change, func(world *Comm) error {
+					errs := onNodes(t, 2, 0, variant, change, func(world *Comm) error {
 						if world.Rank() == 0 {
 							return call(world)
 						}
@@ -125,5 +129,126 @@ func TestRefusedMessages(t *testing.T) {
 				})
 			}
 		}
+	}
+}
+
+// A receive that pinned memory has no room for ends with an error that says so, its send completes, and later messages
+// arrive.
+func TestNoRoom(t *testing.T) {
+	const window = 256 << 10 // of which receives have three quarters
+	const ready = 9
+	for _, variant := range Variants() {
+		for _, first := range []int{0, 1} {
+			t.Run(fmt.Sprint(variant, ", rank ", first, " first"), func(t *testing.T) {
+				errs := onNodes(t, 2, window, variant, func([]packetizer.Address) {}, func(c *Comm) error {
+					for _, size := range []int{100 << 10, 41} { // what fits, to a receive that does not
+						if err := inTurn(c, first, ready, func() (*Request, error) {
+							if c.Rank() == 0 {
+								return Isend(c, make([]byte, size), 1, 3)
+							}
+							return Irecv(c, make([]byte, 1<<20), 0, 3)
+						}, func(q *Request) error {
+							_, err := q.Wait()
+							if c.Rank() == 0 {
+								return err
+							}
+							return hadNoRoom(err)
+						}); err != nil {
+							return err
+						}
+					}
+					data, got := bytes.Repeat([]byte{7}, 30<<10), make([]byte, 150<<10)
+					if c.Rank() == 0 {
+						return Send(c, data, 1, 4)
+					}
+					st, err := Recv(c, got, 0, 4)
+					if err == nil && !bytes.Equal(got[:st.Bytes()], data) {
+						err = errors.New("damaged")
+					}
+					return err
+				})
+				require.NoError(t, errors.Join(errs...))
+			})
+		}
+	}
+}
+
+// hadNoRoom returns nil for the error of a receive of 1 MiB that pinned memory has no room for.
+func hadNoRoom(err error) error {
+	var full *rdmaeng.WindowError
+	if errors.Is(err, ErrNoMem) && errors.As(err, &full) && ErrorClass(err) == ClassNoMem &&
+		strings.Contains(err.Error(), ", 1048576 bytes: no room") {
+		return nil
+	}
+	return fmt.Errorf("a receive without room: %w", err)
+}
+
+// inTurn has one rank of two make a request before the other, and both wait for theirs.
+func inTurn(c *Comm, first, tag int, make func() (*Request, error), wait func(*Request) error) error {
+	if c.Rank() != first {
+		if _, err := Recv(c, []byte{0}, first, tag); err != nil {
+			return err
+		}
+	}
+	q, err := make()
+	if err != nil {
+		return err
+	}
+	if c.Rank() == first {
+		if err := Send(c, []byte{0}, 1-first, tag); err != nil {
+			return err
+		}
+	}
+	return wait(q)
+}
+
+// Of many receives at once that there is no room for together, each gets its message or ends with an error.
+func TestReceivesWithoutRoomTogether(t *testing.T) {
+	const n, size = 40, 20 << 10
+	for _, variant := range Variants() {
+		t.Run(variant, func(t *testing.T) {
+			refused := 0
+			errs := onNodes(t, 2, 256<<10, variant, func([]packetizer.Address) {}, func(c *Comm) error {
+				var qs []*Request
+				bufs := make([][]byte, n)
+				for i := range n {
+					bufs[i] = bytes.Repeat([]byte{byte(c.Rank() * (i + 1))}, size)
+					if c.Rank() == 1 {
+						q, err := Irecv(c, bufs[i], 0, i%3)
+						if err != nil {
+							return err
+						}
+						qs = append(qs, q)
+					}
+				}
+				if c.Rank() == 0 {
+					if _, err := Recv(c, []byte{0}, 1, 9); err != nil {
+						return err
+					}
+					for i := range n {
+						if err := Send(c, bufs[i], 1, i%3); err != nil {
+							return err
+						}
+					}
+					return nil
+				}
+				if err := Send(c, []byte{0}, 0, 9); err != nil {
+					return err
+				}
+				for i, q := range qs {
+					switch _, err := q.Wait(); {
+					case errors.Is(err, ErrNoMem):
+						refused++
+					case err != nil:
+						return err
+					case !bytes.Equal(bufs[i], make([]byte, size)):
+						return fmt.Errorf("message %d is damaged", i)
+					}
+				}
+				return nil
+			})
+			require.NoError(t, errors.Join(errs...))
+			require.Less(t, refused, n)
+		})
 	}
 }

@@ -11,8 +11,6 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/exanet-mpi/exanet/coll"
 	"github.com/exanet-mpi/exanet/endpoint"
 	"github.com/exanet-mpi/exanet/internal/atomicfile"
@@ -205,23 +203,6 @@ func (k *rank) statistics() *Stats {
 		Calls: s.calls, Counters: counterMap(&n), FastPath: fast, CollectorCycles: collectorCycles() - s.cycles,
 		Choices: choices, Registers: blocks, Passed: s.passed,
 	}
-}
-
-// statsFolder makes the folder that EXANET_STATS names, so that a program learns at
-// its beginning and not at its end that there can be none.
-func statsFolder() error {
-	dir := os.Getenv(env.Stats)
-	if dir == "" {
-		return nil
-	}
-	err := os.MkdirAll(dir, 0o777)
-	if err == nil {
-		err = unix.Access(dir, unix.W_OK)
-	}
-	if err != nil {
-		return fmt.Errorf("%w: %s=%s: %w", ErrStats, env.Stats, dir, err)
-	}
-	return nil
 }
 
 func controlMap(n *variants.Counters) map[string]uint64 {

@@ -56,12 +56,15 @@ func (p *Protocol) advertise(c *comm, m *remote, r *variants.Request) {
 		p.Complete(r, variants.ErrPeerDied)
 		return
 	}
-	w := p.Expose(r)
+	room, err := p.MakeRoom(r)
 	m.news = true
 	r.Advertised = true
 	r.Status.Source = r.Peer
 	p.Out.Control(m.peer, c.envelope(variants.RTR, r.Tag, placeOf(r)),
-		w.Addr, w.Notify, uint64(r.Len()), uint64(r.Ticket))
+		room.Window.Addr, room.Window.Notify, uint64(room.Capacity), uint64(r.Ticket))
+	if err != nil { // the send that it is for completes
+		p.Complete(r, err)
+	}
 	if m.asked {
 		p.pair(c, m)
 	}

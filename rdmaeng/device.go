@@ -49,7 +49,7 @@ type descriptor struct {
 	n int // bytes of t that are under way
 }
 
-var _ Engine = (*Device)(nil)
+var _ Limited = (*Device)(nil)
 
 // Stages of a Transfer.
 const (

@@ -1,6 +1,7 @@
 package rdmaeng
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/exanet-mpi/exanet/internal/mem"
@@ -22,9 +23,9 @@ const line = mem.CacheLine
 //	           their places, and notification words
 //
 // A receive may be exposed for as long as its sender likes, so landing room
-// cannot be waited for: two ranks could wait for each other's. Expose panics
-// with a *WindowError if there is none. Sources do not take landing room, and
-// landing not theirs: writes always go on.
+// cannot be waited for: two ranks could wait for each other's. Room says whether
+// there is some; where there is none a receive has to end with an error. Sources
+// do not take landing room, and landing not theirs: writes always go on.
 //
 // The device is told of changes in lines of this memory, and of nothing else:
 // registers are not cached.
@@ -33,6 +34,9 @@ type window struct {
 	piece   int // bytes of a source piece
 	landing pool
 }
+
+// ErrRoom is what every WindowError is.
+var ErrRoom = errors.New("no room in the memory that the device reaches")
 
 // WindowError is an exposure for which the pinned memory has no room.
 type WindowError struct {
@@ -43,10 +47,12 @@ type WindowError struct {
 }
 
 func (e *WindowError) Error() string {
-	return fmt.Sprintf("expose %d bytes: the pinned memory has room for %d, of which %d are free, %d in one piece; "+
-		"have the "+
-		"driver pin more, or post fewer long receives at once", e.Size, e.Room, e.Free, e.Together)
+	return fmt.Sprintf("%v: %d bytes are to be exposed, and the pinned memory takes %d, of which %d are free, %d in "+
+		"one piece", ErrRoom, e.Size, e.Room, e.Free, e.Together)
 }
+
+// Unwrap returns ErrRoom.
+func (e *WindowError) Unwrap() error { return ErrRoom }
 
 func newWindow(p *mmio.Pinned) *window {
 	if p == nil {
@@ -73,12 +79,39 @@ func (w *window) land(n int) []byte {
 	}
 	at, ok := w.landing.take(n)
 	if !ok {
-		free, most := w.landing.left()
-		panic(&WindowError{n, len(w.Bytes()) - w.sources(), free, most})
+		panic(w.full(n))
 	}
 	b := w.Bytes()[at : at+n : at+whole(n)]
 	w.Purge(b)
 	return b
+}
+
+// full is the error of n bytes that land has no room for.
+func (w *window) full(n int) error {
+	free, most := w.landing.left()
+	return &WindowError{n, len(w.Bytes()) - w.sources(), free, most}
+}
+
+// Room implements Limited.
+func (d *Device) Room(n int) error {
+	w := d.window
+	if w == nil || n == 0 && d.slots.free >= 0 {
+		return nil
+	}
+	at, ok := w.landing.take(n)
+	if ok {
+		if d.slots.free < 0 { // Expose would take a chunk of notification words, too
+			var words int
+			if words, ok = w.landing.take(chunkSlots * line); ok {
+				w.landing.give(words, chunkSlots*line)
+			}
+		}
+		w.landing.give(at, n)
+	}
+	if !ok {
+		return w.full(n)
+	}
+	return nil
 }
 
 // leave gives back what land has returned.

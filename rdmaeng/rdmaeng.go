@@ -150,6 +150,14 @@ type Lender interface {
 	Reclaim(t *Transfer)
 }
 
+// Limited is an Engine whose exposures, and offers of a Reader, take room that may not be there.
+type Limited interface {
+	Engine
+
+	// Room returns a *WindowError if an exposure of n bytes has no room now. Then Expose and Offer panic.
+	Room(n int) error
+}
+
 // Reader is an Engine with the agent that the read-based baseline needs: a
 // processor next to the sender (an R5 on the prototype, thesis 2.6) that starts
 // a write there on a receiver's word, which so emulates a read.

@@ -16,6 +16,7 @@ type Core struct {
 
 	lender  rdmaeng.Lender // Dev, if it is one
 	reader  rdmaeng.Reader // likewise
+	limited rdmaeng.Limited
 	limit   int
 	slots   []*Request // by slot of the exposed buffer
 	active  []*Request // sends whose write is under way
@@ -39,6 +40,7 @@ func NewCore(me int, dev Device) *Core {
 	c := &Core{Me: int32(me), Dev: dev, Count: new(Counters), limit: dev.Limit(), failed: make(map[int32]bool)}
 	c.lender, _ = any(dev).(rdmaeng.Lender)
 	c.reader, _ = any(dev).(rdmaeng.Reader)
+	c.limited, _ = any(dev).(rdmaeng.Limited)
 	c.Out = NewOutbox(c.Me, dev, c.Count)
 	return c
 }
@@ -138,7 +140,15 @@ func (c *Core) Complete(r *Request, err error) {
 	}
 }
 
-// Expose makes the buffer of a receive writable for its sender.
+// Room returns an error if the device has no room to expose or to offer what a request has.
+func (c *Core) Room(r *Request) error {
+	if c.limited == nil {
+		return nil
+	}
+	return c.limited.Room(r.Len())
+}
+
+// Expose makes the buffer of a receive writable for its sender. There is Room.
 func (c *Core) Expose(r *Request) rdmaeng.Window {
 	var slot int
 	var w rdmaeng.Window

@@ -109,6 +109,7 @@ type Request struct {
 	Copy       bool           // a send of the library's own, see Core.StandIn
 	Slot       int            // of the exposed buffer; -1: none
 	Window     rdmaeng.Window // of an Advertised receive
+	NoRoom     error          // likewise: why it is not exposed, although it is long
 	counted    bool           // in Core.open
 	lent       bool           // see Core.Announce
 	Order      uint64         // of posting, to compare across queues
@@ -125,7 +126,7 @@ func (r *Request) Reset() {
 	r.Done, r.Err, r.Status = false, nil, Status{}
 	r.Ticketed, r.Queued, r.Advertised, r.Silent, r.Delivered = false, false, false, false, false
 	r.Announced, r.Fetched, r.Landed, r.Writing, r.Cancelling = false, false, false, false, false
-	r.Slot = -1
+	r.Slot, r.NoRoom = -1, nil
 	if r.View.Type != nil {
 		r.View = datatype.View{}
 	}

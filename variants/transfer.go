@@ -10,8 +10,12 @@ import (
 // Room is what a CTS and an RTR carry: where to write, and how much fits.
 type Room struct {
 	Window   rdmaeng.Window
-	Capacity int // bytes
+	Capacity int // bytes, or noRoom
 }
+
+// noRoom is the capacity of a receive that the device has no room to expose. Whatever was sent to it is not written:
+// the send completes, and the receive ends with the device's error.
+const noRoom = -1
 
 // RoomOf reads the payload of a CTS or RTR.
 func RoomOf(payload []byte) Room {
@@ -20,32 +24,40 @@ func RoomOf(payload []byte) Room {
 
 // Advertise sends the RTR of a posted receive. Only a long one is exposed: an
 // eager receive has no need of a write, but in package rtr the sender must know
-// of it.
+// of it. If there is no room for a long one, the RTR says so, and so does r.NoRoom: it ends when its message is known.
 func (c *Core) Advertise(p *Peer, e Envelope, r *Request) {
-	var w rdmaeng.Window
+	room := Room{Capacity: r.Len()}
 	if r.Len() > c.limit {
-		w = c.Expose(r)
+		room, r.NoRoom = c.MakeRoom(r)
 	}
-	r.Advertised, r.Window = true, w
+	r.Advertised, r.Window = true, room.Window
 	c.recount(r)
-	c.Out.Control(p, e, w.Addr, w.Notify, uint64(r.Len()))
+	c.Out.Control(p, e, room.Window.Addr, room.Window.Notify, uint64(room.Capacity))
+}
+
+// MakeRoom exposes a receive if there is room.
+func (c *Core) MakeRoom(r *Request) (Room, error) {
+	if err := c.Room(r); err != nil {
+		return Room{Capacity: noRoom}, err
+	}
+	return Room{c.Expose(r), r.Len()}, nil
 }
 
 // Clear sends the CTS for a receive that an RTS of size bytes has matched. A
-// message that is too long is not written: its sender learns the capacity, and
-// the receive ends here (the thesis is silent).
+// message that is too long, or that there is no room for, is not written: its
+// sender learns the capacity, and the receive ends here (the thesis is silent).
 func (c *Core) Clear(p *Peer, e Envelope, r *Request, size int) {
 	if p.Failed {
 		c.Complete(r, ErrPeerDied)
 		return
 	}
-	var w rdmaeng.Window
+	room, err := Room{Capacity: r.Len()}, ErrTruncate
 	if size <= r.Len() {
-		w = c.Expose(r)
+		room, err = c.MakeRoom(r)
 	}
-	c.Out.Control(p, e, w.Addr, w.Notify, uint64(r.Len()))
-	if size > r.Len() {
-		c.Complete(r, ErrTruncate)
+	c.Out.Control(p, e, room.Window.Addr, room.Window.Notify, uint64(room.Capacity))
+	if err != nil {
+		c.Complete(r, err)
 	}
 }
 
@@ -53,7 +65,7 @@ func (c *Core) Clear(p *Peer, e Envelope, r *Request, size int) {
 // that crossed it.
 func (c *Core) Cleared(p *Peer, r *Request, to Room) {
 	if r.Len() > to.Capacity {
-		c.Complete(r, nil) // the receiver knows from the RTS that it is too long
+		c.Complete(r, nil) // the receiver knows from the RTS that it is too long, or has no room
 		return
 	}
 	c.Write(p, r, to, true)
@@ -86,6 +98,10 @@ func (c *Core) Written(r *Request, n rdmaeng.Notification) {
 // Write starts the RDMA write of a send to its receive. A message that is too
 // long is not written: the notification alone tells its size.
 func (c *Core) Write(p *Peer, r *Request, to Room, rtsSent bool) {
+	if to.Capacity == noRoom {
+		c.Complete(r, nil) // the receiver knows
+		return
+	}
 	t := &r.Transfer
 	if to.Capacity < r.Len() {
 		c.reclaim(r)

@@ -34,12 +34,7 @@ take part as one of its ranks.`,
   exanet bench bw --repeat 5
   exanet run -n 2 exanet bench latency
   exanet bench floor --with latency,bw`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return usageErrorf("unknown benchmark %q (see exanet bench --help)", args[0])
-			}
-			return nil
-		},
+		Args: noSuchCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newLatency(), newMultiLatency(), newBandwidth(), newBothWays(), newMessageRate(), newBarrier(),

@@ -22,7 +22,7 @@ prototype's blocks, and checks whether they do what docs/registers.md says.
 docs/bring-up.md explains what a bitstream and a driver have to provide.`,
 		Example: `  exanet device list
   exanet device check /dev/exanet0`,
-		Args: rootArgs,
+		Args: noSuchCommand,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(newDeviceList(), newDeviceCheck())
@@ -62,9 +62,10 @@ device should be idle. Each wait has a limit, so it ends within seconds whatever
 the device does. The exit code is 1 if a check has failed.
 
 PATH is that of a device node, a UIO node, a PCI resource file or a register
-file, or /dev/mem@0xADDRESS (docs/devices.md). Without it the only device that
-exanet device list finds is checked. With --model this command runs a device in
-software and checks that, to show what it looks like.`,
+file, or /dev/mem@0xADDRESS (docs/devices.md), with or without registers: before
+it. Without it the only hardware that exanet device list finds is checked. With
+--model this command runs a device in software and checks that, to show what it
+looks like.`,
 		Example: `  exanet device check /dev/exanet0
   exanet device check --model`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -77,7 +78,7 @@ software and checks that, to show what it looks like.`,
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			path := strings.Join(args, "")
+			path := strings.TrimPrefix(strings.Join(args, ""), "registers:") // as EXANET_DEVICE has it
 			switch {
 			case model:
 				d, err := regs.New(regs.Config{Nodes: []regs.Node{{ID: 1, PDIDs: []uint32{1, 1, 2}}}})

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -12,11 +13,15 @@ import (
 
 	"github.com/exanet-mpi/exanet/endpoint"
 	"github.com/exanet-mpi/exanet/endpoint/selftest"
+	"github.com/exanet-mpi/exanet/packetizer"
 )
+
+// noHardware says what there is not, and what can be done without it.
+const noHardware = "no hardware: no device node /dev/exanet*, no UIO or PCI device that could be one; exanet device " +
+	"check --model checks a device in software"
 
 // listDevices prints what could be a device, and what it says of itself.
 func listDevices(w io.Writer) error {
-	found := 0
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	row := func(path, what string) {
 		is, err := selftest.Describe(path)
@@ -24,24 +29,19 @@ func listDevices(w io.Writer) error {
 			is = "no: " + strings.Join(strings.Fields(err.Error()), " ")
 		}
 		fmt.Fprintf(t, "%s\t%s\t%s\n", path, what, is)
-		found++
 	}
-	for _, path := range deviceNodes() {
-		row(path, "device node")
-	}
-	for _, f := range endpoint.List() {
+	hardware := endpoint.List()
+	for _, f := range hardware {
 		row(f.Path, f.What)
 	}
 	for _, m := range softwareDevices("/proc") {
 		row(m.path, m.what)
 	}
-	if found == 0 {
-		_, err := fmt.Fprintln(w, "none: no device node /dev/exanet*, no UIO or PCI device that could be one, no "+
-			"software "+
-			"device (exanet device check --model runs one)")
+	if err := t.Flush(); err != nil || len(hardware) > 0 {
 		return err
 	}
-	return t.Flush()
+	_, err := fmt.Fprintln(w, noHardware)
+	return err
 }
 
 // softwareDevice is the register file of a node of a model that another process runs.
@@ -72,18 +72,18 @@ func softwareDevices(proc string) (all []softwareDevice) {
 
 // onlyDevice is the path of the only device that could be hardware.
 func onlyDevice() (string, error) {
-	paths := deviceNodes()
-	for _, f := range endpoint.List() {
-		if f.Err == nil {
-			paths = append(paths, f.Path)
-		}
+	path, err := endpoint.Find()
+	var e *packetizer.Error
+	switch {
+	case err == nil:
+		return path, nil
+	case !errors.As(err, &e) || e.Err != endpoint.ErrNotThere: // there are several, or one that cannot be used
+		return "", usageError{err}
 	}
-	switch len(paths) {
-	case 1:
-		return paths[0], nil
-	case 0:
-		return "", usageErrorf("no device was found: name its path (see exanet device list), or check a model with " +
-			"--model")
+	soft := softwareDevices("/proc")
+	if len(soft) == 0 {
+		return "", usageErrorf("no device was found: name its path, or check a model with --model")
 	}
-	return "", usageErrorf("which device? There are %s", strings.Join(paths, ", "))
+	return "", usageErrorf("there is no hardware: name the path of a software device, as %s, of %d here (exanet "+
+		"device list), or check a model of your own with --model", soft[0].path, len(soft))
 }

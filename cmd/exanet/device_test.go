@@ -45,10 +45,13 @@ func TestDeviceCheckFails(t *testing.T) {
 
 func TestDeviceCheckOfWhatIsNone(t *testing.T) {
 	for path, says := range map[string]string{
-		"/dev/exanet-none": "no such file", "/dev/mem": "/dev/mem@0x", os.DevNull: "/dev/null",
-		"device_test.go": "device_test.go",
+		"/dev/exanet-none": "check the path", "/dev/mem": "/dev/mem@0x", os.DevNull: "name a file that can be mapped",
+		"device_test.go": "check the path and the offset", "/dev": "name the file in it",
+		"registers:/dev/exanet-none": "check the path", "registers:/dev/mem": "/dev/mem@0x",
 	} {
 		out, errs, code := exanet(t, "", "device", "check", path)
+		file := strings.TrimPrefix(path, "registers:")
+		require.LessOrEqual(t, strings.Count(strings.ReplaceAll(errs, "/dev/mem@0x", ""), file), 1, errs)
 		require.NotZero(t, code, path)
 		require.NotContains(t, out, "ok  ")
 		require.Contains(t, errs, says)
@@ -79,8 +82,16 @@ func TestDeviceList(t *testing.T) {
 	d, err := regs.New(regs.Config{Nodes: []regs.Node{n}})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, d.Close()) }()
-	out, errs, code := exanetHere("device", "list")
+	out, errs, code := exanetHere("device", "check")
+	require.Equal(t, exitUsage, code)
+	require.Empty(t, out)
+	require.Regexp(t, `no hardware: name the path of a software device, as /proc/\d+/fd/\d+, of \d+ here .* --model\n$`,
+		errs)
+	out, errs, code = exanetHere("device", "check", "registers:"+d.Path(0))
+	require.Zero(t, code, out+errs)
+	out, errs, code = exanetHere("device", "list")
 	require.Zero(t, code, errs)
+	require.Contains(t, out, "\nno hardware: ")
 	require.Regexp(t, `(?m)^/proc/\d+/fd/\d+ +software device of process \d+ \(\S+\) +node 9, 2 interfaces, 2 of them `+
 		`free, pinned memory that is not coherent$`, out)
 }

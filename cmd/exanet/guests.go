@@ -32,13 +32,14 @@ hardware behind them is a model on this machine. Say
 
   run cg -grid 24          a program on both nodes, one rank each
   exanet device check      what the registers say of themselves
-  exit 0                   ends both; so does Ctrl-C
+  exit 0                   ends both; so do the end of the input and Ctrl-C
 
 It works in the source tree, with Go. The first time it fetches a kernel from the
 Debian packages of this system (21 MB) and Go modules (15 MB), and builds u-root's
 shell, half a minute; it installs QEMU (15 MB, as root) if that is missing.
 Everything but QEMU goes into one folder. Nothing of the guests is left afterwards.`,
 		Example: `  exanet guests
+  echo run cg -grid 24 | exanet guests
   exanet guests --console /tmp/exanet-guests-123/node1   # in another terminal; guests says where`,
 		Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {

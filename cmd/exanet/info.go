@@ -6,13 +6,13 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
+	"github.com/exanet-mpi/exanet/endpoint"
 	"github.com/exanet-mpi/exanet/internal/sys"
 	"github.com/exanet-mpi/exanet/mpi"
 )
@@ -75,8 +75,10 @@ func printInfo(w io.Writer, root fs.FS) error {
 	row("", "prototype: host, with the prototype's 64-byte messages")
 	row("", "registers: the prototype's registers, in software (exanet run --nodes)")
 	row("", "network: TCP, as between hosts (exanet run --hosts)")
-	for _, node := range deviceNodes() {
-		row("", node+": device node")
+	for _, device := range endpoint.List() {
+		if device.Err == nil {
+			row("", "registers:"+device.Path+": "+device.What)
+		}
 	}
 	row("protocols", strings.Join(mpi.Variants(), ", ")+" (default "+mpi.DefaultVariant+")")
 	return t.Flush()
@@ -97,12 +99,6 @@ func kernel() string {
 	}
 	text := func(b []byte) string { return string(bytes.TrimRight(b, "\x00")) }
 	return strings.Join([]string{text(u.Sysname[:]), text(u.Release[:]), text(u.Machine[:])}, " ")
-}
-
-// deviceNodes are those of the prototype's driver.
-func deviceNodes() []string {
-	nodes, _ := filepath.Glob("/dev/exanet*") // the pattern is well formed
-	return nodes
 }
 
 func tryMemfd() error {

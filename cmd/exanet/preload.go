@@ -62,9 +62,11 @@ func (f *preloadFlags) plan(c *cobra.Command, words []string) (*preload.Command,
 		}
 		dirs = preload.Dirs(self(), here)
 	}
-	p, err := preload.Plan(preload.Config{
-		Words: words, Env: append(os.Environ(), f.env...), MPI: preload.MPI(f.mpi), Dirs: dirs,
-	})
+	environ := append(os.Environ(), f.env...)
+	if err := checkSettings(environ, false); err != nil { // the ranks may be on other hosts
+		return nil, err
+	}
+	p, err := preload.Plan(preload.Config{Words: words, Env: environ, MPI: preload.MPI(f.mpi), Dirs: dirs})
 	if err == nil && f.verbose {
 		printCommand(c.ErrOrStderr(), p)
 	}
@@ -86,17 +88,19 @@ func (f *preloadFlags) model(c *cobra.Command, words []string, device string, no
 	if err != nil {
 		return nil, err
 	}
+	if p.Ranks > 0 {
+		if err := checkNodesHaveRanks(nodes, p.Ranks); err != nil {
+			return nil, err
+		}
+	}
 	m, value, err := launch.NewModel(nodes, p.Ranks)
 	f.env = append(f.env, env.Device+"="+value)
 	return m, err
 }
 
-// checkPreloadDevice checks --device and --nodes.
+// checkPreloadDevice checks --nodes, and what it needs of --device.
 func checkPreloadDevice(c *cobra.Command, device string, nodes int) error {
-	name, _, path := strings.Cut(device, ":")
 	switch {
-	case device != "" && !slices.Contains(mpi.Devices(), name) || path && name != "registers":
-		return usageErrorf("there is no device %q: choose one of %s", device, strings.Join(mpi.Devices(), ", "))
 	case c.Flags().Changed("nodes") && device != "registers":
 		return usageErrorf("--nodes is for --device registers, whose nodes are all on this host")
 	case nodes < 1 || nodes > regs.MostNodes:
@@ -125,7 +129,8 @@ and srun, also behind others as in "timeout 60 mpirun ...". EXANET_ variables ar
 passed on; what is in LD_PRELOAD already stays there.
 
 The command takes the place of this process: signals and exit code are its own.
-127 or 126 if it cannot be started, 2 if the library can do nothing for it.
+127 or 126 if it cannot be started, 2 if the library can do nothing for it, or for a
+mistake in the command line or in an EXANET_ variable.
 
 With --device registers this process plays the prototype's hardware, and the ranks
 drive its registers: all that they say goes through packetizers, mailboxes and the

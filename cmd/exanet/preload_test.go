@@ -124,14 +124,17 @@ func TestPreloadRefuses(t *testing.T) {
 		says string
 		code int
 	}{
-		"preload":                                       {"which command", 2},
-		"preload --lib lib --":                          {"which command", 2},
-		"preload --mpi lam ./app":                       {`"lam"`, 2},
-		"preload --lib lib ./static":                    {"statically", 2},
-		"preload --device foo ./app":                    {`no device "foo"`, 2},
-		"preload --device host:/x ./app":                {`no device "host:/x"`, 2},
-		"preload --nodes 2 ./app":                       {"--device registers", 2},
-		"preload --device registers --nodes 0 ./app":    {"--nodes 0", 2},
+		"preload":                                    {"which command", 2},
+		"preload --lib lib --":                       {"which command", 2},
+		"preload --mpi lam ./app":                    {`"lam"`, 2},
+		"preload --lib lib ./static":                 {"statically", 2},
+		"preload --device foo ./app":                 {`no device "foo"`, 2},
+		"preload --device host:/x ./app":             {`no device "host:/x"`, 2},
+		"preload --nodes 2 ./app":                    {"--device registers", 2},
+		"preload --device registers --nodes 0 ./app": {"--nodes 0", 2},
+		"preload --device /dev/x ./app":              {"registers:/dev/x", 2},
+		"preload --lib lib --device registers --nodes 3 mpirun.mpich -np 2 ./app": {
+			"--nodes 3: each node has at least one rank, and there are 2", 2},
 		"preload --device registers --lib lib ./static": {"statically", 2},
 		"preload --lib empty mpirun.mpich -np 2 ./app":  {"make preload", 2},
 		"preload --lib lib mpirun.mpich -np 2 ./absent": {"no such program", 127},

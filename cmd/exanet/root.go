@@ -45,10 +45,9 @@ of the whole in virtual time. It has not been on the hardware yet.`,
 		Version:       version(),
 		SilenceErrors: true, // explain does it, in one line
 		SilenceUsage:  true,
-		Args:          rootArgs,
+		Args:          noSuchCommand,
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	root.SuggestionsMinimumDistance = 2
 	root.SetVersionTemplate("exanet {{.Version}}\n")
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		var value *pflag.InvalidValueError
@@ -84,12 +83,13 @@ func badArgsAreUsage(c *cobra.Command) {
 	}
 }
 
-// rootArgs sees what is left when no subcommand has been recognised.
-func rootArgs(c *cobra.Command, args []string) error {
+// noSuchCommand sees what is left when no command below c has been recognised.
+func noSuchCommand(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	hint := "see exanet --help"
+	hint := "see " + c.CommandPath() + " --help"
+	c.SuggestionsMinimumDistance = 2
 	if similar := c.SuggestionsFor(args[0]); len(similar) > 0 {
 		hint = "did you mean " + strings.Join(similar, " or ") + "?"
 	}
@@ -108,7 +108,7 @@ func newHelp() *cobra.Command {
 				return usageError{err}
 			}
 			if len(rest) > 0 {
-				return rootArgs(c.Root(), rest)
+				return noSuchCommand(topic, rest)
 			}
 			topic.InitDefaultHelpFlag()
 			topic.InitDefaultVersionFlag()

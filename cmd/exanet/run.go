@@ -6,18 +6,17 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/exanet-mpi/exanet/coll"
 	"github.com/exanet-mpi/exanet/emu/host"
 	"github.com/exanet-mpi/exanet/emu/regs"
 	"github.com/exanet-mpi/exanet/launch"
 	"github.com/exanet-mpi/exanet/mpi"
+	"github.com/exanet-mpi/exanet/mpi/inside"
 )
 
 func init() { commands = append(commands, newRun) }
@@ -43,8 +42,8 @@ SIGUSR1 or SIGQUIT (^\) shows what each rank waits for.
 
 If a rank fails, the others are ended within two seconds. The exit code is that
 of the first rank that failed (128 + N for signal N), 0 if none did; 127 or 126
-if the program cannot be started, 2 for a mistake in the command line or in
-EXANET_VARIANT, EXANET_DEVICE or EXANET_COLL, 124 if the job has timed out.
+if the program cannot be started, 2 for a mistake in the command line or in an
+EXANET_ variable, 124 if the job has timed out.
 
 With --device registers exanet plays the prototype's hardware: the ranks drive its
 registers, and --nodes says on how many nodes they are, consecutive ranks on the same;
@@ -135,22 +134,14 @@ func (n *rankCount) Set(s string) error {
 	return nil
 }
 
+// within is what package mpi does for this module alone.
+var within = inside.MPI.(*inside.Functions[mpi.Comm, mpi.Request, mpi.Message, mpi.Option])
+
 // checkSettings says once, before there are ranks, what each of them would say of its
-// environment.
-func checkSettings(env []string) error {
-	set := make(map[string]string) // of several values the last one counts
-	for _, e := range env {
-		name, value, _ := strings.Cut(e, "=")
-		set[name] = value
-	}
-	if err := checkVariant(set["EXANET_VARIANT"]); err != nil {
-		return err
-	}
-	if d := set["EXANET_DEVICE"]; d != "" && !strings.HasPrefix(d, "registers:") && !slices.Contains(mpi.Devices(), d) {
-		return usageErrorf("there is no device %q: choose one of %s", d, strings.Join(mpi.Devices(), ", "))
-	}
-	if _, err := coll.NewSelection(set["EXANET_COLL"]); err != nil {
-		return usageErrorf("EXANET_COLL: %w; see exanet info --collectives", err)
+// environment. With here the ranks run on this host.
+func checkSettings(env []string, here bool) error {
+	if err := within.CheckSettings(env, here); err != nil {
+		return usageError{err}
 	}
 	return nil
 }
@@ -173,24 +164,21 @@ func checkNodes(cfg launch.Config, hosts bool) error {
 	switch {
 	case hosts || deviceOf(cfg.Env) != "registers":
 		return usageErrorf("--nodes is for --device registers, whose nodes are all on this host")
-	case cfg.Nodes > cfg.Ranks:
-		return usageErrorf("--nodes %d: there are only %d ranks, and each node has at least one", cfg.Nodes, cfg.Ranks)
 	case cfg.Nodes > regs.MostNodes:
 		return usageErrorf("--nodes %d: a machine has up to %d", cfg.Nodes, regs.MostNodes)
 	}
-	return nil
+	return checkNodesHaveRanks(cfg.Nodes, cfg.Ranks)
 }
 
-// checkVariant checks a value of EXANET_VARIANT, which may be empty.
-func checkVariant(name string) error {
-	if name != "" && !slices.Contains(mpi.Variants(), name) {
-		return usageErrorf("there is no protocol %q: choose one of %s", name, strings.Join(mpi.Variants(), ", "))
+func checkNodesHaveRanks(nodes, ranks int) error {
+	if nodes > ranks {
+		return usageErrorf("--nodes %d: each node has at least one rank, and there are %d", nodes, ranks)
 	}
 	return nil
 }
 
 func runJob(ctx context.Context, cfg launch.Config) error {
-	if err := checkSettings(cfg.Env); err != nil {
+	if err := checkSettings(cfg.Env, true); err != nil {
 		return err
 	}
 	j, err := launch.Start(ctx, cfg)

@@ -33,7 +33,7 @@ func runOnHosts(ctx context.Context, cfg launch.Config, list, shell string) erro
 	if len(words) == 0 {
 		return usageErrorf("--shell: name a command, as ssh")
 	}
-	if err := checkSettings(cfg.Env); err != nil {
+	if err := checkSettings(cfg.Env, false); err != nil {
 		return err
 	}
 	switch device := deviceOf(cfg.Env); {

@@ -83,10 +83,23 @@ func TestSettingsAreCheckedBeforeRanksStart(t *testing.T) {
 	for _, c := range []struct{ name, value, choice string }{
 		{"EXANET_VARIANT", "nonsense", mpi.DefaultVariant},
 		{"EXANET_DEVICE", "nonsense", mpi.Devices()[0]},
+		{"EXANET_DEVICE", "/dev/null", "registers:/dev/null"},
+		{"EXANET_DEVICE", "registers:/no/device", "open /no/device: nothing there (no such file or directory); check "},
+		{"EXANET_DEVICE", "registers:/dev/null", "can be mapped"},
+		{"EXANET_DEVICE", "registers:/", "name the file in it"},
 		{"EXANET_COLL", "allreduce:nonsense", "ring"},
 		{"EXANET_COLL", "@/no/such/table", "/no/such/table"},
+		{"EXANET_BANDS", "12K", "12K,40K"},
+		{"EXANET_SILENCE", "1s", "30s"},
+		{"EXANET_STATS", "/dev/null", "a folder that can be written"},
 	} {
 		t.Run(c.name+"="+c.value, func(t *testing.T) {
+			switch c.name {
+			case "EXANET_BANDS":
+				t.Setenv("EXANET_VARIANT", "customized")
+			case "EXANET_SILENCE":
+				t.Setenv("EXANET_DEVICE", "network")
+			}
 			t.Setenv(c.name, c.value)
 			for _, line := range []string{"run -n 4 echo started", "bench barrier -n 2"} {
 				out, errs, code := exanet(t, "", strings.Fields(line)...)

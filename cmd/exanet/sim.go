@@ -33,12 +33,7 @@ docs/simulation.md). The same command gives the same figures on every machine.`,
   exanet sim bench bcast --ranks 64 --topology shuffled
   exanet sim bench barrier --ranks 4096 --torus 16x8x8
   exanet sim run -n 64 bin/cg -grid 16`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return usageErrorf("there is no exanet sim %q (see exanet sim --help)", args[0])
-			}
-			return nil
-		},
+		Args: noSuchCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newSimBench(), newSimRun(), newSimConstants())
@@ -185,7 +180,7 @@ func simVariants(value string) ([]string, error) {
 		return variantsNamed(value)
 	}
 	name := os.Getenv("EXANET_VARIANT")
-	if err := checkVariant(name); err != nil {
+	if err := checkSettings([]string{"EXANET_VARIANT=" + name}, false); err != nil {
 		return nil, err
 	}
 	return []string{cmp.Or(name, mpi.DefaultVariant)}, nil

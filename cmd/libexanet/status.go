@@ -123,6 +123,7 @@ var classes = []struct {
 }{
 	{mpi.ErrProcFailed, C.EXANET_ERR_FAILED}, // whatever has come of it, as a message of the wrong size
 	{mpi.ErrTruncate, C.MPI_ERR_TRUNCATE},
+	{mpi.ErrNoMem, C.MPI_ERR_NO_MEM},
 	{mpi.ErrRank, C.MPI_ERR_RANK},
 	{mpi.ErrRoot, C.MPI_ERR_ROOT},
 	{mpi.ErrTag, C.MPI_ERR_TAG},
@@ -145,7 +146,8 @@ func codeOf(err error) C.int {
 		return C.MPI_SUCCESS
 	}
 	// The host has no text for what only we know.
-	if verbose || errors.Is(err, mpi.ErrAssumption) || errors.Is(err, mpi.ErrProcFailed) && !deathTold.Swap(true) {
+	if verbose || errors.Is(err, mpi.ErrAssumption) || errors.Is(err, mpi.ErrNoMem) ||
+		errors.Is(err, mpi.ErrProcFailed) && !deathTold.Swap(true) {
 		say("%v", err)
 	}
 	for _, c := range classes {

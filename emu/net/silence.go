@@ -14,8 +14,10 @@ const DefaultSilence = 5 * time.Second
 const leastSilence = 2 * time.Second
 
 // SilenceLimit is what the environment says.
-func SilenceLimit() (time.Duration, error) {
-	text := os.Getenv(env.Silence)
+func SilenceLimit() (time.Duration, error) { return ParseSilence(os.Getenv(env.Silence)) }
+
+// ParseSilence reads a value of EXANET_SILENCE.
+func ParseSilence(text string) (time.Duration, error) {
 	if text == "" {
 		return DefaultSilence, nil
 	}

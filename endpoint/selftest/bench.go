@@ -181,7 +181,7 @@ func (b *bench) area(c *channel, n int) area {
 // words is how many notification words in pinned memory are used in turn.
 const words = 128
 
-// word allocates a line for a notification, which is not where other areas are:
+// notification allocates a line for a notification, which is not where other areas are:
 // a device that notifies too late, or again, does no harm there.
 func (b *bench) notification(c *channel) area {
 	p := c.Pinned

@@ -3,6 +3,7 @@ package selftest
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/exanet-mpi/exanet/internal/mmio"
 )
@@ -148,10 +149,6 @@ func (b *bench) read(k *block, i int, size int64) (h head, err error) {
 
 // sane checks the first header of a block.
 func (k *block) sane(h head) error {
-	needs := uint64(mmio.PageSize)
-	if k.kind == mmio.KindMailbox {
-		needs = mmio.SlotBase + h.units*mmio.MessageSize
-	}
 	switch {
 	case uint32(h.id>>32) != k.kind:
 		return fmt.Errorf("ID is %#x at offset %#x of the device, but the upper half of a %s's is %#x: the block is "+
@@ -169,9 +166,12 @@ func (k *block) sane(h head) error {
 		return fmt.Errorf("INDEX is %d, but COUNT is %d: interfaces are counted from 0", h.index, h.count)
 	case h.units == 0 || k.count != 0 && h.units != uint64(k.count):
 		return fmt.Errorf("UNITS is %d: want the number of %s%s", h.units, k.units, exactly(k.count))
-	case h.stride%mmio.PageSize != 0 || h.stride < needs:
-		return fmt.Errorf("STRIDE is %#x: want a multiple of %d, and at least the %#x that an interface takes",
-			h.stride, mmio.PageSize, needs)
+	case h.stride%mmio.PageSize != 0 || h.stride == 0 || h.stride > math.MaxInt32:
+		return fmt.Errorf("STRIDE is %#x: want a multiple of %d, as an interface takes whole pages", h.stride,
+			mmio.PageSize)
+	case k.kind == mmio.KindMailbox && h.units > (h.stride-mmio.SlotBase)/mmio.MessageSize: // STRIDE is a page at least
+		return fmt.Errorf("UNITS is %d, but STRIDE is %#x: an interface has registers of %#x bytes, and then slots of "+
+			"%d", h.units, h.stride, mmio.SlotBase, mmio.MessageSize)
 	}
 	return k.offset(h)
 }

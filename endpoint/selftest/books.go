@@ -45,8 +45,7 @@ func (b *bench) counters() (string, error) {
 		for k := range mmio.Descriptors {
 			if !s.channel.done(k) {
 				return "", fmt.Errorf("DONE of descriptor %d is %d, and %d was stored to SUBMIT, though nothing is "+
-					"under "+
-					"way", k, s.channel.at(k, mmio.DescDone).Load(), s.channel.submit[k])
+					"under way", k, s.channel.at(k, mmio.DescDone).Load(), s.channel.submit[k])
 			}
 		}
 	}

@@ -86,8 +86,7 @@ func (b *bench) make() (m message) {
 // stays says of a message that has not left its window why that is wrong.
 func (p *port) stays(window int, after time.Duration) error {
 	return fmt.Errorf("a message stays in window %d: SEND was set to %d, SEQ is %d, and DONE is still %d after %v: "+
-		"the "+
-		"packetizer does not see the store to SEND, or has forgotten it", window, p.seq,
+		"the packetizer does not see the store to SEND, or has forgotten it", window, p.seq,
 		p.at(window, mmio.WinSeq).Load(), p.at(window, mmio.WinDone).Load(), after)
 }
 
@@ -289,8 +288,7 @@ func (b *bench) inOrder(p *port, x *box, sent []message) error {
 				return fmt.Errorf("message %d of %d arrived twice", k+1, len(sent))
 			case k > i && got == other:
 				return fmt.Errorf("message %d of one sender arrived as number %d: messages of one sender to one "+
-					"mailbox "+
-					"keep the order of their numbers", k+1, i+1)
+					"mailbox keep the order of their numbers", k+1, i+1)
 			}
 		}
 		if err := b.receive(x, want); err != nil {
@@ -348,8 +346,7 @@ func (b *bench) fullMailbox() (string, error) {
 	}
 	if n := waiting(); n < behind {
 		return "", fmt.Errorf("the mailbox is full, and %d of %d messages for it have left their windows: a message "+
-			"that "+
-			"is refused stays in its window until there is room", behind-n, behind)
+			"that is refused stays in its window until there is room", behind-n, behind)
 	}
 	if b.other != nil {
 		if err := b.deliver(p, &b.other.box, b.make()); err != nil {
@@ -404,24 +401,20 @@ func (b *bench) nowhere() uint64 { return mmio.MailboxAddress(0xffff, b.own.box.
 
 func (b *bench) messageProtection() (string, error) {
 	own := b.own.box
-	tries := []struct {
+	type try struct {
 		dest uint64
 		what string
-	}{{mmio.MailboxAddress(own.Node, own.PDID+1, uint16(own.Index)),
+	}
+	boxes := []*box{&b.own.box}
+	tries := []try{{mmio.MailboxAddress(own.Node, own.PDID+1, uint16(own.Index)),
 		fmt.Sprintf("a message with protection ID %d in its address, to a mailbox with %d,", own.PDID+1, own.PDID)}}
 	if f := b.foreign; f != nil {
+		boxes = append(boxes, &f.box)
 		for _, pdid := range []uint32{f.box.PDID, own.PDID} {
-			tries = append(tries, struct {
-				dest uint64
-				what string
-			}{mmio.MailboxAddress(f.box.Node, pdid, uint16(f.box.Index)),
+			tries = append(tries, try{mmio.MailboxAddress(f.box.Node, pdid, uint16(f.box.Index)),
 				fmt.Sprintf("a message from a page with protection ID %d to a mailbox with %d (its address has %d)",
 					own.PDID, f.box.PDID, pdid)})
 		}
-	}
-	boxes := []*box{&b.own.box}
-	if b.foreign != nil {
-		boxes = append(boxes, &b.foreign.box)
 	}
 	var before uint64
 	for _, x := range boxes {

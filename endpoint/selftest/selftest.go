@@ -18,6 +18,7 @@ package selftest
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -50,7 +51,7 @@ const afterTimeout = 100 * time.Millisecond
 // check is one of the checks. do says in a few words what was seen.
 type check struct {
 	name  string
-	after string // the check without which this one means nothing
+	after string // the checks without which this one means nothing, with commas between them
 	do    func(*bench) (seen string, err error)
 }
 
@@ -66,7 +67,7 @@ var checks = []check{
 	{"mailbox header", "", func(b *bench) (string, error) { return b.header(mailboxes) }},
 	{"channel header", "", func(b *bench) (string, error) { return b.header(channels) }},
 	{"node ID", "", (*bench).nodeIDs},
-	{"pages", "channel header", (*bench).takePages},
+	{"pages", "packetizer header, mailbox header, channel header", (*bench).takePages},
 	{"protection ID", "pages", (*bench).protectionIDs},
 	{"message", "pages", (*bench).message},
 	{"slot before TAIL", "message", (*bench).slotBeforeTail},
@@ -111,24 +112,9 @@ func Run(path string, limit time.Duration, report func(Line)) error {
 	results := map[string]Result{}
 	failed := 0
 	for _, c := range checks {
-		line := Line{Check: c.name}
-		switch {
-		case c.after != "" && results[c.after] != OK:
-			line.Result, line.Text = NotTried, fmt.Sprintf("needs %q", c.after)
-		default:
-			var skipped notTried
-			b.forget()
-			seen, err := c.do(b)
-			b.quiet(err == nil)
-			switch {
-			case err == nil:
-				line.Text = seen
-			case errors.As(err, &skipped):
-				line.Result, line.Text = NotTried, err.Error()
-			default:
-				line.Result, line.Text = Failed, err.Error()
-				failed++
-			}
+		line := b.try(c, results)
+		if line.Result == Failed {
+			failed++
 		}
 		results[c.name] = line.Result
 		report(line)
@@ -137,6 +123,30 @@ func Run(path string, limit time.Duration, report func(Line)) error {
 		return &FailedError{Path: path, Failed: failed, Of: len(checks)}
 	}
 	return nil
+}
+
+// try tries out one thing, if what it builds on has been found right.
+func (b *bench) try(c check, results map[string]Result) Line {
+	line := Line{Check: c.name}
+	for needed := range strings.SplitSeq(c.after, ", ") {
+		if needed != "" && results[needed] != OK {
+			line.Result, line.Text = NotTried, fmt.Sprintf("needs %q", needed)
+			return line
+		}
+	}
+	b.forget()
+	seen, err := c.do(b)
+	b.quiet(err == nil)
+	var skipped notTried
+	switch {
+	case err == nil:
+		line.Text = seen
+	case errors.As(err, &skipped):
+		line.Result, line.Text = NotTried, err.Error()
+	default:
+		line.Result, line.Text = Failed, err.Error()
+	}
+	return line
 }
 
 // FailedError says that a device is not as docs/registers.md has it.

@@ -130,8 +130,7 @@ func (b *bench) start(c *channel, k int, w *write) error {
 
 func (c *channel) busy(k int, after time.Duration) error {
 	return fmt.Errorf("a write stays in descriptor %d: SUBMIT was set to %d and DONE is still %d after %v: the RDMA "+
-		"engine "+
-		"does not see the store to SUBMIT, or is stuck in the transfer", k, c.submit[k],
+		"engine does not see the store to SUBMIT, or is stuck in the transfer", k, c.submit[k],
 		c.at(k, mmio.DescDone).Load(), after)
 }
 
@@ -279,8 +278,7 @@ func (b *bench) dataFirst() (string, error) {
 		early := !bytes.Equal(got[len(got)-guard:], want[len(want)-guard:]) || !w.arrived()
 		if early && b.wait(func() bool { return c.done(0) && w.arrived() }) {
 			return fmt.Errorf("the notification of a write of %d bytes was there before its data: the engine has to "+
-				"see all "+
-				"data in place before it writes the notification", len(want))
+				"see all data in place before it writes the notification", len(want))
 		}
 		return b.complete(c, w)
 	})
@@ -466,8 +464,7 @@ func (b *bench) misaligned() (string, error) {
 
 func errorLate(k int) error {
 	return fmt.Errorf("DONE of descriptor %d was written before ERROR: whoever polls DONE reads the ERROR of an "+
-		"earlier "+
-		"write; ERROR has to be in place first", k)
+		"earlier write; ERROR has to be in place first", k)
 }
 
 // errorBeforeDone has one descriptor end well and badly in turn and reads ERROR

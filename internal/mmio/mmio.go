@@ -91,17 +91,30 @@ func (r Region) Bytes() []byte { return r.b }
 // Sub returns size bytes of the region from off.
 func (r Region) Sub(off, size int) Region { return Region{r.b[off : off+size : off+size]} }
 
-// openError says what a failed open or mmap means.
+// openError says what a failed open or mmap means, and what to do about it.
 func openError(op, path string, err error) error {
-	e := &Error{Op: op, Path: path, Page: -1, Err: ErrNoDevice, Cause: err,
-		Do: "check that the driver is loaded and the path is right"}
+	e := &Error{Op: op, Path: path, Page: -1, Err: ErrNoDevice, Cause: err, Do: "see what the kernel says (dmesg)"}
+	var errno unix.Errno
+	if errors.As(err, &errno) {
+		e.Cause = errno // without the path, which the error has already
+	}
 	switch {
-	case errors.Is(err, fs.ErrPermission):
-		e.Err, e.Do = ErrPermission, "give this user read and write access"
 	case errors.Is(err, fs.ErrNotExist):
-		e.Err = ErrNotThere
-	case op == "map" && errors.Is(err, unix.EINVAL): // of a device node, which knows its size
+		e.Err, e.Do = ErrNotThere, "check the path (exanet device list shows what is there); a driver makes its nodes "+
+			"when it is loaded"
+	case op == "open" && (errno == unix.ENXIO || errno == unix.ENODEV):
+		e.Err, e.Do = ErrNotThere, "load the driver that the node belongs to"
+	case errno == unix.EISDIR:
+		e.Err, e.Do = ErrKind, "name the file in it, as resource2 of a PCI device"
+	case op == "open" && errors.Is(err, fs.ErrPermission):
+		e.Err, e.Do = ErrPermission, "give this user read and write access"
+	case errors.Is(err, fs.ErrPermission):
+		e.Err, e.Do = ErrPermission, "name the node of a driver: in /dev/mem the kernel hides what drivers have "+
+			"(CONFIG_STRICT_DEVMEM)"
+	case op == "map" && errno == unix.EINVAL: // of a device node, which knows its size
 		e.Err, e.Do = ErrSmall, "check the path and the offset of the block"
+	case op == "map" && errno == unix.ENODEV:
+		e.Err, e.Do = ErrKind, "name a file that can be mapped: a device node, a PCI resource or a register file"
 	}
 	return e
 }

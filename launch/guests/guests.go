@@ -9,6 +9,7 @@
 //	qemu.go     a guest's QEMU
 //	image.go    what a guest boots: our first process (init/), programs, modules
 //	build.go    fetches the kernel, and builds programs and u-root's shell for the guests
+//	keyboard.go what is typed on a console, from before a guest has booted
 //	node.go     a node as the host sees it: the conversation with its first process
 //	program.go  programs that run there, and jobs with a rank on each node
 //
@@ -61,6 +62,7 @@ type Guests struct {
 	memory []*guest.Memory
 	files  []*os.File
 	door   net.Listener
+	booted chan struct{} // closed when all have
 	cancel context.CancelFunc
 	wait   sync.WaitGroup // of the guests
 }
@@ -80,7 +82,7 @@ func Start(ctx context.Context, cfg Config) (_ *Guests, err error) {
 	if _, err := os.Stat(filepath.Join(cfg.Kernel, kernelFile)); err != nil {
 		return nil, fmt.Errorf("no kernel for guests: %w: scripts/guests.sh fetches one", err)
 	}
-	g := &Guests{jobs: io.Discard}
+	g := &Guests{jobs: io.Discard, booted: make(chan struct{})}
 	if cfg.Jobs != nil {
 		g.jobs = cfg.Jobs
 	}
@@ -184,7 +186,14 @@ func (g *Guests) boot(ctx context.Context, qemu string, cfg Config) error {
 			n.Kill()
 		}
 	})
-	return g.welcome(token)
+	if err := g.welcome(token); err != nil {
+		return err
+	}
+	close(g.booted)
+	for _, n := range g.Nodes {
+		go n.keys.plug(n.line)
+	}
+	return nil
 }
 
 // welcome waits for all guests.
@@ -227,9 +236,6 @@ func (g *Guests) absent() error {
 	}
 	return fmt.Errorf("the guests have not booted within %v", bootTime)
 }
-
-// Wait returns when all guests have ended.
-func (g *Guests) Wait() { g.wait.Wait() }
 
 // Close ends the guests.
 func (g *Guests) Close() {

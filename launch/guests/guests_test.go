@@ -3,14 +3,12 @@
 package guests
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -20,30 +18,16 @@ import (
 	"github.com/exanet-mpi/exanet/emu/regs/owners"
 	"github.com/exanet-mpi/exanet/internal/mmio"
 	"github.com/exanet-mpi/exanet/mpi"
+	"github.com/exanet-mpi/exanet/test/collect"
 )
 
 // limit is what anything in guests may take on a machine that is busy otherwise.
 const limit = 2 * time.Minute
 
-// safe is a buffer that several goroutines use.
-type safe struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
+// console is that of a guest at which nobody types.
+type console struct{ collect.Buffer }
 
-func (s *safe) Write(b []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.Write(b)
-}
-
-func (s *safe) Read([]byte) (int, error) { return 0, io.EOF } // as a console: nobody types
-
-func (s *safe) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.String()
-}
+func (*console) Read([]byte) (int, error) { return 0, io.EOF }
 
 // kernel is the folder that make test-guests has filled.
 func kernel(t *testing.T) string {
@@ -69,7 +53,7 @@ func boot(t *testing.T, memory int, programs map[string]string, more func(*Image
 	file, err := image.File()
 	require.NoError(t, err)
 	defer file.Close()
-	consoles := make([]safe, 2)
+	consoles := make([]console, 2)
 	g, err := Start(context.Background(), Config{Kernel: kernel(t), Image: file, Nodes: len(consoles), Memory: memory,
 		Interfaces: 2, Console: []io.ReadWriter{&consoles[0], &consoles[1]}})
 	require.NoError(t, err, "%s%s", &consoles[0], &consoles[1])
@@ -88,7 +72,7 @@ func boot(t *testing.T, memory int, programs map[string]string, more func(*Image
 func job(t *testing.T, g *Guests, perNode int, env []string, argv ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
-	var out safe
+	var out collect.Buffer
 	err := g.Run(ctx, perNode, Command{Argv: argv, Env: env, Stdout: &out, Stderr: &out})
 	return out.String(), err
 }
@@ -105,7 +89,7 @@ func TestGuests(t *testing.T) {
 		"exanet": filepath.Join(dir, "exanet")}, nil)
 
 	t.Run("device check", func(t *testing.T) {
-		var out safe
+		var out collect.Buffer
 		p, err := g.Nodes[1].Start(Command{Argv: []string{"exanet", "device", "check"}, Stdout: &out, Stderr: &out})
 		require.NoError(t, err)
 		require.NoError(t, p.Wait(ctx), "%s", &out)
@@ -158,7 +142,7 @@ func survivor(t *testing.T, g *Guests, end func(ranks []*Program)) {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	before, _ := sent(t, g.Nodes[1])
-	var out safe
+	var out collect.Buffer
 	ranks, err := g.StartJob(1, Command{Stdout: &out, Stderr: &out,
 		Argv: []string{"cg", "-grid", "32", "-iterations", "1000000", "-tolerance", "0"}})
 	require.NoError(t, err)

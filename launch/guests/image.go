@@ -9,7 +9,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"strings"
 
 	"github.com/u-root/u-root/pkg/cpio"
 
@@ -94,29 +93,6 @@ func (i *Image) Link(target, name string) error {
 		return err
 	}
 	return i.w.WriteRecord(cpio.Symlink(name, target))
-}
-
-// AddTree adds what is in a folder of this machine, under the same names.
-func (i *Image) AddTree(root string, wanted func(name string) bool) error {
-	return filepath.Walk(root, func(file string, st os.FileInfo, err error) error {
-		if err != nil {
-			return err
-		}
-		name := strings.TrimPrefix(strings.TrimPrefix(file, root), "/")
-		switch {
-		case name == "" || !wanted(name):
-			return nil
-		case st.Mode()&os.ModeSymlink != 0:
-			target, err := os.Readlink(file)
-			if err != nil {
-				return err
-			}
-			return i.Link(target, name)
-		case st.Mode().IsRegular():
-			return i.Add(file, name)
-		}
-		return nil
-	})
 }
 
 // File ends the image, as a memory file.

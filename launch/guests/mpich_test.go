@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/exanet-mpi/exanet/launch/guests/wire"
+	"github.com/exanet-mpi/exanet/test/collect"
 )
 
 // libraries are where those of Debian's packages for ARM64 are.
@@ -131,7 +132,7 @@ func hydra(t *testing.T, g *Guests, env []string, program string) (string, error
 	c.WaitDelay = time.Second
 	pipe, err := c.StdoutPipe()
 	require.NoError(t, err)
-	var all safe
+	var all collect.Buffer
 	c.Stderr = &all
 	require.NoError(t, c.Start())
 	in := bufio.NewReader(pipe)

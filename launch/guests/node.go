@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"sync"
@@ -25,9 +26,11 @@ type Node struct {
 	bar    *os.File
 	gone   chan struct{} // closed when it has ended
 	err    error         // valid then: how
+	keys   keyboard      // of its console
 
 	mu       sync.Mutex // of what follows
 	process  *os.Process
+	line     io.Writer // its serial line
 	conn     net.Conn
 	out      *json.Encoder
 	last     int // ID of a program

@@ -57,6 +57,9 @@ func (n *Node) Start(c Command) (*Program, error) {
 	n.programs[p.id] = p
 	n.mu.Unlock()
 	if err := n.say(wire.Message{Start: &wire.Start{ID: p.id, Argv: c.Argv, Env: c.Env}}); err != nil {
+		n.mu.Lock()
+		delete(n.programs, p.id)
+		n.mu.Unlock()
 		return nil, err
 	}
 	return p, nil
@@ -95,7 +98,8 @@ func (p *Program) print(o wire.Output) {
 	_, _ = w.Write(o.Data)
 }
 
-// StartJob starts a job with so many ranks on each node, the first ones on the first.
+// StartJob starts a job with so many ranks on each node, the first ones on the first. With an error it returns those
+// that it has started: they end by themselves, since the others do not come.
 func (g *Guests) StartJob(perNode int, c Command) (ranks []*Program, err error) {
 	size := perNode * len(g.Nodes)
 	place, err := exanet.NewPlace(exanet.NewSecret(), size, func(int64) {})
@@ -138,8 +142,13 @@ func (g *Guests) Run(ctx context.Context, perNode int, c Command) error {
 	return errors.Join(errs...)
 }
 
-// asked runs the job that somebody in a guest has asked for.
+// asked runs the job that somebody in a guest has asked for, which may have booted before the others.
 func (n *Node) asked(j wire.Job) {
+	select {
+	case <-n.guests.booted:
+	case <-n.gone:
+		return
+	}
 	out := n.guests.jobs
 	done := wire.Done{}
 	if err := n.guests.Run(context.Background(), 1, Command{Argv: j.Argv, Stdout: out, Stderr: out}); err != nil {

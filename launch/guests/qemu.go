@@ -55,7 +55,7 @@ const (
 // have a second one QEMU leaves out the atomicity of instructions, which the host sees. And a
 // Cortex-A53, as the prototype has it, also because it boots in a fraction of the time of
 // QEMU's own model.
-func (m machine) command() *exec.Cmd {
+func (m machine) command() (*exec.Cmd, error) {
 	file := func(fd int) string { return fmt.Sprintf("/proc/self/fd/%d", fd) }
 	line := "console=ttyAMA0 quiet panic=-1"
 	for _, key := range slices.Sorted(maps.Keys(m.said)) {
@@ -63,18 +63,15 @@ func (m machine) command() *exec.Cmd {
 			line += " " + key + "=" + m.said[key]
 		}
 	}
-	size := func(f *os.File) string {
-		st, err := f.Stat()
-		if err != nil {
-			return "0"
-		}
-		return fmt.Sprint(st.Size())
+	bar, err := m.node.bar.Stat()
+	if err != nil {
+		return nil, err
 	}
 	args := []string{
 		"-M", "virt,memory-backend=ram", "-cpu", "cortex-a53", "-smp", "1,maxcpus=2", "-m", fmt.Sprint(m.cfg.Memory),
 		"-accel", "tcg", "-nodefaults", "-display", "none", "-monitor", "none", "-serial", "stdio", "-no-reboot",
-		"-object", "memory-backend-file,id=ram,share=on,mem-path=" + file(ramFD) + ",size=" + size(m.node.ram),
-		"-object", "memory-backend-file,id=bar,share=on,mem-path=" + file(barFD) + ",size=" + size(m.node.bar),
+		"-object", fmt.Sprintf("memory-backend-file,id=ram,share=on,mem-path=%s,size=%dM", file(ramFD), m.cfg.Memory),
+		"-object", fmt.Sprintf("memory-backend-file,id=bar,share=on,mem-path=%s,size=%d", file(barFD), bar.Size()),
 		"-device", "ivshmem-plain,memdev=bar",
 		"-kernel", filepath.Join(m.cfg.Kernel, kernelFile), "-initrd", file(imageFD), "-append", line,
 		"-netdev", "user,id=host,ipv6=off", "-device", "virtio-net-pci,netdev=host,romfile=",
@@ -89,21 +86,28 @@ func (m machine) command() *exec.Cmd {
 	c := exec.Command(m.qemu, args...)
 	c.ExtraFiles = files
 	c.SysProcAttr = sys.WithParent(syscall.SysProcAttr{Setpgid: true})
-	return c
+	return c, nil
+}
+
+// start starts the guest; in is what is typed on its console.
+func (m machine) start(said io.Writer) (c *exec.Cmd, in io.Writer, err error) {
+	if c, err = m.command(); err != nil {
+		return nil, nil, err
+	}
+	c.Stderr = said
+	if m.console != nil {
+		c.Stdout = m.console
+	}
+	if in, err = c.StdinPipe(); err != nil {
+		return nil, nil, err
+	}
+	return c, in, c.Start()
 }
 
 // run runs the guest until it ends, and tells when it has started, or why not.
 func (n *Node) run(m machine, started chan<- error) {
-	c := m.command()
 	var said tail
-	c.Stderr = &said
-	if m.console != nil {
-		c.Stdout = m.console
-	}
-	in, err := c.StdinPipe()
-	if err == nil {
-		err = c.Start()
-	}
+	c, in, err := m.start(&said)
 	if m.between != nil {
 		_ = m.between.Close()
 	}
@@ -114,10 +118,10 @@ func (n *Node) run(m machine, started chan<- error) {
 		return
 	}
 	if m.console != nil {
-		go func() { _, _ = io.Copy(in, m.console) }()
+		go func() { _, _ = io.Copy(&n.keys, m.console) }()
 	}
 	n.mu.Lock()
-	n.process = c.Process
+	n.process, n.line = c.Process, in
 	n.mu.Unlock()
 	started <- nil
 	err = c.Wait()

@@ -73,6 +73,10 @@ type Functions[Comm, Request, Message, Option any] struct {
 	// would return for the options or the environment.
 	Profile func(opts ...Option) (string, error)
 
+	// CheckSettings returns the first mistake in the EXANET_ variables of an environment, and what to do about it. With
+	// here it also looks at what the ranks would find on this host: registers at a path, the folder of EXANET_STATS.
+	CheckSettings func(environ []string, here bool) error
+
 	// Over makes n ranks over fabrics of the caller, who runs each of them by its Run: all
 	// at the same time, in whatever way the fabrics wait. It is for networks that schedule
 	// their ranks themselves.

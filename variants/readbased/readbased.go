@@ -93,6 +93,11 @@ func (p *Protocol) PostSend(r *variants.Request) {
 		p.Count.NoCredit++
 		p.Await(peer)
 	}
+	if err := p.Room(r); err != nil {
+		c.sends.Remove(r)
+		p.Complete(r, err)
+		return
+	}
 	w := p.Offer(r)
 	p.Out.Control(peer, c.Envelope(variants.RTS, r.Tag, r.Ticket), uint64(r.Len()), w.Addr, w.Notify)
 }
@@ -152,16 +157,21 @@ func (p *Protocol) receive(c *comm, r *variants.Request, e variants.Envelope, si
 		p.Fill(r, payload)
 		return
 	}
-	switch {
-	case peer.Failed:
+	if peer.Failed {
 		p.Complete(r, variants.ErrPeerDied)
-	case size > r.Len():
-		p.Out.Control(peer, c.Envelope(variants.Ack, e.Tag, e.Ticket)) // nothing to read
-		p.Complete(r, variants.ErrTruncate)
-	default:
-		src := rdmaeng.Window{Addr: variants.Word(payload, 1), Notify: variants.Word(payload, 2)}
-		p.Fetch(peer, r, src, p.Expose(r))
+		return
 	}
+	err := variants.ErrTruncate
+	if size <= r.Len() {
+		err = p.Room(r)
+	}
+	if err != nil {
+		p.Out.Control(peer, c.Envelope(variants.Ack, e.Tag, e.Ticket)) // nothing to read
+		p.Complete(r, err)
+		return
+	}
+	src := rdmaeng.Window{Addr: variants.Word(payload, 1), Notify: variants.Word(payload, 2)}
+	p.Fetch(peer, r, src, p.Expose(r))
 }
 
 // Notified implements variants.Protocol: the read is over.

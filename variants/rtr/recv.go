@@ -76,7 +76,7 @@ func (p *Protocol) receive(c *comm, r *variants.Request, e variants.Envelope, si
 		p.Fill(r, payload)
 		return
 	}
-	if r.Advertised && (r.Slot >= 0 || size > r.Len()) {
+	if r.Advertised && (r.Slot >= 0 || size > r.Len() || r.NoRoom != nil) {
 		p.Count.Crossings++
 		p.announced(r)
 		return
@@ -89,9 +89,12 @@ func (p *Protocol) receive(c *comm, r *variants.Request, e variants.Envelope, si
 // completes when the write has landed too, or at once if there will be none.
 func (p *Protocol) announced(r *variants.Request) {
 	r.Announced = true
-	if r.Status.Size > r.Len() {
+	switch {
+	case r.Status.Size > r.Len():
 		p.Complete(r, variants.ErrTruncate)
-	} else if r.Landed {
+	case r.NoRoom != nil:
+		p.Complete(r, r.NoRoom)
+	case r.Landed:
 		p.Complete(r, nil)
 	}
 }

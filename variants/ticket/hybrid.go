@@ -8,10 +8,10 @@ import (
 // HYBRID of Small and Yuan, for package customized: a send that comes first leaves a copy, which its stand-in
 // announces.
 //
-// Where the device lends, the stand-in is lent like any send. Where it can neither lend nor has agents, the copy is
-// written when the receiver's CTS or RTR arrives. Where it has agents, the RTS offers the copy: the receiver has the
-// agent write it, also to a receive that has advertised, and an Ack ends the stand-in. The sender then drops an RTR
-// that crosses its RTS.
+// Where the device lends, the stand-in is lent like any send. Where it can neither lend nor has agents, or has no room
+// to offer the copy, the copy is written when the receiver's CTS or RTR arrives. Where it has agents, the RTS offers
+// the copy: the receiver has the agent write it, also to a receive that has advertised, and an Ack ends the stand-in.
+// The sender then drops an RTR that crosses its RTS.
 
 // offered is the flag of an RTS whose data an agent can read, and crossed that of an Ack for a copy whose receive had
 // been advertised.
@@ -23,7 +23,7 @@ const (
 // announce sends the RTS of a stand-in.
 func (p *Protocol) announce(c *comm, l *outChannel, s *variants.Request) {
 	e := c.Envelope(variants.RTS, s.Tag, s.Ticket)
-	if !p.agents {
+	if !p.agents || p.Room(s) != nil {
 		p.Announce(l.peer, e, s)
 		return
 	}
@@ -33,25 +33,32 @@ func (p *Protocol) announce(c *comm, l *outChannel, s *variants.Request) {
 }
 
 // fetch carries on a receive that an RTS has matched which offers a copy.
-func (p *Protocol) fetch(c *comm, peer *variants.Peer, r *variants.Request, e variants.Envelope, copied []byte) {
+func (p *Protocol) fetch(c *comm, peer *variants.Peer, r *variants.Request, copied []byte) {
+	err := error(nil)
 	switch {
 	case peer.Failed:
 		p.Complete(r, variants.ErrPeerDied)
+		return
 	case r.Status.Size > r.Len():
-		p.release(c, r)
-		p.Complete(r, variants.ErrTruncate)
-	default:
-		to := r.Window
-		if !r.Advertised {
-			to = p.Expose(r)
-		} else {
-			r.Announced = true
-			p.Count.Crossings++
-		}
-		r.Fetched = true
-		src := rdmaeng.Window{Addr: variants.Word(copied, 0), Notify: variants.Word(copied, 1)}
-		p.Fetch(peer, r, src, to)
+		err = variants.ErrTruncate
+	case !r.Advertised:
+		err = p.Room(r)
 	}
+	if err != nil {
+		p.release(c, r)
+		p.Complete(r, err)
+		return
+	}
+	to := r.Window
+	if !r.Advertised {
+		to = p.Expose(r)
+	} else {
+		r.Announced = true
+		p.Count.Crossings++
+	}
+	r.Fetched = true
+	src := rdmaeng.Window{Addr: variants.Word(copied, 0), Notify: variants.Word(copied, 1)}
+	p.Fetch(peer, r, src, to)
 }
 
 // release tells the sender of a receive that its copy is free.

@@ -49,7 +49,7 @@ func (p *Protocol) assign(c *comm, l *inChannel, r *variants.Request) {
 	r.Ticket, r.Ticketed = l.Next, true
 	p.Done.Tickets++
 	l.pass(l.Next)
-	if r.Len() > p.Limit() && !p.isSilent(c, r) {
+	if r.Len() > p.Limit() && p.Room(r) == nil && !p.isSilent(c, r) { // without room its RTS finds out whether there is
 		p.Advertise(l.peer, c.Envelope(variants.RTR, l.tag, r.Ticket), r)
 	}
 }
@@ -234,7 +234,7 @@ func (p *Protocol) receive(c *comm, peer *variants.Peer, r *variants.Request, e 
 		return
 	}
 	if e.Flags&offered != 0 {
-		p.fetch(c, peer, r, e, payload)
+		p.fetch(c, peer, r, payload)
 		return
 	}
 	if r.Advertised {

@@ -98,7 +98,7 @@ func (p *Protocol) onRTR(c *comm, e variants.Envelope, payload []byte) {
 	l := p.outChannel(c, e.Src, e.Tag)
 	a := rtr{variants.RoomOf(payload), e.Ticket}
 	if r := l.posted.Find(&p.Done, e.Ticket); r != nil {
-		if r.Copy && p.agents {
+		if r.Copy && r.Slot >= 0 {
 			return // the receiver has it read
 		}
 		l.posted.Remove(r)

@@ -8,9 +8,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/exanet-mpi/exanet/endpoint"
 )
 
 // mount mounts what programs expect.
@@ -44,24 +45,15 @@ func settings() {
 	}
 }
 
-// enable finds the PCI device whose second memory is the register file, as QEMU's ivshmem
-// has it, and has it answer.
+// enable finds the PCI device whose memory is the register file, and has it answer: until
+// then nothing can be read there.
 func enable() (path string, err error) {
-	const vendor, device = "0x1af4", "0x1110"
-	list, err := filepath.Glob("/sys/bus/pci/devices/*")
-	if err != nil {
-		return "", err
+	found := endpoint.List()
+	if len(found) != 1 {
+		return "", fmt.Errorf("want one PCI device with the registers, and there are %d", len(found))
 	}
-	is := func(dir, file, want string) bool {
-		b, err := os.ReadFile(filepath.Join(dir, file))
-		return err == nil && strings.TrimSpace(string(b)) == want
-	}
-	for _, dir := range list {
-		if is(dir, "vendor", vendor) && is(dir, "device", device) {
-			return dir + "/resource2", os.WriteFile(dir+"/enable", []byte("1"), 0)
-		}
-	}
-	return "", fmt.Errorf("none of %d PCI devices is %s:%s, which has the registers", len(list), vendor, device)
+	path = found[0].Path
+	return path, os.WriteFile(filepath.Join(filepath.Dir(path), "enable"), []byte("1"), 0)
 }
 
 // modules loads those of the kernel that the host has sent, each after those that it needs:

@@ -7,6 +7,7 @@
 //	machine.go   file systems, kernel settings, modules, the PCI device
 //	network.go   addresses
 //	agent.go     the conversation with the host
+//	owners.go    registers of processes that have ended
 //	run.go       the command "run" of people who look around: a job on all nodes
 //
 // Whatever goes wrong ends the guest, after a line on the console that says what.
@@ -83,13 +84,18 @@ func serve() error {
 	if err := network(number); err != nil {
 		return err
 	}
+	// Open before the hello, after which the host passes on what is typed: it waits here for the shell.
+	console, err := os.OpenFile("/dev/ttyAMA0", os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
 	a, err := dial(said(wire.Host), wire.Hello{Token: said(wire.Token), Node: number, Device: device})
 	if err != nil {
 		return err
 	}
 	if shell := said(wire.Shell); shell != "" {
 		go func() {
-			onConsole(shell)
+			onConsole(console, shell)
 			_ = unix.Reboot(unix.LINUX_REBOOT_CMD_POWER_OFF)
 		}()
 	}
@@ -97,12 +103,7 @@ func serve() error {
 }
 
 // onConsole runs a program on the console, which signals reach from there.
-func onConsole(program string) {
-	tty, err := os.OpenFile("/dev/ttyAMA0", os.O_RDWR, 0)
-	if err != nil {
-		fmt.Println("exanet guest:", err)
-		return
-	}
+func onConsole(tty *os.File, program string) {
 	c := exec.Command(program)
 	c.Stdin, c.Stdout, c.Stderr = tty, tty, tty
 	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}

@@ -1,0 +1,130 @@
+package mpi
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/exanet-mpi/exanet/coll"
+	"github.com/exanet-mpi/exanet/emu/net"
+	"github.com/exanet-mpi/exanet/endpoint"
+	"github.com/exanet-mpi/exanet/internal/env"
+	"github.com/exanet-mpi/exanet/packetizer"
+)
+
+// The settings of an environment. Init reads them at every rank. A launcher looks for mistakes in them before it starts
+// ranks, so that it tells of one, and not each rank.
+
+// settingsOf are those of the environment in which get finds the variables.
+func settingsOf(get func(name string) string) *settings {
+	return &settings{level: ThreadMultiple, variant: get(env.Variant), wantedBands: get(env.Bands),
+		device: get(env.Device), collectives: get(env.Coll), silence: get(env.Silence), check: isOn(get(env.Check)),
+		patience: patience}
+}
+
+// complete fills in what nobody has set, and returns the first mistake and what to do about it.
+func (s *settings) complete() (do string, err error) {
+	if s.variant == "" {
+		s.variant = DefaultVariant
+	}
+	if do, err = oneOf("protocol", s.variant, Variants(), protocolTag); err != nil {
+		return do, err
+	}
+	if err := s.setBands(); err != nil {
+		return "give two sizes, or none", err
+	}
+	if s.device == "" {
+		s.device = deviceHost
+	}
+	if path, ok := strings.CutPrefix(s.device, deviceRegisters+":"); ok {
+		if s.device, s.path = deviceRegisters, path; path == "" {
+			s.path = itself
+		}
+	}
+	if do, err = oneOf("device", s.device, Devices(), ""); err != nil {
+		if strings.Contains(s.device, "/") {
+			do += "; registers at a path are " + deviceRegisters + ":" + s.device
+		}
+		return do, err
+	}
+	if s.path != "" || s.device == deviceNetwork {
+		if _, err := net.ParseSilence(s.silence); err != nil {
+			return "give a time, or none", err
+		}
+	}
+	if s.algorithms, err = coll.NewSelection(s.collectives); err != nil {
+		return "see exanet info --collectives", fmt.Errorf("%s: %w", env.Coll, err)
+	}
+	return "", nil
+}
+
+// nodes are the paths of the devices that the ranks of a job share, in order.
+func (s *settings) nodes() ([]string, error) {
+	if s.path == itself {
+		found, err := endpoint.Find()
+		return []string{found}, err
+	}
+	return strings.Split(s.path, ","), nil
+}
+
+// checkDevice returns an error if the registers that a path leads to are none on this host. Whether there are free ones
+// only a rank can say, which takes them.
+func (s *settings) checkDevice() error {
+	if s.path == "" {
+		return nil
+	}
+	nodes, err := s.nodes()
+	for _, path := range nodes {
+		if err == nil {
+			_, err = endpoint.Locate(path)
+		}
+	}
+	if errors.Is(err, packetizer.ErrExhausted) {
+		return nil
+	}
+	return err
+}
+
+// checkSettings is inside.Functions.CheckSettings.
+func checkSettings(environ []string, here bool) error {
+	set := make(map[string]string) // of several values the last one counts
+	for _, kv := range environ {
+		name, value, _ := strings.Cut(kv, "=")
+		set[name] = value
+	}
+	s := settingsOf(func(name string) string { return set[name] })
+	if do, err := s.complete(); err != nil {
+		return fmt.Errorf("%w; %s", err, do)
+	}
+	if !here {
+		return nil
+	}
+	if err := s.checkDevice(); err != nil {
+		return err
+	}
+	if err := statsFolder(set[env.Stats]); err != nil {
+		return fmt.Errorf("%w; %s", err, chooseFolder)
+	}
+	return nil
+}
+
+const chooseFolder = "name a folder that can be written"
+
+// statsFolder makes the folder that EXANET_STATS names, so that a program learns at
+// its beginning and not at its end that there can be none.
+func statsFolder(dir string) error {
+	if dir == "" {
+		return nil
+	}
+	err := os.MkdirAll(dir, 0o777)
+	if err == nil {
+		err = unix.Access(dir, unix.W_OK)
+	}
+	if err != nil {
+		return fmt.Errorf("%w: %s=%s: %w", ErrStats, env.Stats, dir, err)
+	}
+	return nil
+}
