@@ -84,7 +84,8 @@ const takenSizes = "the text does not say which sizes"
 // customizedRows are those of Small and Yuan.
 var customizedRows = map[string]row{
 	"Y10": {how: "the unit of computation is a fifth of the simulated transfer", groups: func(s *sheet) []group {
-		return one([]float64{s.formula(func(c func(float64) float64, t float64) float64 { return t / c(1) }, reference)})
+		units := func(c func(float64) float64, t float64) float64 { return t / c(1) }
+		return one([]float64{s.formula(units, reference)})
 	}},
 	"Y11": {groups: func(s *sheet) []group { return one(s.gains(pingpongSizes[:1])) }},
 	"Y12": {groups: func(s *sheet) (list []group) {
@@ -186,8 +187,8 @@ const (
 	noRead = "The prototype's engine cannot read. So the receiver asks the agent beside the sender by a CTS, and the " +
 		"agent writes; and as a later message on which the release of the copy could ride may never come, an Ack " +
 		"releases it. The sender waits for neither."
-	slowCopy = "HYBRID copies, and a core of the prototype copies 1.0 GB/s (the constant copy) where its link carries " +
-		"1.6 GB/s: the copy takes longer than the write. In a ping-pong the sender has nothing else to do " +
+	slowCopy = "HYBRID copies, and a core of the prototype copies 1.0 GB/s (the constant copy) where its link " +
+		"carries 1.6 GB/s: the copy takes longer than the write. In a ping-pong the sender has nothing else to do " +
 		"meanwhile. A copy would have to cost a twentieth for all medium messages to gain."
 )
 

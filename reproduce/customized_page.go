@@ -136,7 +136,8 @@ func (l *lab) drawLarge(order string) (plotted, error) {
 	title := "Progress benchmark, (20,20,20,0,0,0)"
 	about := "The receiver comes first, and the sender computes before it waits."
 	if order == "10b" {
-		title, about = "Progress benchmark, (27,0,0,20,20,20)", "The receiver comes first, and computes before it waits."
+		title = "Progress benchmark, (27,0,0,20,20,20)"
+		about = "The receiver comes first, and computes before it waits."
 	}
 	return s.ended(order, title, about, plots.OverSizes(title, "us", s.curvesOf(inOrderOf(order), largeSizes)))
 }
