@@ -14,8 +14,9 @@ type Core struct {
 	Count *Counters
 	Done  workcount.Count // what the processor does
 
-	lender  rdmaeng.Lender // Dev, if it is one
-	reader  rdmaeng.Reader // likewise
+	lender  rdmaeng.Lender  // Dev, if it is one
+	reader  rdmaeng.Reader  // likewise
+	watcher rdmaeng.Watcher // see Elide
 	limit   int
 	slots   []*Request // by slot of the exposed buffer
 	active  []*Request // sends whose write is under way

@@ -199,6 +199,7 @@ type Counters struct {
 	CancelsRefused uint64
 	NoCredit       uint64 // eager-size sends that went as long ones, beyond the peer's credit
 	Copies         uint64 // sends that left a copy, see Core.StandIn
+	Elided         uint64 // writes without a notification, see Core.Elide
 }
 
 // Add adds what another rank has counted.
@@ -217,4 +218,5 @@ func (c *Counters) Add(x *Counters) {
 	c.CancelsRefused += x.CancelsRefused
 	c.NoCredit += x.NoCredit
 	c.Copies += x.Copies
+	c.Elided += x.Elided
 }

@@ -10,12 +10,23 @@ import (
 // Room is what a CTS and an RTR carry: where to write, and how much fits.
 type Room struct {
 	Window   rdmaeng.Window
-	Capacity int // bytes
+	Capacity int    // bytes
+	Last     uint64 // of an RTR: see Core.watch
 }
 
 // RoomOf reads the payload of a CTS or RTR.
 func RoomOf(payload []byte) Room {
-	return Room{rdmaeng.Window{Addr: Word(payload, 0), Notify: Word(payload, 1)}, int(Word(payload, 2))}
+	w := rdmaeng.Window{Addr: Word(payload, 0), Notify: Word(payload, 1)}
+	return Room{Window: w, Capacity: int(Word(payload, 2))}
+}
+
+// Advertised reads the payload of an RTR of Advertise.
+func Advertised(payload []byte) Room {
+	to := RoomOf(payload)
+	if len(payload) > 3*8 {
+		to.Last = Word(payload, 3)
+	}
+	return to
 }
 
 // Advertise sends the RTR of a posted receive. Only a long one is exposed: an
@@ -28,6 +39,10 @@ func (c *Core) Advertise(p *Peer, e Envelope, r *Request) {
 	}
 	r.Advertised, r.Window = true, w
 	c.recount(r)
+	if last := c.watch(r); last != 0 {
+		c.Out.Control(p, e, w.Addr, w.Notify, uint64(r.Len()), last)
+		return
+	}
 	c.Out.Control(p, e, w.Addr, w.Notify, uint64(r.Len()))
 }
 
@@ -97,6 +112,10 @@ func (c *Core) Write(p *Peer, r *Request, to Room, rtsSent bool) {
 	}
 	t.Dst, t.Notify = to.Window, Notice(r.Len(), r.Tag, rtsSent)
 	c.Count.Writes++
+	if c.elides(r, to) {
+		t.Silent = true
+		c.Count.Elided++
+	}
 	r.Writing = true
 	c.recount(r)
 	c.Dev.Start(t)

@@ -3,10 +3,10 @@
 #include <stdlib.h>
 
 /*
- * progress: the benchmark of Small and Yuan (ICS 2009, section 5.2). Both ranks meet in a barrier; then rank 0 sends
- * and rank 1 receives one message, and each computes before it posts, between that and the wait, and after the wait, for
- * so many units (-u). What is printed is the time of such a round on rank 0. A computation is a number of steps, so what
- * takes the processor from it is seen.
+ * progress: the benchmark of Small and Yuan (ICS 2009, section 5.2). Both ranks meet in a barrier; then
+ * rank 0 sends and rank 1 receives one message, and each computes before it posts, between that and the
+ * wait, and after the wait, for so many units (-u). What is printed is the time of such a round on rank 0.
+ * A computation is a number of steps, so what takes the processor from it is seen.
  */
 
 enum { tag_data = 100 };

@@ -42,6 +42,7 @@ func (p *Protocol) fetch(c *comm, peer *variants.Peer, r *variants.Request, e va
 			to = p.Expose(r)
 		} else {
 			r.Announced = true
+			p.Unwatch(r)
 			p.Count.Crossings++
 		}
 		r.Fetched = true
