@@ -1,7 +1,7 @@
 package variants
 
 import (
-	"errors"
+	"fmt"
 
 	"github.com/exanet-mpi/exanet/rdmaeng"
 )
@@ -18,18 +18,16 @@ import (
 // watched is added to the last byte of a buffer in an RTR whose sender need not notify.
 const watched = 1 << 8
 
-// ErrNotElided says why writes are notified.
-var ErrNotElided = errors.New("each write has a notification")
-
-// Elides reports whether a device lets writes go without a notification: nil, or ErrNotElided with the reason.
+// Elides returns why a device that promises o does not let writes go without a notification, nil if it does.
 func Elides(o rdmaeng.Order) error {
 	if o&rdmaeng.LastByteLast == 0 {
-		return errors.Join(ErrNotElided, errors.New("the device does not promise that "+rdmaeng.LastByteLast.String()))
+		return fmt.Errorf("it does not promise that %v", rdmaeng.LastByteLast)
 	}
 	return nil
 }
 
-// Elide has receives that advertise watch their last byte from now on, if the device lets them. All ranks do so, or none.
+// Elide has receives that advertise watch their last byte from now on, if the device lets them. All ranks do so, or
+// none.
 func (c *Core) Elide() {
 	if Elides(c.Dev.Order()) == nil {
 		c.watcher, _ = any(c.Dev).(rdmaeng.Watcher)

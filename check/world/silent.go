@@ -5,8 +5,8 @@ import "github.com/exanet-mpi/exanet/rdmaeng"
 // Writes without a notification.
 //
 // Where Config.Order has rdmaeng.LastByteLast, the pieces of such a write land in order; else the second one lands
-// first. The receiver may be shown that the last byte of a buffer that it watches has changed as soon as it has, whoever
-// has written it.
+// first. The receiver may be shown that the last byte of a buffer that it watches has changed as soon as it has,
+// whoever has written it.
 
 // Watch implements rdmaeng.Watcher.
 func (d *device) Watch(i int, n rdmaeng.Notification) {
