@@ -56,8 +56,10 @@ func TestWritesWithoutANotification(t *testing.T) {
 					if err != nil {
 						return err
 					}
-					if n := len(want[i]); st.Bytes() != n || st.Tag != 7 || st.Source != 0 || !bytes.Equal(buf[:n], want[i]) ||
-						!bytes.Equal(buf[n:], bytes.Repeat([]byte{before[i]}, room[i]-n)) {
+					n := len(want[i])
+					rest := bytes.Repeat([]byte{before[i]}, room[i]-n)
+					if st.Bytes() != n || st.Tag != 7 || st.Source != 0 || !bytes.Equal(buf[:n], want[i]) ||
+						!bytes.Equal(buf[n:], rest) {
 						return fmt.Errorf("message %d of %d bytes came wrong: %v", i, n, st)
 					}
 				}
