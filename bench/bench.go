@@ -50,6 +50,10 @@ type Sweep struct {
 	// scheduler may start both processes on one core, and takes milliseconds to
 	// move them apart, which is longer than the OSU benchmarks warm up.
 	Settle time.Duration
+
+	// AnySource has Latency and Progress receive from any source. Protocols whose receivers advertise then leave the
+	// beginning to the sender: RTS, CTS, write.
+	AnySource bool
 }
 
 // Row is the figure of one size.

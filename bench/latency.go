@@ -53,7 +53,7 @@ func (p *pair) latency(size int, n counts) (float64, error) {
 				return 0, err
 			}
 		}
-		if _, err := mpi.Recv(p.comm, recv, p.peer, tagData); err != nil {
+		if _, err := mpi.Recv(p.comm, recv, p.from, tagData); err != nil {
 			return 0, err
 		}
 		if p.last {

@@ -41,6 +41,20 @@ type Column struct {
 	Rows []Row  `json:"rows"`
 }
 
+// Add adds a sweep over the same sizes to a series: its figures are the medians of all.
+func (c *Column) Add(sweep []Row) {
+	if c.Rows == nil {
+		c.Rows = slices.Clone(sweep)
+	} else {
+		for i, r := range sweep {
+			c.Rows[i].Repeats = append(c.Rows[i].Repeats, r.Repeats...)
+		}
+	}
+	for i := range c.Rows {
+		c.Rows[i].Value = Median(c.Rows[i].Repeats)
+	}
+}
+
 // WriteColumns prints several series side by side: a comment line that says
 // what the values are, one with the names of the columns, and a line a size.
 // The columns are as wide as those of WriteOSU.

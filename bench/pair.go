@@ -15,6 +15,7 @@ type pair struct {
 	first      bool
 	last       bool
 	peer       int
+	from       int // of receives: peer, or any source
 	send, recv []byte
 }
 
@@ -49,6 +50,9 @@ func (s Sweep) sweep(c *mpi.Comm, paired func(*mpi.Comm) (*pair, error),
 	p, err := paired(c)
 	if err != nil {
 		return nil, err
+	}
+	if p.from = p.peer; s.AnySource {
+		p.from = mpi.AnySource
 	}
 	if p.first || p.last {
 		largest := slices.Max(s.Sizes)

@@ -77,7 +77,7 @@ func (p *pair) round(o Order, size int, unit time.Duration) error {
 	var q *mpi.Request
 	var err error
 	if p.last {
-		q, err = mpi.Irecv(p.comm, p.recv[:size], p.peer, tagData)
+		q, err = mpi.Irecv(p.comm, p.recv[:size], p.from, tagData)
 	} else {
 		q, err = mpi.Isend(p.comm, p.send[:size], p.peer, tagData)
 	}

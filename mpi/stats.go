@@ -227,5 +227,6 @@ func counterMap(n *variants.Counters) map[string]uint64 {
 	m["cancels_refused"] = n.CancelsRefused
 	m["no_credit"] = n.NoCredit
 	m["copies"] = n.Copies
+	m["elided"] = n.Elided
 	return m
 }

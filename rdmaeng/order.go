@@ -15,11 +15,15 @@ const (
 	// already, when the message is delivered.
 	WritesFirst
 
+	// LastByteLast: the last byte of the data of a write is in its place only after all others. A device that promises
+	// it is a Watcher. No protocol needs it, and it is not in AllOrder.
+	LastByteLast
+
 	AllOrder = MessagesInOrder | DataFirst | WritesFirst
 )
 
 var orders = []string{"messages come in order", "data come before their notification",
-	"writes come before later messages"}
+	"writes come before later messages", "the last byte of a write comes last"}
 
 func (o Order) String() string {
 	var list []string

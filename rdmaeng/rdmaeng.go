@@ -47,6 +47,7 @@ type Transfer struct {
 	View   datatype.View // local source, instead of Src, if it has gaps
 	Dst    Window
 	Notify Notification
+	Silent bool // nobody is notified: the receiver watches, see Watcher
 
 	// Progress of the transfer, owned by the engine.
 	Done   int    // bytes written so far
@@ -156,6 +157,19 @@ type Limited interface {
 
 	// Room returns a *WindowError if an exposure of n bytes has no room now. Then Expose and Offer panic.
 	Room(n int) error
+}
+
+// Watcher is an Engine that can see the last byte of an exposed buffer change, and so the end of a write that is
+// Silent.
+type Watcher interface {
+	Engine
+
+	// Watch has Notified return n for an exposed slot, once, when the last byte of its buffer is no longer what it is
+	// now. Only a Silent write of as many bytes as the buffer has may come until then, or a notification.
+	Watch(slot int, n Notification)
+
+	// Unwatch ends that: others write to the slot now, with a notification.
+	Unwatch(slot int)
 }
 
 // Reader is an Engine with the agent that the read-based baseline needs: a

@@ -18,6 +18,8 @@ func init() {
 		"mpigraph":  graph,
 		"halo":      func(l *lab, s setup) (reading, error) { return l.hpcgPart(s, true) },
 		"dot":       func(l *lab, s setup) (reading, error) { return l.hpcgPart(s, false) },
+		"progress":  progress,
+		"pingpong":  pingpong,
 		"barrier":   collective,
 		"bcast":     collective,
 		"reduce":    collective,

@@ -168,7 +168,7 @@ func (l *lab) drawLateness() (plotted, error) {
 	for _, v := range latest {
 		c := plots.Curve{Style: style(v)}
 		for _, late := range lateness {
-			us, err := l.late(v, time.Duration(late)*time.Microsecond)
+			us, err := l.late(v, 1024, time.Duration(late)*time.Microsecond)
 			if err != nil {
 				return plotted{}, err
 			}
@@ -195,11 +195,11 @@ func (l *lab) drawLateness() (plotted, error) {
 		"To the right ticket begins with an RTS and needs a CTS as readbased does, and saves the Ack alone.", p)
 }
 
-// late is the time from the later of the two posts to the later of the two returns, in microseconds.
-func (l *lab) late(variant string, late time.Duration) (float64, error) {
+// late is of a message the time from the later of the two posts to the later of the two returns, in microseconds.
+func (l *lab) late(variant string, size int, late time.Duration) (float64, error) {
 	var posted, done [2]time.Duration
 	u := pair("late", sameQFDB)
-	u.variant, u.size = variant, 1024
+	u.variant, u.size = variant, size
 	_, err := l.run(u, func(c *mpi.Comm) error {
 		me := c.Rank()
 		if err := c.Barrier(); err != nil {

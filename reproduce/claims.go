@@ -10,7 +10,35 @@ import (
 )
 
 //go:embed claims.csv
-var claimsFile string
+var thesisClaims string
+
+//go:embed small-yuan.csv
+var smallYuanClaims string
+
+// Names of the papers whose claims there are.
+const (
+	Thesis    = "thesis"
+	SmallYuan = "small-yuan"
+)
+
+// paper is a text whose claims are held against the simulation.
+type paper struct {
+	name   string
+	claims string
+	rows   map[string]row // one for each claim of kind calibration and prediction that is simulated
+
+	notBuilt  map[string]string // of what this project does not have
+	reasons   map[string]string // why rows do not come out
+	discussed map[string]string // the rows that are not scored
+}
+
+// papers are all of them.
+func papers() []*paper {
+	return []*paper{
+		{Thesis, thesisClaims, rows, notBuilt, reasons, discussed},
+		{SmallYuan, smallYuanClaims, customizedRows, nil, customizedReasons, customizedDiscussed},
+	}
+}
 
 // Kind is what a claim is for.
 type Kind string
@@ -23,10 +51,11 @@ const (
 	NotScored   Kind = "not scored"  // discussed only
 )
 
-// Claim is a row of the list of what the thesis's text says of its figures.
+// Claim is a row of the list of what a paper's text says of its figures.
 type Claim struct {
-	ID       string // E1, ...
-	Where    string // section and figure of the thesis
+	paper    *paper
+	ID       string // E1, ... of the thesis, Y1, ... of Small and Yuan
+	Where    string // section and figure of the paper
 	Kind     Kind
 	Bench    string
 	Topology string
@@ -46,8 +75,23 @@ func (c *Claim) Allocation() bool {
 var claimColumns = []string{"id", "where", "kind", "bench", "topology", "ranks", "sizes_bytes", "quantity", "expected",
 	"unit", "note"}
 
-// Claims returns the list.
-func Claims() ([]Claim, error) { return parseClaims(claimsFile) }
+// Claims returns the list of a paper, or of all if it has no name.
+func Claims(name string) (list []Claim, err error) {
+	for _, p := range papers() {
+		if name != "" && name != p.name {
+			continue
+		}
+		some, err := parseClaims(p.claims)
+		if err != nil {
+			return nil, fmt.Errorf("claims of %s: %w", p.name, err)
+		}
+		for i := range some {
+			some[i].paper = p
+		}
+		list = append(list, some...)
+	}
+	return list, nil
+}
 
 func parseClaims(text string) ([]Claim, error) {
 	rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()

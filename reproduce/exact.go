@@ -31,6 +31,9 @@ type transfer struct {
 
 const eagerBytes, longBytes = 8, 8192
 
+// Sizes in Small and Yuan's bands.
+const mediumBytes, largeBytes = 30000, 100000
+
 // transfers are what the column sizes_bytes says of rows of kind exact. An eager send into a long receive
 // breaks optimistic's assumption and is left out there.
 var transfers = map[string][]transfer{
@@ -42,6 +45,15 @@ var transfers = map[string][]transfer{
 		{eagerBytes, longBytes, false, []order{senderFirst}}},
 	"eager send into a long receive posted first": {{eagerBytes, longBytes, false, []order{receiverFirst}}},
 	"eager Ssend": {{eagerBytes, eagerBytes, true, anyOrder}},
+
+	"medium sender first":   {{mediumBytes, mediumBytes, false, []order{senderFirst}}},
+	"medium receiver first": {{mediumBytes, mediumBytes, false, []order{receiverFirst}}},
+	"medium crossing":       {{mediumBytes, mediumBytes, false, []order{crossing}}},
+	"large":                 {{largeBytes, largeBytes, false, anyOrder}},
+	"large sender first":    {{largeBytes, largeBytes, false, []order{senderFirst}}},
+	"large receiver first":  {{largeBytes, largeBytes, false, []order{receiverFirst}}},
+	"large crossing":        {{largeBytes, largeBytes, false, []order{crossing}}},
+	"eager send into a large receive posted first": {{eagerBytes, largeBytes, false, []order{receiverFirst}}},
 }
 
 // thesisKinds are the control messages of the thesis; this implementation's own are not part of a
@@ -127,7 +139,7 @@ func (l *lab) transfer(x transfer, o order, variant string) (string, error) {
 				return err
 			}
 		}
-		q, err := post(c, x)
+		q, err := post(c, x, variant)
 		if err != nil {
 			return err
 		}
@@ -150,9 +162,13 @@ func (l *lab) transfer(x transfer, o order, variant string) (string, error) {
 	return strings.Join(out, "+"), nil
 }
 
-func post(c *mpi.Comm, x transfer) (*mpi.Request, error) {
+func post(c *mpi.Comm, x transfer, variant string) (*mpi.Request, error) {
 	if c.Rank() == 1 {
-		return mpi.Irecv(c, make([]byte, x.recv), 0, transferTag)
+		from := 0
+		if variant == sendInitiated {
+			from = mpi.AnySource
+		}
+		return mpi.Irecv(c, make([]byte, x.recv), from, transferTag)
 	}
 	if x.synchronous {
 		return mpi.Issend(c, make([]byte, x.send), 1, transferTag)

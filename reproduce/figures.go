@@ -26,6 +26,11 @@ func style(variant string) plots.Style {
 			Dashes: dashed}
 	case writeThree:
 		return plots.Style{Name: variant + " (3.0)", Colour: color.RGBA{R: 0xd5, G: 0x5e, B: 0x00, A: 0xff}}
+	case customizedName:
+		return plots.Style{Name: variant, Colour: color.Black, Dashes: []vg.Length{vg.Points(6), vg.Points(8)}}
+	case sendInitiated:
+		return plots.Style{Name: variant, Colour: color.RGBA{R: 0x7b, G: 0x32, B: 0x94, A: 0xff},
+			Dashes: []vg.Length{vg.Points(3), vg.Points(7)}}
 	}
 	// Its gaps show ticket's curve, with which it often coincides.
 	return plots.Style{Name: variant, Colour: color.RGBA{R: 0x00, G: 0x9e, B: 0x73, A: 0xff},
@@ -34,7 +39,7 @@ func style(variant string) plots.Style {
 
 // plotted is a figure of the report.
 type plotted struct {
-	where string // the thesis's figures that it redraws
+	where string // the paper's figures that it redraws
 	name  string
 	about string
 	svg   string

@@ -223,7 +223,7 @@ func solve(a [][]float64, b []float64) []float64 {
 
 // calibrations simulates the rows of kind calibration.
 func calibrations(ctx context.Context, costs sim.Costs) (targets []target, sims []float64, err error) {
-	claims, err := Claims()
+	claims, err := Claims(Thesis)
 	if err != nil {
 		return nil, nil, err
 	}

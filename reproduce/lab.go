@@ -9,6 +9,7 @@ import (
 	"github.com/exanet-mpi/exanet/emu/sim"
 	"github.com/exanet-mpi/exanet/mpi"
 	"github.com/exanet-mpi/exanet/reproduce/virtual"
+	"github.com/exanet-mpi/exanet/variants/customized"
 )
 
 // Topologies are where the ranks of a run are.
@@ -31,6 +32,9 @@ type setup struct {
 	perNode  int // 0: one rank an FPGA
 	size     int
 	torus    sim.Torus // zero: that of the prototype
+
+	order      string // of progress, as package bench names them
+	background bool   // of progress: not in calls of MPI alone
 }
 
 // reading is what came out.
@@ -40,6 +44,8 @@ type reading struct {
 	receives uint64  // of what is measured, in messages of the long protocol and eager ones
 	fast     uint64
 	messages uint64 // control messages of the whole run
+	crossed  uint64 // of pingpong: receives whose RTR and RTS crossed
+	env      uint64 // of pingpong: messages that say a write has ended
 }
 
 // lab makes runs, each once, whoever asks for them.
@@ -117,7 +123,14 @@ func (l *lab) run(s setup, main func(c *mpi.Comm) error, opts ...mpi.Option) (*v
 		defer l.big.Unlock()
 		runtime.GC() // of what the last one has left
 	}
-	r, err := virtual.Run(virtual.Config{Machine: m, Placement: p, Variant: s.variant, Seed: 1, Options: opts}, main)
+	variant := s.variant
+	switch variant {
+	case sendInitiated:
+		variant = writeThree // whose receives name no source
+	case customizedName:
+		opts = append(opts, mpi.WithBands(customized.Paper.Eager, customized.Paper.Hybrid))
+	}
+	r, err := virtual.Run(virtual.Config{Machine: m, Placement: p, Variant: variant, Seed: 1, Options: opts}, main)
 	if err != nil {
 		return nil, fmt.Errorf("%s with %s, %d ranks %s, %d bytes: %w", s.bench, s.variant, s.ranks, s.topology, s.size,
 			err)

@@ -15,7 +15,16 @@ import (
 //go:embed page.html
 var pageText string
 
-var pageTemplate = template.Must(template.New("page").Parse(pageText))
+// partsText is what the pages have in common.
+//
+//go:embed parts.html
+var partsText string
+
+var pageTemplate = parsePage(pageText)
+
+func parsePage(text string) *template.Template {
+	return template.Must(template.Must(template.New("page").Parse(partsText)).Parse(text))
+}
 
 // page is what the report says.
 type page struct {
@@ -51,24 +60,7 @@ type tally struct {
 }
 
 func (p *page) write(w io.Writer) error {
-	kinds := func(match func(o Outcome) bool) (list []Outcome) {
-		for _, o := range p.outcomes {
-			if match(o) {
-				list = append(list, o)
-			}
-		}
-		return list
-	}
-	count := func(name string, list []Outcome) tally {
-		t := tally{Kind: name, All: len(list)}
-		for _, o := range list {
-			if o.Verdict == Agrees {
-				t.Agree++
-			}
-		}
-		t.Percent = fmt.Sprintf("%.0f %%", 100*float64(t.Agree)/float64(max(t.All, 1)))
-		return t
-	}
+	kinds := func(match func(o Outcome) bool) []Outcome { return matching(p.outcomes, match) }
 	calibration := kinds(func(o Outcome) bool { return o.Kind == Calibration })
 	protocol := kinds(func(o Outcome) bool { return o.Kind == Prediction && !o.Allocation() })
 	allocation := kinds(func(o Outcome) bool { return o.Kind == Prediction && o.Allocation() })
@@ -94,6 +86,24 @@ func (p *page) write(w io.Writer) error {
 		"Charts": p.charts(),
 	}
 	return pageTemplate.Execute(w, data)
+}
+
+func matching(outcomes []Outcome, match func(o Outcome) bool) (list []Outcome) {
+	for _, o := range outcomes {
+		if match(o) {
+			list = append(list, o)
+		}
+	}
+	return list
+}
+
+// count says how many of some rows agree.
+func count(name string, list []Outcome) tally {
+	t := tally{Kind: name, All: len(list), Agree: len(matching(list, func(o Outcome) bool {
+		return o.Verdict == Agrees
+	}))}
+	t.Percent = fmt.Sprintf("%.0f %%", 100*float64(t.Agree)/float64(max(t.All, 1)))
+	return t
 }
 
 // fitRows are the constants that are fitted.

@@ -1,13 +1,15 @@
 // Package reproduce runs the thesis's evaluation (chapter 4, and what chapter 3 measures) on the
-// simulated prototype, and holds what comes out against what the text says, claim by claim.
+// simulated prototype, and holds what comes out against what the text says, claim by claim. It does the
+// same with the evaluation of Small and Yuan (ICS 2009), who had another machine.
 //
-//	claims.csv      what the text says, row by row (claims.go reads it)
+//	claims.csv      what the text says, row by row (claims.go reads it); small-yuan.csv
 //	expectation.go  how a row's number is meant, and the rule by which a row agrees
 //	rows.go         which figures each row compares; exact.go: rows about control messages
 //	lab.go          simulations, each made once; benches.go and codes.go: what is simulated
 //	fit.go          constants of the fabric fitted to the rows of kind calibration, and to no others
 //	figures.go      the thesis's figures from simulated data; beyond.go: what the thesis could not run
 //	page.go         the report
+//	customized.go   Small and Yuan's rows; progress.go what is simulated for them; customized_page.go their page
 //
 // Nothing here measures time: two runs give the same bytes.
 package reproduce
@@ -19,6 +21,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -33,6 +36,7 @@ import (
 // Config says what to do.
 type Config struct {
 	Out      string // directory of what is written
+	Paper    string // Thesis or SmallYuan; empty: both
 	Quick    bool   // fewer sizes and iterations
 	Progress func(done, total int, doing string)
 }
@@ -76,13 +80,20 @@ func writable(folder string) error {
 	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
-// Run makes all simulations and writes claims.csv, overview.svg and report.html.
+// part is what is made of a paper: pages, by file name, once its simulations are made.
+type part struct {
+	tasks []task
+	pages func(outcomes []Outcome) (map[string][]byte, error)
+}
+
+// Run makes all simulations and writes claims.csv, and of the papers report.html with overview.svg, and
+// small-yuan.html.
 func Run(ctx context.Context, cfg Config) error {
 	if err := writable(cfg.Out); err != nil {
 		return err
 	}
 	l := newLab(sim.DefaultCosts(), cfg.Quick)
-	claims, err := Claims()
+	claims, err := Claims(cfg.Paper)
 	if err != nil {
 		return err
 	}
@@ -94,11 +105,44 @@ func Run(ctx context.Context, cfg Config) error {
 			return err
 		}})
 	}
+	var parts []part
+	if cfg.Paper != SmallYuan {
+		parts = append(parts, l.thesis(ctx))
+	}
+	if cfg.Paper != Thesis {
+		parts = append(parts, l.customized())
+	}
+	for _, p := range parts {
+		tasks = append(tasks, p.tasks...)
+	}
+	if err := perform(ctx, tasks, cfg.Progress); err != nil {
+		return err
+	}
+	var table bytes.Buffer
+	if err := writeClaims(&table, outcomes); err != nil {
+		return err
+	}
+	files := map[string][]byte{"claims.csv": table.Bytes()}
+	for _, p := range parts {
+		pages, err := p.pages(outcomes)
+		if err != nil {
+			return err
+		}
+		maps.Copy(files, pages)
+	}
+	for name, text := range files {
+		err = errors.Join(err, atomicfile.WriteFile(filepath.Join(cfg.Out, name), text))
+	}
+	return err
+}
+
+// thesis is what is made of the thesis besides its claims.
+func (l *lab) thesis(ctx context.Context) part {
 	var fit *Fit
-	tasks = append(tasks, task{"fit", func() (err error) {
+	tasks := []task{{"fit", func() (err error) {
 		fit, err = FitConstants(ctx, l.costs)
 		return err
-	}})
+	}}}
 	far := new(reading)
 	tasks = append(tasks, task{"five hops", func() (err error) {
 		u := pair("latency", hops5)
@@ -109,24 +153,23 @@ func Run(ctx context.Context, cfg Config) error {
 	drawn, more := l.figureTasks()
 	tasks = append(tasks, more...)
 	b, more := l.beyondTasks()
-	tasks = append(tasks, more...)
-	if err := perform(ctx, tasks, cfg.Progress); err != nil {
-		return err
-	}
-	overview, err := drawOverview(outcomes)
-	if err != nil {
-		return err
-	}
-	var table, text bytes.Buffer
-	report := &page{lab: l, outcomes: outcomes, plots: drawn, beyond: b, far: far.value, fit: fit,
-		overview: plots.Inline(overview)}
-	if err := errors.Join(writeClaims(&table, outcomes), report.write(&text)); err != nil {
-		return err
-	}
-	return errors.Join(
-		atomicfile.WriteFile(filepath.Join(cfg.Out, "claims.csv"), table.Bytes()),
-		atomicfile.WriteFile(filepath.Join(cfg.Out, "overview.svg"), overview),
-		atomicfile.WriteFile(filepath.Join(cfg.Out, "report.html"), text.Bytes()))
+	return part{append(tasks, more...), func(outcomes []Outcome) (map[string][]byte, error) {
+		outcomes = of(Thesis, outcomes)
+		overview, err := drawOverview(outcomes)
+		if err != nil {
+			return nil, err
+		}
+		var text bytes.Buffer
+		report := &page{lab: l, outcomes: outcomes, plots: drawn, beyond: b, far: far.value, fit: fit,
+			overview: plots.Inline(overview)}
+		err = report.write(&text)
+		return map[string][]byte{"overview.svg": overview, "report.html": text.Bytes()}, err
+	}}
+}
+
+// of are the outcomes of a paper.
+func of(name string, outcomes []Outcome) []Outcome {
+	return matching(outcomes, func(o Outcome) bool { return o.paper.name == name })
 }
 
 // perform does all tasks, as many at a time as there are processors.
@@ -173,15 +216,15 @@ func perform(ctx context.Context, tasks []task, progress func(done, total int, d
 func (l *lab) outcome(c *Claim) (Outcome, error) {
 	s := &sheet{lab: l}
 	o := Outcome{Claim: *c, Verdict: Unscored, Simulated: "-"}
-	r, simulated := rows[c.ID]
+	r, simulated := c.paper.rows[c.ID]
 	o.How = r.how
 	agrees := false
 	switch {
 	case c.Kind == NotScored:
-		o.Why = discussed[c.ID]
+		o.Why = c.paper.discussed[c.ID]
 		return o, nil
-	case notBuilt[c.ID] != "":
-		o.Simulated, o.Why = "not built", notBuilt[c.ID]
+	case c.paper.notBuilt[c.ID] != "":
+		o.Simulated, o.Why = "not built", c.paper.notBuilt[c.ID]
 	case c.Kind == Exact:
 		agrees, o.Simulated = s.exact(c)
 	case simulated:
@@ -204,7 +247,7 @@ func (l *lab) outcome(c *Claim) (Outcome, error) {
 	if agrees {
 		o.Verdict = Agrees
 	} else if o.Why == "" {
-		if o.Why = reasons[c.ID]; o.Why == "" {
+		if o.Why = c.paper.reasons[c.ID]; o.Why == "" {
 			o.Why = unexplained
 		}
 	}

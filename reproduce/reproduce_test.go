@@ -12,7 +12,7 @@ import (
 )
 
 func TestExactRowsHold(t *testing.T) {
-	claims, err := Claims()
+	claims, err := Claims(Thesis)
 	require.NoError(t, err)
 	l := newLab(sim.DefaultCosts(), true)
 	for i := range claims {
@@ -57,7 +57,7 @@ func TestTheSolverSolves(t *testing.T) {
 var few = []string{"E1", "E4", "E9", "E14", "E16", "E17", "E22", "E25", "E31", "E38", "E48", "E50", "E53", "E61"}
 
 func outcomes(t *testing.T, ids []string) map[string]Outcome {
-	claims, err := Claims()
+	claims, err := Claims("")
 	require.NoError(t, err)
 	l := newLab(sim.DefaultCosts(), true)
 	found := map[string]Outcome{}

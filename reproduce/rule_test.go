@@ -9,7 +9,7 @@ import (
 )
 
 func TestClaimsAreAll62AndKnowHowTheyAreSimulated(t *testing.T) {
-	claims, err := Claims()
+	claims, err := Claims(Thesis)
 	require.NoError(t, err)
 	require.Len(t, claims, 62)
 	count := map[Kind]int{}
@@ -41,7 +41,7 @@ func kindOf(claims []Claim, id string) Kind {
 }
 
 func TestAllocationRowsAreThoseThatTheTextPutsDownToItsMemoryPool(t *testing.T) {
-	claims, err := Claims()
+	claims, err := Claims("")
 	require.NoError(t, err)
 	var ids []string
 	for _, c := range claims {
@@ -70,7 +70,7 @@ func TestWhatIsNoListOfClaimsIsRefused(t *testing.T) {
 }
 
 func TestExpectationsAreReadAsTheTextMeansThem(t *testing.T) {
-	claims, err := Claims()
+	claims, err := Claims(Thesis)
 	require.NoError(t, err)
 	want := map[string]expectation{
 		"E1":  {plain, []span{{1.3, 1.3}}},

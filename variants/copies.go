@@ -8,11 +8,9 @@ import "github.com/exanet-mpi/exanet/datatype"
 //
 // Copies are bounded: beyond copyRoom a send waits for its receive.
 
-// copyRoom is how many bytes of copies a rank has at most, and copySpare how many it keeps for reuse.
-const (
-	copyRoom  = 4 << 20
-	copySpare = 1 << 20
-)
+// copyRoom is how many bytes of copies a rank has at most, and how many it keeps for reuse: memory that is new costs a
+// fault for each page, more than the copy does.
+const copyRoom = 4 << 20
 
 // copies are those of a rank.
 type copies struct {
@@ -56,7 +54,7 @@ func (c *copies) take(n int) []byte {
 // give takes the memory of a copy back that nobody reads any more.
 func (c *copies) give(b []byte) {
 	c.held -= len(b)
-	if c.kept+cap(b) <= copySpare {
+	if c.kept+cap(b) <= copyRoom {
 		c.spare, c.kept = append(c.spare, b), c.kept+cap(b)
 	}
 }

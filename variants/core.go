@@ -17,6 +17,7 @@ type Core struct {
 	lender  rdmaeng.Lender // Dev, if it is one
 	reader  rdmaeng.Reader // likewise
 	limited rdmaeng.Limited
+	watcher rdmaeng.Watcher // see Elide
 	limit   int
 	slots   []*Request // by slot of the exposed buffer
 	active  []*Request // sends whose write is under way

@@ -202,6 +202,7 @@ type Counters struct {
 	CancelsRefused uint64
 	NoCredit       uint64 // eager-size sends that went as long ones, beyond the peer's credit
 	Copies         uint64 // sends that left a copy, see Core.StandIn
+	Elided         uint64 // writes without a notification, see Core.Elide
 }
 
 // Add adds what another rank has counted.
@@ -221,4 +222,5 @@ func (c *Counters) Add(x *Counters) {
 	c.CancelsRefused += x.CancelsRefused
 	c.NoCredit += x.NoCredit
 	c.Copies += x.Copies
+	c.Elided += x.Elided
 }

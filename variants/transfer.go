@@ -10,7 +10,8 @@ import (
 // Room is what a CTS and an RTR carry: where to write, and how much fits.
 type Room struct {
 	Window   rdmaeng.Window
-	Capacity int // bytes, or noRoom
+	Capacity int    // bytes, or noRoom
+	Last     uint64 // of an RTR: see Core.watch
 }
 
 // noRoom is the capacity of a receive that the device has no room to expose. Whatever was sent to it is not written:
@@ -19,7 +20,17 @@ const noRoom = -1
 
 // RoomOf reads the payload of a CTS or RTR.
 func RoomOf(payload []byte) Room {
-	return Room{rdmaeng.Window{Addr: Word(payload, 0), Notify: Word(payload, 1)}, int(Word(payload, 2))}
+	w := rdmaeng.Window{Addr: Word(payload, 0), Notify: Word(payload, 1)}
+	return Room{Window: w, Capacity: int(Word(payload, 2))}
+}
+
+// Advertised reads the payload of an RTR of Advertise.
+func Advertised(payload []byte) Room {
+	to := RoomOf(payload)
+	if len(payload) > 3*8 {
+		to.Last = Word(payload, 3)
+	}
+	return to
 }
 
 // Advertise sends the RTR of a posted receive. Only a long one is exposed: an
@@ -32,7 +43,12 @@ func (c *Core) Advertise(p *Peer, e Envelope, r *Request) {
 	}
 	r.Advertised, r.Window = true, room.Window
 	c.recount(r)
-	c.Out.Control(p, e, room.Window.Addr, room.Window.Notify, uint64(room.Capacity))
+	w := room.Window
+	if last := c.watch(r); last != 0 {
+		c.Out.Control(p, e, w.Addr, w.Notify, uint64(r.Len()), last)
+		return
+	}
+	c.Out.Control(p, e, w.Addr, w.Notify, uint64(room.Capacity))
 }
 
 // MakeRoom exposes a receive if there is room.
@@ -40,7 +56,7 @@ func (c *Core) MakeRoom(r *Request) (Room, error) {
 	if err := c.Room(r); err != nil {
 		return Room{Capacity: noRoom}, err
 	}
-	return Room{c.Expose(r), r.Len()}, nil
+	return Room{Window: c.Expose(r), Capacity: r.Len()}, nil
 }
 
 // Clear sends the CTS for a receive that an RTS of size bytes has matched. A
@@ -113,6 +129,10 @@ func (c *Core) Write(p *Peer, r *Request, to Room, rtsSent bool) {
 	}
 	t.Dst, t.Notify = to.Window, Notice(r.Len(), r.Tag, rtsSent)
 	c.Count.Writes++
+	if c.elides(r, to) {
+		t.Silent = true
+		c.Count.Elided++
+	}
 	r.Writing = true
 	c.recount(r)
 	c.Dev.Start(t)

@@ -2,6 +2,7 @@
 // printed side by side.
 //
 //	run.go       the runs
+//	launched.go  programs under the launcher of their MPI, and with our library
 //	figures.go   the figures in a program's output, as the OSU benchmarks print them
 //	differ.go    whether both ways have had the same outcome
 //	report.go    medians and ratios

@@ -12,7 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-struct options options = {.from = -1, .to = -1, .factor = 2, .iterations = -1, .warmup = -1};
+struct options options = {.from = -1, .to = -1, .factor = 2, .iterations = -1, .warmup = -1, .unit = 18};
 int rank, ranks;
 
 static bool mpi_runs;
@@ -26,6 +26,7 @@ static const struct benchmark pair_benchmarks[] = {
 static const struct benchmark other_benchmarks[] = {
 	{"calls", "other ways to pass a message, and to wait for it", 2, 2, 8, 1 << 20, run_calls, true},
 	{"overlap", "1 MiB under a computation, the peer in MPI", 2, 2, 1 << 20, 1 << 20, run_overlap, true},
+	{"progress", "a message between computations (Small and Yuan)", 2, 2, 30000, 480000, run_progress, true},
 	{"communicators", "making a communicator of all ranks, and freeing it", 1, 0, 0, 0, run_communicators, true},
 	{"idle", "processor time of ranks that are blocked for 2 s", 2, 0, 0, 0, run_idle, true},
 	{"initfini", "MPI_Init and MPI_Finalize", 1, 0, 0, 0, run_initfini, false},
@@ -41,6 +42,7 @@ static void usage(FILE *to)
 		    "  -s FACTOR      from one size to the next (2)\n"
 		    "  -i N, -x N     timed iterations, and those before them\n"
 		    "  -t MS          so long for a size, about, if the iterations would take longer\n"
+		    "  -u US          microseconds of a unit of progress (18)\n"
 		    "  -c             check the data\n"
 		    "  -M             the median of the iterations, not the mean: for machines that do other things\n"
 		    "  -a             this process lets nobody use cross-memory attach, and does not use it\n"
@@ -96,7 +98,7 @@ static const struct benchmark *find(const char *name)
 
 static void parse(int argc, char **argv)
 {
-	for (int c; (c = getopt(argc, argv, "m:s:i:x:t:cMah")) != -1;) {
+	for (int c; (c = getopt(argc, argv, "m:s:i:x:t:u:cMah")) != -1;) {
 		char *colon = c == 'm' ? strchr(optarg, ':') : NULL;
 
 		switch (c) {
@@ -118,6 +120,9 @@ static void parse(int argc, char **argv)
 			break;
 		case 't':
 			options.milliseconds = number_of(optarg, 1);
+			break;
+		case 'u':
+			options.unit = number_of(optarg, 0);
 			break;
 		case 'c':
 			options.check = true;

@@ -13,6 +13,8 @@
  *	coll.c        the collectives
  *	calls.c       other ways to pass a message, and to wait for it
  *	overlap.c     transfers under a computation
+ *	progress.c    transfers between computations, as Small and Yuan have them
+ *	compute.c     what a computation is
  *	communicators.c  Comm_dup, Comm_split, ..., and Comm_free
  *	idle.c        the processor time of a rank that is blocked
  *	initfini.c    MPI_Init and MPI_Finalize
@@ -29,6 +31,7 @@ struct options {
 	long from, to, factor;	/* -m, -s: sizes; below 0 as the benchmark has it */
 	int iterations, warmup; /* -i, -x: below 0 as the benchmark has it */
 	int milliseconds;	/* -t: for a size, about; 0: as long as it takes */
+	int unit;		/* -u: microseconds of a unit of progress */
 	bool check;		/* -c */
 	bool middle;		/* -M */
 	bool refuse;		/* -a */
@@ -52,6 +55,7 @@ void run_latency(const struct benchmark *b);
 void run_stream(const struct benchmark *b);
 void run_calls(const struct benchmark *b);
 void run_overlap(const struct benchmark *b);
+void run_progress(const struct benchmark *b);
 void run_communicators(const struct benchmark *b);
 void run_idle(const struct benchmark *b);
 void run_initfini(const struct benchmark *b);
@@ -81,6 +85,12 @@ void print_row(long size, int values, const double *value);
 void die(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 
 double median(double *v, int n); /* sorts */
+
+/* compute makes so many steps, touches no memory, and returns the seconds that it took. */
+double compute(long steps);
+
+/* steps_for returns how many steps take so long, when nothing interrupts them. */
+long steps_for(double seconds);
 
 /* mean_or_median is what stands for the times of iterations: their mean, as in OSU, or with -M
  * their median. */

@@ -15,32 +15,6 @@
 
 enum { tag_go = 99, tag_data = 100 };
 
-static volatile unsigned long result;
-
-static double compute(long steps)
-{
-	double start = MPI_Wtime();
-	unsigned long x = steps;
-
-	for (long i = 0; i < steps; i++)
-		x = x * 6364136223846793005UL + 1442695040888963407UL;
-	result = x;
-	return MPI_Wtime() - start;
-}
-
-/* steps_for returns how many steps take so long, when nothing interrupts them. */
-static long steps_for(double seconds)
-{
-	double fastest = 1;
-
-	for (int i = 0; i < 20; i++) {
-		double t = compute(100000);
-
-		fastest = t < fastest ? t : fastest;
-	}
-	return (long)(seconds / fastest * 100000) + 1;
-}
-
 static void transfer(bool send, char *data, long size, MPI_Request *request)
 {
 	if (send)

@@ -1,11 +1,8 @@
 package report
 
 import (
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -87,30 +84,15 @@ func (c *Config) command(j *job, w way, dir string) (compare.Way, error) {
 	if !filepath.IsAbs(program) && !j.installed {
 		program = c.built(program, w.host)
 	}
-	launcher := "mpirun." + string(w.host)
-	path, err := exec.LookPath(launcher)
-	if err != nil {
-		return cmd, fmt.Errorf("the launcher of %s: %w", w.host, err)
-	}
-	cmd.Path, cmd.Words = path, []string{launcher}
 	// One thread a rank, for the libraries that start as many as there are cores.
-	cmd.Env = append(preload.Without(c.Env), "OPENBLAS_NUM_THREADS=1", "LAMMPS_POTENTIALS=/usr/share/lammps/potentials")
-	if w.host == preload.OpenMPI {
-		if j.ranks > runtime.NumCPU() {
-			cmd.Words = append(cmd.Words, "--oversubscribe")
-		}
-		if os.Getuid() == 0 {
-			cmd.Env = append(cmd.Env, "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1")
-		}
+	env := append(slices.Clip(c.Env), "OPENBLAS_NUM_THREADS=1", "LAMMPS_POTENTIALS=/usr/share/lammps/potentials")
+	launched, err := compare.Launched(w.host, j.ranks, program, j.args, env)
+	if err == nil && w.stack != alone {
+		launched, err = launched.Preloaded(w.host, dirs)
 	}
-	cmd.Words = append(append(cmd.Words, "-np", strconv.Itoa(j.ranks), program), j.args...)
-	if w.stack == alone {
-		return cmd, nil
-	}
-	p, err := preload.Plan(preload.Config{Words: cmd.Words, Env: cmd.Env, MPI: w.host, Dirs: dirs})
 	if err != nil {
 		return cmd, err
 	}
-	cmd.Path, cmd.Words, cmd.Env = p.Path, p.Words, p.Env
+	cmd.Path, cmd.Words, cmd.Env = launched.Path, launched.Words, launched.Env
 	return cmd, nil
 }

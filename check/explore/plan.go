@@ -98,6 +98,20 @@ func Plan(p world.Protocol, short, deep bool) []Part {
 		parts = append(parts, Part{Name: "three cancelled, in each order", Ranks: 2, Pieces: 1,
 			Programs: Singles(threeCancelled)})
 	}
+	if p.Same { // otherwise it is as the protocol whose writes are all notified
+		filling := Filling.Without(cfg)
+		parts = []Part{
+			{Name: "all of 2, filling, writes in 2 pieces", Ranks: 2, Pieces: 2, Programs: filling.Programs(cfg, 2)},
+			{Name: "all of 2, filling, mailboxes of 1", Ranks: 2, Pieces: 1, Capacity: 1,
+				Programs: filling.Programs(cfg, 2)},
+			{Name: "all of 2, filling, either rank dies", Ranks: 2, Pieces: 1, Mortal: 2,
+				Programs: filling.Programs(cfg, 2)},
+			{Name: "sample of 3, filling", Ranks: 2, Pieces: 1, Programs: sample(filling, 3, 20*times, 17)},
+		}
+		if p.Order == 0 { // the other one's device promises more
+			parts = parts[:1]
+		}
+	}
 	if p.Forgetful { // otherwise it is as the protocol that keeps its channels
 		if parts = parts[6:10:10]; !p.Tickets {
 			parts = nil

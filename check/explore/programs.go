@@ -129,6 +129,16 @@ var Tags = Alphabet{
 	},
 }
 
+// Filling has messages that fill their receives, and others.
+var Filling = Alphabet{
+	Name:  "filling",
+	About: "one rank sends, the other receives: messages as long as the receive and shorter, cancelling",
+	Ranks: [][]world.Op{
+		{send(1, 1, Eager), send(1, 1, Long), send(1, 1, Large), ssend(1, 1, Large), cancel},
+		{recv(0, 1, Long), recv(0, 1, Large), recv(0, anyTag, Large), cancel},
+	},
+}
+
 // threeCancelled are programs in which three receives are cancelled, in each order.
 func threeCancelled(yield func(world.Program) bool) {
 	for _, order := range [][]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}} {

@@ -3,6 +3,7 @@ package world
 import (
 	"slices"
 
+	"github.com/exanet-mpi/exanet/rdmaeng"
 	"github.com/exanet-mpi/exanet/variants"
 )
 
@@ -84,15 +85,15 @@ func (w *World) inFlight(acts []Action) []Action {
 				continue
 			}
 			a := Action{From: uint8(v.from), To: uint8(v.to), N: uint8(i), Agent: v.agent}
+			if w.noticeable(v) {
+				a.Kind = Notice
+				acts = append(acts, a)
+			}
 			if w.lands(v) {
 				a.Kind = Land
 				acts = append(acts, a)
 				acts = w.early(acts, v, a)
 				continue
-			}
-			if v.all && !v.noticed {
-				a.Kind = Notice
-				acts = append(acts, a)
 			}
 			if !v.finished && !r.dead {
 				a.Kind = Finish
@@ -188,7 +189,7 @@ func (w *World) input(a Action) uint64 {
 		to := w.actor(a).id
 		for _, r := range w.ranks {
 			for i, x := range r.writes {
-				if x.to == to && x.all && !x.noticed {
+				if x.to == to && w.noticeable(x) {
 					v += mix(uint64(r.id)<<8 | uint64(i) | 1<<32)
 				}
 			}
@@ -290,8 +291,8 @@ func (w *World) Do(a Action) {
 		r.proto.Deliver(m.header, m.payload[:m.n])
 	case Notice:
 		v := w.write(a)
-		if i, ok := w.notice(v); ok {
-			r.proto.Notified(i, v.t.Notify)
+		if i, n, ok := w.notice(v); ok {
+			r.proto.Notified(i, n)
 		}
 	case Finish:
 		v := r.writes[a.N]
@@ -348,19 +349,25 @@ func (r *rank) progress() {
 }
 
 // notice takes the notification of a write to a rank that looks at it now.
-func (w *World) notice(v *write) (slot int, ok bool) {
-	v.noticed = true
-	w.touch(w.owner(v), mix(v.mark()|1))
-	w.ranks[v.to].give(v.hash())
+func (w *World) notice(v *write) (slot int, n rdmaeng.Notification, ok bool) {
 	slot, s := v.target(w)
+	n = v.t.Notify
+	if s.changed() {
+		n, s.watch = *s.watch, nil
+		v.noticed = v.t.Silent
+	} else {
+		v.noticed = true
+	}
+	w.touch(w.owner(v), mix(v.mark()|1|bit(!v.noticed)<<1))
+	w.ranks[v.to].give(v.hash())
 	if s == nil {
 		w.fail(v.to, "a receive has completed before the notification of the write into its buffer was looked at")
-		return slot, false
+		return slot, n, false
 	}
 	if w.Log != nil {
-		w.log(Event{Kind: Noticed, Rank: v.to, Peer: v.from, ID: v.id, Notice: v.t.Notify})
+		w.log(Event{Kind: Noticed, Rank: v.to, Peer: v.from, ID: v.id, Notice: n})
 	}
-	return slot, true
+	return slot, n, true
 }
 
 // land lets the next piece of a write land.
@@ -386,10 +393,11 @@ func (w *World) land(v *write) {
 		} else {
 			from = to / 2
 		}
+		from, to = w.reversed(v, from, to)
 	}
 	copy(s.buf[from:], src[from:to])
 	v.pieces++
-	v.all = to == len(src)
+	v.all = w.cfg.Pieces == 1 || v.loan != nil || v.pieces == 2 || len(src) <= 1
 	if v.loan != nil {
 		v.loan.copied = true
 	}

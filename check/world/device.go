@@ -24,6 +24,9 @@ type slot struct {
 	gen   uint32
 	open  bool
 	owner *Request
+
+	watch *rdmaeng.Notification // nil: nobody watches, see silent.go
+	was   byte                  // its last byte then
 }
 
 // Limit implements packetizer.Port.
@@ -88,7 +91,7 @@ func (d *device) Withdraw(i int) {
 		d.w.fail(d.rank.id, "slot %d is withdrawn twice", i)
 		return
 	}
-	s.open, s.buf = false, nil
+	s.open, s.buf, s.watch = false, nil, nil
 	s.gen++
 	d.free = append(d.free, i)
 }
@@ -143,9 +146,8 @@ func (d *device) Test(t *rdmaeng.Transfer) (bool, error) {
 func (d *device) Notified() (int, rdmaeng.Notification, bool) {
 	for _, r := range d.w.ranks {
 		for _, v := range r.writes {
-			if v.to == d.rank.id && v.all && !v.noticed {
-				i, ok := d.w.notice(v)
-				return i, v.t.Notify, ok
+			if v.to == d.rank.id && d.w.noticeable(v) {
+				return d.w.notice(v)
 			}
 		}
 	}

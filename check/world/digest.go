@@ -122,7 +122,7 @@ func (r *rank) digest() uint64 {
 	}
 	for i := range r.dev.slots {
 		s := &r.dev.slots[i]
-		d.add(uint64(s.gen)<<1 | bit(s.open))
+		d.add(uint64(s.was)<<40 | uint64(s.gen)<<2 | bit(s.watch != nil)<<1 | bit(s.open))
 	}
 	for _, l := range r.dev.loans {
 		d.add(uint64(l.req.send)<<2 | bit(l.copied)<<1 | bit(l.over))

@@ -39,6 +39,9 @@ type Protocol struct {
 
 	// Hybrid is the size up to which sends may complete with a copy, see Config.
 	Hybrid int
+	// Order is what the device promises, and Same what is in the buffers before, see Config.
+	Order rdmaeng.Order
+	Same  bool
 	// Brief says that it is explored by the short plan alone: one that is there to be read, or is another one but for
 	// one thing.
 	Brief bool
@@ -72,6 +75,16 @@ var Protocols = []Protocol{
 		Make: func(me int, dev Device) variants.Protocol { return auto.NewBy(me, dev, hybrid, quick) }},
 	{Name: "auto-read", Tickets: true, Brief: true, Hybrid: hybrid, // by an agent
 		Make: func(me int, dev Device) variants.Protocol { return auto.NewBy(me, dev, hybrid, quick) }},
+	{Name: "customized-elided", Tickets: true, Brief: true, Hybrid: hybrid, Same: true, // as customized-read
+		Order: rdmaeng.AllOrder | rdmaeng.LastByteLast,
+		Make: func(me int, dev Device) variants.Protocol {
+			return customized.New(me, dev, customized.Bands{Hybrid: hybrid})
+		}},
+	{Name: "customized-unordered", Tickets: true, Brief: true, Hybrid: hybrid, Same: true, // on a device that does not
+		// promise what that needs
+		Make: func(me int, dev Device) variants.Protocol {
+			return customized.New(me, dev, customized.Bands{Hybrid: hybrid})
+		}},
 	{Name: "envless",
 		Make: func(me int, dev Device) variants.Protocol { return envless.New(me, dev, false) }},
 	{Name: "rtr",
@@ -95,7 +108,8 @@ const hybrid = 48
 // Config returns a world of the protocol with so many ranks.
 func (p Protocol) Config(ranks int) Config {
 	return Config{Ranks: ranks, Make: p.Make, NoProbe: p.NoProbe, NoAnySource: p.NoAnySource,
-		SizesMatch: p.SizesMatch, Leased: p.Leased, Unleased: p.Forgetful, Hybrid: p.Hybrid}
+		SizesMatch: p.SizesMatch, Leased: p.Leased, Unleased: p.Forgetful, Hybrid: p.Hybrid,
+		Order: p.Order, Same: p.Same}
 }
 
 // ProtocolNamed returns the protocol with a name.

@@ -1,6 +1,7 @@
 package world
 
 import (
+	"bytes"
 	"errors"
 
 	"github.com/exanet-mpi/exanet/variants"
@@ -26,6 +27,7 @@ type Request struct {
 
 	r      variants.Request
 	memory []byte // of a receive: the buffer between its guards
+	before []byte // what it held when it was posted
 	sum    uint64 // of memory, at completion
 	status variants.Status
 	err    error
@@ -65,6 +67,11 @@ func (r *rank) request(o Op) *Request {
 		for i := range q.memory {
 			q.memory[i] = guardByte
 		}
+		if r.w.cfg.Same && o.Size > 0 {
+			first := Request{Rank: 1 - r.id}
+			q.memory[guardSize+o.Size-1] = first.pattern(o.Size - 1)
+		}
+		q.before = bytes.Clone(q.memory)
 		q.r.Recv = true
 		q.r.Buf = q.memory[guardSize : guardSize+o.Size : guardSize+o.Size]
 	}
@@ -219,7 +226,7 @@ func (r *rank) complete(q *Request) {
 	q.sum = checksum(q.memory)
 	r.guards(q)
 	if q.status.Cancelled {
-		if !allGuard(q.memory) {
+		if !bytes.Equal(q.memory, q.before) {
 			w.fail(r.id, "%s was cancelled, yet its buffer was written", w.Name(q))
 		}
 		return
@@ -260,7 +267,7 @@ func (r *rank) received(q *Request) {
 	case !truncated && st.Size > 0 && q.got == nil:
 		w.fail(r.id, "%s has completed, but its buffer does not hold the message of its status%s", w.Name(q),
 			r.guess(q))
-	case truncated && !allGuard(q.memory[guardSize:guardSize+q.Op.Size]):
+	case truncated && !bytes.Equal(q.memory, q.before):
 		w.fail(r.id, "%s was too short for its message, yet its buffer was written", w.Name(q))
 	}
 }
@@ -268,8 +275,8 @@ func (r *rank) received(q *Request) {
 // holds reports whether the buffer of receive q holds the message of s, and
 // nothing behind it.
 func (q *Request) holds(s *Request) bool {
-	b := q.memory[guardSize:]
-	return s.holdsAt(b) && allGuard(b[s.Op.Size:])
+	n := guardSize + s.Op.Size
+	return s.holdsAt(q.memory[guardSize:]) && bytes.Equal(q.memory[n:], q.before[n:])
 }
 
 // guess says which message the buffer of a receive begins with.

@@ -85,6 +85,9 @@ type Config struct {
 	Leased bool
 	// Unleased says that no channels are leased before they have been used.
 	Unleased bool
+	// Same says that receive buffers end as the first message of their size does that the other of two ranks sends, as
+	// where a program sends the same again.
+	Same bool
 	// Hybrid says that a standard send of up to so many bytes may complete when its data have been copied.
 	Hybrid int
 	// Window is the credit of each pair in bytes; 0: variants.CreditWindow.

@@ -79,11 +79,6 @@ func compareVariants(cmd *cobra.Command, f *sweepFlags, value, unit, column stri
 			progress.add(1)
 		}
 	}
-	for _, c := range columns {
-		for i := range c.Rows {
-			c.Rows[i].Value = bench.Median(c.Rows[i].Repeats)
-		}
-	}
 	if f.json {
 		return writeJSON(cmd.OutOrStdout(), comparedFigures{cmd.Name(), unit, f.ranks, columns})
 	}
@@ -106,12 +101,6 @@ func (f *sweepFlags) measureOnce(ctx context.Context, benchmark string, c *bench
 	if err := json.Unmarshal(out.Bytes(), &got); err != nil {
 		return fmt.Errorf("its ranks printed %q: %w", out.String(), err)
 	}
-	if c.Rows == nil {
-		c.Rows = got.Rows
-		return nil
-	}
-	for i, r := range got.Rows {
-		c.Rows[i].Repeats = append(c.Rows[i].Repeats, r.Repeats...)
-	}
+	c.Add(got.Rows)
 	return nil
 }

@@ -81,6 +81,9 @@ func printInfo(w io.Writer, root fs.FS) error {
 		}
 	}
 	row("protocols", strings.Join(mpi.Variants(), ", ")+" (default "+mpi.DefaultVariant+")")
+	for i, line := range notified() {
+		row([]string{"notifications", ""}[min(i, 1)], line)
+	}
 	return t.Flush()
 }
 

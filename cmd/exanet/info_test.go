@@ -22,6 +22,8 @@ func TestInfo(t *testing.T) {
 		`kernel +Linux \S+ \S+`, `cores +[1-9]`, `memory +\S+ GiB, \S+ GiB available`, `page size +\d+ B`,
 		`memfd +yes`, `futex +yes`, `membarrier +(yes|no: .+)`, `cross-memory attach +(yes|no: .+)`,
 		`backends +host: `, ` +prototype: `, `protocols +.*default ticket`,
+		`notifications +host: of all writes: it does not promise that the last byte`,
+		` +exanet sim: of writes whose end`,
 	} {
 		require.Regexp(t, `(?m)^`+line, out)
 	}

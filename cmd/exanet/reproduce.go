@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -15,17 +16,23 @@ func newReproduce() *cobra.Command {
 	var cfg reproduce.Config
 	c := &cobra.Command{
 		Use:   "reproduce",
-		Short: "Run the thesis's evaluation on the simulated prototype",
-		Long: `Reproduce simulates what chapter 4 of the thesis measures, holds it against what the
-text says claim by claim, and writes a table (claims.csv) and a page with the
-thesis's figures redrawn (report.html). It uses all processors, and two runs
-write the same. The full form takes up to half an hour, --quick some minutes.`,
+		Short: "Run the evaluations of the thesis and of Small and Yuan on the simulated prototype",
+		Long: `Reproduce simulates what chapter 4 of the thesis measures, and what Small and Yuan
+measure (docs/who-comes-first.md), holds it against what the texts say claim by
+claim, and writes a table (claims.csv) and a page for each with the figures redrawn
+(report.html, small-yuan.html). It uses all processors, and two runs write the same.
+The full form takes up to half an hour, --quick some minutes, --paper small-yuan
+seconds.`,
 		Example: `  exanet reproduce --out /tmp/report --quick
+  exanet reproduce --out /tmp/report --paper small-yuan
   exanet reproduce fit`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if cfg.Out == "" {
 				return usageErrorf("reproduce needs a directory to write to: --out DIR")
+			}
+			if papers := []string{"", reproduce.Thesis, reproduce.SmallYuan}; !slices.Contains(papers, cfg.Paper) {
+				return usageErrorf("--paper: there is no paper %q: use %s or %s", cfg.Paper, papers[1], papers[2])
 			}
 			ctx, stop := interruptible(cmd.Context())
 			defer stop()
@@ -36,11 +43,14 @@ write the same. The full form takes up to half an hour, --quick some minutes.`,
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "wrote %s/claims.csv and %s/report.html\n", cfg.Out, cfg.Out)
+			pages := map[string]string{"": "report.html and small-yuan.html", reproduce.Thesis: "report.html",
+				reproduce.SmallYuan: "small-yuan.html"}
+			fmt.Fprintf(cmd.OutOrStdout(), "wrote claims.csv, %s to %s\n", pages[cfg.Paper], cfg.Out)
 			return nil
 		},
 	}
-	c.Flags().StringVar(&cfg.Out, "out", "", "directory for claims.csv and report.html")
+	c.Flags().StringVar(&cfg.Out, "out", "", "directory for claims.csv and the pages")
+	c.Flags().StringVar(&cfg.Paper, "paper", "", "only that of one paper: thesis or small-yuan")
 	c.Flags().BoolVar(&cfg.Quick, "quick", false, "fewer sizes, ranks and iterations")
 	c.AddCommand(newReproduceFit())
 	return c

@@ -32,6 +32,7 @@ func TestBenchmarkPrograms(t *testing.T) {
 			{2, pairs + " -c -m 4:65536 -s 128 -i 2 -x 1", []string{"latency", "bw"}},
 			{2, pairs + " -a -c -m 4:65536 -s 128 -i 2 -x 1", nil},
 			{2, "calls -m 65536 -s 128 -i 2 -x 1", []string{"calls, Recv of any tag", "calls, Iallreduce"}},
+			{2, "progress -c -i 3 -u 5", []string{"progress, 9a-10", "progress, 10b"}},
 			{2, "overlap -c -i 3", []string{"overlap, Irecv", "overlap, Isend"}},
 			{3, "barrier,bcast,reduce,allreduce,reduce_scatter,scan,exscan,scatter,scatterv," +
 				"gather,gatherv,allgather,allgatherv,alltoall,alltoallv -c -m 65536 -s 32 -i 2 -x 1",

@@ -12,6 +12,10 @@ type slot struct {
 	view datatype.View
 	gen  uint32
 	open bool
+
+	watched bool // its last byte, which was that
+	was     byte
+	seen    rdmaeng.Notification // once it is another
 }
 
 // note is a notification that is on its way, or there.
@@ -57,7 +61,7 @@ func (e *Endpoint) ExposeView(v datatype.View) (int, rdmaeng.Window) {
 // Withdraw implements rdmaeng.Engine.
 func (e *Endpoint) Withdraw(slot int) {
 	b := &e.slots[slot]
-	b.view, b.open = datatype.View{}, false
+	b.view, b.open, b.watched = datatype.View{}, false, false
 	e.free = append(e.free, int32(slot))
 }
 
@@ -76,7 +80,7 @@ func (e *Endpoint) Start(t *rdmaeng.Transfer) {
 	src := t.Source()
 	e.spend(e.s.model.start + Time(e.s.model.copyByte*float64(gaps(src, t.Size()))))
 	t.Slot = e.s.newWrite(write{from: int32(e.rank), to: int32(t.To), src: src, dst: t.Dst.Notify, size: t.Size(),
-		notify: t.Notify})
+		notify: t.Notify, silent: t.Silent})
 	t.Shared, t.Unhurried = true, true // the engine goes on by itself
 	e.s.agenda.push(e.clock, begin, t.Slot, 0)
 }
@@ -117,8 +121,24 @@ func (e *Endpoint) notice(n note) {
 	e.ready(n.at)
 }
 
-// Order implements rdmaeng.Engine: the writer learns that a write has ended from beyond the receiver's memory.
-func (e *Endpoint) Order() rdmaeng.Order { return rdmaeng.AllOrder }
+// Order implements rdmaeng.Engine: the writer learns that a write has ended from beyond the receiver's memory, and the
+// data of a write are in their places at one moment. Of the prototype itself the second is not known.
+func (e *Endpoint) Order() rdmaeng.Order { return rdmaeng.AllOrder | rdmaeng.LastByteLast }
+
+// Watch implements rdmaeng.Watcher.
+func (e *Endpoint) Watch(slot int, n rdmaeng.Notification) {
+	b := &e.slots[slot]
+	b.watched, b.was, b.seen = true, b.last(), n
+}
+
+// Unwatch implements rdmaeng.Watcher.
+func (e *Endpoint) Unwatch(slot int) { e.slots[slot].watched = false }
+
+// last is the last byte of a contiguous buffer.
+func (b *slot) last() byte {
+	flat, _ := b.view.Contiguous()
+	return flat[len(flat)-1]
+}
 
 // Notified implements rdmaeng.Engine.
 func (e *Endpoint) Notified() (int, rdmaeng.Notification, bool) {
@@ -172,4 +192,7 @@ func (e *Endpoint) Fetch(from int, src, dst rdmaeng.Window, size int, n rdmaeng.
 	return true
 }
 
-var _ rdmaeng.Reader = (*Endpoint)(nil)
+var (
+	_ rdmaeng.Reader  = (*Endpoint)(nil)
+	_ rdmaeng.Watcher = (*Endpoint)(nil)
+)

@@ -22,6 +22,7 @@ type write struct {
 	size     int
 	sent     int
 	notify   rdmaeng.Notification
+	silent   bool // without that
 
 	ended bool // the writer may know
 	lost  bool // the receiver has died
@@ -75,7 +76,7 @@ func (s *Sim) chunk(i int32) {
 	w.sent += n
 	last := w.sent == w.size
 	onWire := n
-	if last {
+	if last && !w.silent {
 		onWire += noteSize
 	}
 	there, free, waited := s.travel(from, to, start, onWire, false)
@@ -101,7 +102,13 @@ func (s *Sim) deposit(i int32, there Time) {
 			move(b.view, w.src, n, &s.ends[w.from].scratch)
 		}
 		s.totals.Written += uint64(w.size)
-		x.notice(note{at: there + s.model.notify, slot: w.dst, data: w.notify, from: w.from, id: i})
+		n := note{at: there + s.model.notify, slot: w.dst, data: w.notify, from: w.from, id: i}
+		if w.silent {
+			n.at, n.data = there, b.seen
+		}
+		if !w.silent || b.watched && b.last() != b.was {
+			x.notice(n)
+		}
 	}
 	if w.agent {
 		s.freeWrite(i)

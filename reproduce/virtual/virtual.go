@@ -12,14 +12,17 @@ package virtual
 import (
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
 	"github.com/exanet-mpi/exanet/emu/sim"
+	"github.com/exanet-mpi/exanet/internal/env"
 	"github.com/exanet-mpi/exanet/mpi"
 	"github.com/exanet-mpi/exanet/mpi/inside"
 	"github.com/exanet-mpi/exanet/network"
 	"github.com/exanet-mpi/exanet/variants"
+	"github.com/exanet-mpi/exanet/variants/customized"
 )
 
 // within is what package mpi does for this module alone.
@@ -117,7 +120,11 @@ func Run(cfg Config, main func(world *mpi.Comm) error) (*Result, error) {
 	s := sim.New(sim.Config{Machine: cfg.Machine, Placement: cfg.Placement, Seed: cfg.Seed, Pooled: pooled,
 		Trace: cfg.Trace, Limit: cfg.Limit})
 	n := len(cfg.Placement)
-	opts := append([]mpi.Option{mpi.WithVariant(variant), mpi.WithThreadLevel(mpi.ThreadSingle)}, cfg.Options...)
+	opts := []mpi.Option{mpi.WithVariant(variant), mpi.WithThreadLevel(mpi.ThreadSingle)}
+	if os.Getenv(env.Bands) == "" {
+		opts = append(opts, mpi.WithBands(customized.Paper.Eager, customized.Paper.Hybrid))
+	}
+	opts = append(opts, cfg.Options...)
 	ps, err := within.Over(n, func(i int) network.Fabric { return s.Endpoint(i) }, main, opts...)
 	if err != nil {
 		return nil, err

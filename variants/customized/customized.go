@@ -15,6 +15,9 @@
 // first. Announcements that cross need no acknowledgement: the tickets tell which receive an RTS or an RTR is for, so
 // the sender writes on the RTR, from its copy if it has left one, and the receiver drops the RTS.
 //
+// FIN, the paper's message after a write, is the write's notification here. On a device that promises
+// rdmaeng.LastByteLast it is left out as the paper has it (variants/elide.go).
+//
 // The code is ticket's, where hybrid is looked at (send.go), and variants/copies.go. What the paper's figure 6 gets
 // wrong cannot happen so: a size of exactly the threshold (the receiver need not know the band), calls that cross
 // before either waits (every call carries on all requests), a named receive behind a wildcard (it has no ticket, and

@@ -54,6 +54,7 @@ func (p *Protocol) fetch(c *comm, peer *variants.Peer, r *variants.Request, copi
 		to = p.Expose(r)
 	} else {
 		r.Announced = true
+		p.Unwatch(r)
 		p.Count.Crossings++
 	}
 	r.Fetched = true

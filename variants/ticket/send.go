@@ -96,7 +96,7 @@ func (p *Protocol) fast(c *comm, l *outChannel, r *variants.Request, a rtr) {
 // onRTR takes the advertisement of a receive (thesis 3.6.3).
 func (p *Protocol) onRTR(c *comm, e variants.Envelope, payload []byte) {
 	l := p.outChannel(c, e.Src, e.Tag)
-	a := rtr{variants.RoomOf(payload), e.Ticket}
+	a := rtr{variants.Advertised(payload), e.Ticket}
 	if r := l.posted.Find(&p.Done, e.Ticket); r != nil {
 		if r.Copy && r.Slot >= 0 {
 			return // the receiver has it read

@@ -71,6 +71,7 @@ func NewHybrid(me int, dev variants.Device, most int) *Protocol {
 	_, lends := dev.(rdmaeng.Lender)
 	_, reads := dev.(rdmaeng.Reader)
 	p.agents = reads && !lends
+	p.Elide()
 	return p
 }
 
