@@ -238,5 +238,6 @@ func counterMap(n *variants.Counters) map[string]uint64 {
 	m["cancels_refused"] = n.CancelsRefused
 	m["no_credit"] = n.NoCredit
 	m["copies"] = n.Copies
+	m["standing"] = n.Standing
 	return m
 }

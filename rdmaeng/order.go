@@ -14,12 +14,18 @@ const (
 	// WritesFirst: if Test had reported a write as done when a message was sent, Notified returns it, unless it has
 	// already, when the message is delivered.
 	WritesFirst
+	// MessagesFirst: a message that had been sent when a write was started is delivered before Notified returns the
+	// write.
+	MessagesFirst
+	// Reusable: a window takes another write when Notified has returned the last, without being exposed again.
+	Reusable
 
-	AllOrder = MessagesInOrder | DataFirst | WritesFirst
+	AllOrder = MessagesInOrder | DataFirst | WritesFirst // of any device
+	Standing = MessagesFirst | Reusable                  // what buffers that stand need besides
 )
 
 var orders = []string{"messages come in order", "data come before their notification",
-	"writes come before later messages"}
+	"writes come before later messages", "messages come before later writes", "windows can be written to again"}
 
 func (o Order) String() string {
 	var list []string

@@ -90,7 +90,7 @@ func (w *World) inFlight(acts []Action) []Action {
 				acts = w.early(acts, v, a)
 				continue
 			}
-			if v.all && !v.noticed {
+			if w.shows(v) {
 				a.Kind = Notice
 				acts = append(acts, a)
 			}
@@ -188,7 +188,7 @@ func (w *World) input(a Action) uint64 {
 		to := w.actor(a).id
 		for _, r := range w.ranks {
 			for i, x := range r.writes {
-				if x.to == to && x.all && !x.noticed {
+				if x.to == to && w.shows(x) {
 					v += mix(uint64(r.id)<<8 | uint64(i) | 1<<32)
 				}
 			}
@@ -350,6 +350,9 @@ func (r *rank) progress() {
 // notice takes the notification of a write to a rank that looks at it now.
 func (w *World) notice(v *write) (slot int, ok bool) {
 	v.noticed = true
+	if _, s := v.target(w); s != nil {
+		s.full = false
+	}
 	w.touch(w.owner(v), mix(v.mark()|1))
 	w.ranks[v.to].give(v.hash())
 	slot, s := v.target(w)
@@ -390,6 +393,7 @@ func (w *World) land(v *write) {
 	copy(s.buf[from:], src[from:to])
 	v.pieces++
 	v.all = to == len(src)
+	s.full = v.all
 	if v.loan != nil {
 		v.loan.copied = true
 	}
@@ -410,6 +414,10 @@ func (w *World) misplaced(v *write) string {
 	switch {
 	case s == nil:
 		return "a write lands in a buffer that is not exposed any more"
+	case w.cfg.Standing && s.owner == nil && s.full:
+		return "a write lands in a buffer that stands before the last one has been shown"
+	case w.cfg.Standing && s.owner == nil && len(v.t.Src) <= len(s.buf):
+		return ""
 	case s.owner == nil || s.owner.Op.Kind != Recv:
 		return "a write lands in a buffer of no receive"
 	case s.owner.r.Done:

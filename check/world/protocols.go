@@ -36,6 +36,9 @@ type Protocol struct {
 	// same protocol without.
 	Leased bool
 
+	// Standing says that it has buffers that stand, see Config.
+	Standing bool
+
 	// Hybrid is the size up to which sends may complete with a copy, see Config.
 	Hybrid int
 	// Brief says that it is explored by the short plan alone: one that is there to be read, or is another one but for
@@ -67,6 +70,10 @@ var Protocols = []Protocol{
 				rdmaeng.Engine
 			}{dev, dev}, customized.Bands{Hybrid: hybrid})
 		}},
+	{Name: "standing", Tickets: true, Brief: true, Standing: true,
+		Make: func(me int, dev Device) variants.Protocol { return ticket.NewStanding(me, dev, standing, 0) }},
+	{Name: "standing-leased", Tickets: true, Leased: true, Brief: true, Standing: true,
+		Make: func(me int, dev Device) variants.Protocol { return ticket.NewStanding(me, dev, standing, 0) }},
 	{Name: "envless",
 		Make: func(me int, dev Device) variants.Protocol { return envless.New(me, dev, false) }},
 	{Name: "rtr",
@@ -84,10 +91,14 @@ var Protocols = []Protocol{
 // hybrid is the size in bytes of the long messages of most programs.
 const hybrid = 48
 
+// standing is the size in bytes up to which receives give their senders buffers: the first that is posted does.
+const standing = 64
+
 // Config returns a world of the protocol with so many ranks.
 func (p Protocol) Config(ranks int) Config {
 	return Config{Ranks: ranks, Make: p.Make, NoProbe: p.NoProbe, NoAnySource: p.NoAnySource,
-		SizesMatch: p.SizesMatch, Leased: p.Leased, Unleased: p.Forgetful, Hybrid: p.Hybrid}
+		SizesMatch: p.SizesMatch, Leased: p.Leased, Unleased: p.Forgetful, Hybrid: p.Hybrid,
+		Standing: p.Standing}
 }
 
 // ProtocolNamed returns the protocol with a name.

@@ -66,6 +66,7 @@ func (r *rank) request(o Op) *Request {
 			q.memory[i] = guardByte
 		}
 		q.r.Recv = true
+		q.r.Home = uint64(o.Size) // a protocol that asks takes those of one size for one buffer
 		q.r.Buf = q.memory[guardSize : guardSize+o.Size : guardSize+o.Size]
 	}
 	return q
@@ -169,6 +170,7 @@ func (r *rank) posted(q *Request) {
 // settle looks at the requests of a rank after it has been given an input, or
 // after something was written into its memory.
 func (r *rank) settle() {
+	r.taking = 0
 	if n := r.proto.Needs(); n != 0 {
 		r.proto.Wake(n, func(world int) {
 			if world < 0 || world >= len(r.w.ranks) {
