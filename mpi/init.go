@@ -38,6 +38,7 @@ type settings struct {
 	variant string
 	bands   customized.Bands // of the protocol customized
 	still   bool             // without progress in the background
+	likely  bool             // to the protocol standing every receive repeats the last, see inside.Functions
 	device  string
 	path    string // of the device registers; "": the launcher has a model of it
 

@@ -1,4 +1,4 @@
-//go:build !(readbased || rtr || envless || ticket || optimistic || customized)
+//go:build !(readbased || rtr || envless || ticket || optimistic || customized || standing)
 
 package mpi
 
@@ -9,6 +9,7 @@ import (
 	"github.com/exanet-mpi/exanet/variants/envless"
 	"github.com/exanet-mpi/exanet/variants/readbased"
 	"github.com/exanet-mpi/exanet/variants/rtr"
+	"github.com/exanet-mpi/exanet/variants/standing"
 	"github.com/exanet-mpi/exanet/variants/ticket"
 )
 
@@ -21,9 +22,10 @@ const protocolTag = ""
 // DefaultVariant is the protocol that is used unless another is asked for.
 const DefaultVariant = "ticket"
 
-// Variants returns the names of the protocols, in the order of the thesis; the last one is that of Small and Yuan.
+// Variants returns the names of the protocols, in the order of the thesis; then that of Small and Yuan, and the
+// one that the thesis leaves for later.
 func Variants() []string {
-	return []string{"readbased", "rtr", "envless", "ticket", "optimistic", "customized"}
+	return []string{"readbased", "rtr", "envless", "ticket", "optimistic", "customized", "standing"}
 }
 
 // newProtocol makes the protocol that the settings name.
@@ -43,6 +45,8 @@ func newProtocol(o *settings, f fabric) (protocol, error) {
 		return optimistic.New(f.Rank(), f), nil
 	case "customized":
 		return customized.New(f.Rank(), f, o.bands), nil
+	case "standing":
+		return standing.New(f.Rank(), f, o.standsAfter()), nil
 	default:
 		return ticket.New(f.Rank(), f), nil
 	}

@@ -361,7 +361,7 @@ func (w *World) notice(v *write) (slot int, ok bool) {
 		return slot, false
 	}
 	if w.Log != nil {
-		w.log(Event{Kind: Noticed, Rank: v.to, Peer: v.from, ID: v.id, Notice: v.t.Notify})
+		w.log(Event{Kind: Noticed, Rank: v.to, Peer: v.from, ID: v.id, Notice: v.t.Notify, Stands: s.owner == nil})
 	}
 	return slot, true
 }

@@ -40,7 +40,7 @@ type Config struct {
 // Pooled reports whether the build of a protocol that the thesis measures has the
 // memory pool of its section 3.9.
 func Pooled(variant string) bool {
-	return variant == "ticket" || variant == "customized" || variant == "optimistic"
+	return variant == "ticket" || variant == "customized" || variant == "standing" || variant == "optimistic"
 }
 
 // Result is what has come out.

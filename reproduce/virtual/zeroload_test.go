@@ -51,7 +51,7 @@ var atZeroLoad = map[string]struct{ eager, long parts }{
 
 // like is the protocol that does the same where the receiver comes first.
 func like(variant string) string {
-	if variant == "customized" {
+	if variant == "customized" || variant == "standing" {
 		return "ticket"
 	}
 	return variant

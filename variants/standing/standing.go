@@ -22,10 +22,11 @@ import (
 // After is how many receives of the same buffer come before one whose sender is given buffers.
 const After = 2
 
-// Most is the size of a buffer in bytes, in messages of the device: a copy of more costs more than an RTR.
-const Most = 8
+// Most is the size in bytes up to which messages go this way, where the device's messages do not hold an eighth of it.
+const Most = 4 << 10
 
-// New makes the protocol of rank me of the job.
-func New(me int, dev variants.Device) *ticket.Protocol {
-	return ticket.NewStanding(me, dev, Most*dev.Limit(), After)
+// New makes the protocol of rank me of the job. Buffers are given to a receive that so many of the same buffer have
+// come before: After, unless to try them out.
+func New(me int, dev variants.Device, after int) *ticket.Protocol {
+	return ticket.NewStanding(me, dev, max(Most, 8*dev.Limit()), after)
 }
