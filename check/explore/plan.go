@@ -95,6 +95,8 @@ func Plan(p world.Protocol, short, deep bool) []Part {
 				Programs: Sized.Programs(all, 2)})
 	}
 	if p.Standing {
+		parts = append([]Part{{Name: "three sent, any tag received", Ranks: 2, Pieces: 1,
+			Programs: Singles(overtaking)}}, parts...)
 		parts = append(parts, Part{Name: "all of 2, standing, both directions", Ranks: 2, Pieces: 1,
 			Programs: Standing.Programs(cfg, 2)},
 			Part{Name: "all of 2, standing, both directions, mailboxes of 1", Ranks: 2, Pieces: 1, Capacity: 1,

@@ -155,6 +155,20 @@ func streamOps(peer int) []world.Op {
 		recv(peer, 1, Large), recv(peer, 1, Large), recv(peer, 2, Large), recv(peer, anyTag, Large)}
 }
 
+// overtaking are programs in which a message of a buffer that stands could overtake another, or be overtaken: three are
+// sent, the first receive gives the buffers, and the next takes any tag.
+func overtaking(yield func(world.Program) bool) {
+	sends := []world.Op{send(1, 1, Long), send(1, 2, Long), send(1, 2, Eager)}
+	for i := range 27 {
+		for _, o := range []world.Op{recv(0, anyTag, Large), probe(0, anyTag), extract(0, anyTag, Large)} {
+			p := world.Program{{sends[i%3], sends[i/3%3], sends[i/9]}, {recv(0, 1, Large), o}}
+			if !yield(p) {
+				return
+			}
+		}
+	}
+}
+
 // threeCancelled are programs in which three receives are cancelled, in each order.
 func threeCancelled(yield func(world.Program) bool) {
 	for _, order := range [][]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}} {

@@ -30,8 +30,8 @@ func (w *World) mail(from, to int) bool {
 	return len(q.msgs) > 0 && q.msgs[0].waits() == 0
 }
 
-// shows reports whether the notification of a write that has landed can be shown. Where buffers stand, the messages that
-// had been sent when it was started come before.
+// shows reports whether the notification of a write that has landed can be shown. Where buffers stand, the messages
+// that had been sent when it was started come before.
 func (w *World) shows(v *write) bool {
 	delivered := w.queue(v.from, v.to).delivered
 	if w.ranks[v.to].taking == v.from+1 {

@@ -34,7 +34,7 @@ var plays = []play{
 		"Stand", "Revoke", "Revoked", "crossings", "truncations", "cancels_granted", "no_credit"}},
 	{name: "standing-prototype", variant: "standing", level: mpi.ThreadMultiple, likely: true, device: "prototype",
 		covers: []string{"standing", "Stand", "Freed", "Revoke", "Revoked", "crossings", "truncations",
-			"cancels_granted", "cancels_refused", "no_credit"}},
+			"cancels_granted", "cancels_refused"}},
 	{name: "readbased", variant: "readbased", level: mpi.ThreadMultiple, covers: []string{
 		"writes", "truncations", "cancels_granted", "cancels_refused", "no_credit"}},
 	{name: "rtr", variant: "rtr", level: mpi.ThreadMultiple, covers: []string{

@@ -93,8 +93,8 @@ func (p *Protocol) partner(peer *variants.Peer) *partner {
 	return x
 }
 
-// NewStanding is New with buffers that stand, of up to so many bytes each, for receives that so many of the same buffer
-// have come before, see package standing. There are none where the device does not promise what they need.
+// NewStanding is New with buffers that stand, of up to so many bytes each, for receives that so many of the same
+// buffer have come before, see package standing. There are none where the device does not promise what they need.
 func NewStanding(me int, dev variants.Device, most, after int) *Protocol {
 	p := New(me, dev)
 	if dev.Order()&rdmaeng.Standing == rdmaeng.Standing {

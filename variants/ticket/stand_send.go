@@ -50,8 +50,13 @@ func (p *Protocol) onRevoke(c *comm, e variants.Envelope) {
 
 // takes reports whether a send can go into a buffer that stands.
 func (o *remote) takes(r *variants.Request) bool {
-	return o != nil && r.Mode == variants.Standard && r.Len() <= o.size && o.used-o.freed < standSlots &&
-		!o.partner.peer.Backlogged()
+	if o == nil || r.Mode == variants.Synchronous || r.Len() > o.size {
+		return false
+	}
+	if o.partner.peer.Backlogged() {
+		return false // the write would overtake what waits
+	}
+	return o.used-o.freed < standSlots
 }
 
 // write sends into the next of the buffers.
