@@ -92,7 +92,7 @@ var Protocols = []Protocol{
 const hybrid = 48
 
 // standing is the size in bytes up to which receives give their senders buffers: the first that is posted does.
-const standing = 64
+const standing = 128
 
 // Config returns a world of the protocol with so many ranks.
 func (p Protocol) Config(ranks int) Config {

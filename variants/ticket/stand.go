@@ -58,12 +58,13 @@ type stands struct {
 
 // partner is what this rank and another have of each other.
 type partner struct {
-	peer  *variants.Peer
-	sent  uint32 // writes into buffers of the other
-	shown uint32 // writes into our own that have been dealt with
-	early []early
-	owing []*landing         // with uses that are over, which the other has not been told
-	got   map[uint32]*remote // buffers of the other, by number
+	peer   *variants.Peer
+	sent   uint32 // writes into buffers of the other
+	shown  uint32 // writes into our own that have been dealt with
+	early  []early
+	oneWay bool               // the other has had no buffer for a send, and this rank has written nothing to it since
+	owing  []*landing         // with uses that are over, which the other has not been told
+	got    map[uint32]*remote // buffers of the other, by number
 }
 
 // Of a write's notification, the second word is the ticket, and the third has three numbers: which write of the pair it

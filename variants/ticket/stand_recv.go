@@ -20,7 +20,6 @@ type landing struct {
 	landed  uint32 // uses that have been shown
 	freed   uint32 // uses that are over
 	told    uint32 // of those, how many the sender knows of, or will
-	starved bool   // the sender has had no buffer, and nothing that goes back has told it of one since
 	revoked bool   // the sender has been asked not to use them
 	ended   bool   // it does not, and the device has forgotten them
 }
@@ -133,7 +132,7 @@ func (p *Protocol) taken(l *inChannel, e variants.Envelope) {
 		g.partner.owing = append(g.partner.owing, g)
 	}
 	g.freed++
-	if g.starved && !g.revoked && g.freed-g.told == standSlots {
+	if g.partner.oneWay && !g.revoked && g.freed-g.told == standSlots {
 		p.tell(g)
 	}
 	p.retire(g)
@@ -156,7 +155,7 @@ func (p *Protocol) hungers(l *inChannel, size int) {
 	if !l.stands() || size > l.ring.size {
 		return
 	}
-	l.ring.starved = true
+	l.ring.partner.oneWay = true
 	if l.ring.freed != l.ring.told {
 		p.tell(l.ring)
 	}

@@ -65,11 +65,11 @@ func (p *Protocol) write(o *remote, r *variants.Request) {
 	var told *landing
 	if len(x.owing) > 0 {
 		told = x.owing[0]
-		told.starved = false
 		x.told(told)
 	}
 	n := notice(r.Len(), r.Ticket, x.sent, told)
 	to := variants.Room{Window: o.windows[o.used%standSlots], Capacity: o.size}
+	x.oneWay = false
 	x.sent++
 	o.used++
 	p.Count.Standing++
