@@ -61,8 +61,8 @@ func (p *Protocol) PostSend(r *variants.Request) {
 		p.fast(c, l, r, a)
 		return
 	}
-	if l.ring.takes(r) {
-		p.write(l.ring, r)
+	if l.remote.takes(r) {
+		p.write(l.remote, r)
 		return
 	}
 	if r.Len() <= p.Limit() {

@@ -41,7 +41,7 @@ import (
 
 const (
 	standSlots = 2       // buffers of a channel
-	standRings = 256     // channels of a rank that have some
+	standMost  = 256     // channels of a rank that have some
 	standRoom  = 4 << 20 // bytes of all of them
 )
 
@@ -70,16 +70,16 @@ type partner struct {
 // Of a write's notification, the second word is the ticket, and the third has three numbers: which write of the pair it
 // is, which buffers its sender tells of, and how many of their uses are over.
 const (
-	orderBits = 10
-	ringBits  = 10 // 0: it tells of none
-	usesBits  = 11
+	orderBits  = 10
+	numberBits = 10 // 0: it tells of none
+	usesBits   = 11
 )
 
 // notice makes the notification of a write into a buffer that stands.
 func notice(size int, ticket, order uint32, told *landing) rdmaeng.Notification {
 	w := order & (1<<orderBits - 1)
 	if told != nil {
-		w |= (told.number+1)<<orderBits | told.freed&(1<<usesBits-1)<<(orderBits+ringBits)
+		w |= (told.number+1)<<orderBits | told.freed&(1<<usesBits-1)<<(orderBits+numberBits)
 	}
 	return rdmaeng.Notification{int32(size), int32(ticket), int32(w), 0}
 }

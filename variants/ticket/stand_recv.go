@@ -32,7 +32,7 @@ type early struct {
 }
 
 // stands reports whether the channel's receives need no RTR.
-func (l *inChannel) stands() bool { return l.ring != nil && !l.ring.revoked }
+func (l *inChannel) stands() bool { return l.landing != nil && !l.landing.revoked }
 
 // repeats takes note of a receive that is about to be posted: buffers are given if it repeats others, and revoked if
 // it does not.
@@ -42,18 +42,18 @@ func (p *Protocol) repeats(c *comm, l *inChannel, r *variants.Request) {
 	}
 	if r.Home == 0 || r.Home != l.home {
 		l.home, l.times = r.Home, 0
-		p.revoke(l.ring)
+		p.revoke(l.landing)
 	} else {
 		l.times++
 	}
-	if r.Home == 0 || l.times < p.stand.after || l.ring != nil || l.forgetting || l.world == p.Me || l.peer.Failed ||
+	if r.Home == 0 || l.times < p.stand.after || l.landing != nil || l.forgetting || l.world == p.Me || l.peer.Failed ||
 		r.Len() > p.stand.most || p.stand.held+standSlots*r.Len() > standRoom {
 		return
 	}
 	number := slices.Index(p.stand.given, nil)
 	switch {
 	case number >= 0:
-	case len(p.stand.given) == standRings:
+	case len(p.stand.given) == standMost:
 		return
 	default:
 		number = len(p.stand.given)
@@ -66,7 +66,7 @@ func (p *Protocol) repeats(c *comm, l *inChannel, r *variants.Request) {
 func (p *Protocol) give(c *comm, l *inChannel, number uint32, size int) {
 	g := &landing{number: number, c: c, l: l, partner: p.partner(l.peer), size: size}
 	p.stand.held += standSlots * size
-	p.stand.given[number], l.ring = g, g
+	p.stand.given[number], l.landing = g, g
 	var words []uint64
 	for i := range g.bufs {
 		g.bufs[i] = make([]byte, size)
@@ -83,9 +83,9 @@ func (p *Protocol) landed(slot int, n rdmaeng.Notification) {
 	g := p.stand.slots[slot]
 	x := g.partner
 	w := uint32(n[2])
-	if told := w >> orderBits & (1<<ringBits - 1); told > 0 {
+	if told := w >> orderBits & (1<<numberBits - 1); told > 0 {
 		if o := x.got[told-1]; o != nil {
-			o.over(o.freed + uint32(int32((w>>(orderBits+ringBits)-o.freed)<<(32-usesBits))>>(32-usesBits)))
+			o.over(o.freed + uint32(int32((w>>(orderBits+numberBits)-o.freed)<<(32-usesBits))>>(32-usesBits)))
 		}
 	}
 	x.early = append(x.early, early{g, n, slices.Index(g.slots[:], slot)})
@@ -117,7 +117,7 @@ func (p *Protocol) stood(y early) {
 // data is what an EnvD has brought, or what lies in a buffer that stands.
 func (l *inChannel) data(e variants.Envelope, size int, payload []byte) []byte {
 	if e.Kind == variants.Landed {
-		return l.ring.bufs[e.Flags][:size]
+		return l.landing.bufs[e.Flags][:size]
 	}
 	return payload
 }
@@ -127,7 +127,7 @@ func (p *Protocol) taken(l *inChannel, e variants.Envelope) {
 	if e.Kind != variants.Landed {
 		return
 	}
-	g := l.ring
+	g := l.landing
 	if g.freed == g.told && !g.revoked {
 		g.partner.owing = append(g.partner.owing, g)
 	}
@@ -152,12 +152,12 @@ func (x *partner) told(g *landing) {
 
 // hungers takes note of an RTS whose data would have fitted a buffer: its sender has had none.
 func (p *Protocol) hungers(l *inChannel, size int) {
-	if !l.stands() || size > l.ring.size {
+	if !l.stands() || size > l.landing.size {
 		return
 	}
-	l.ring.partner.oneWay = true
-	if l.ring.freed != l.ring.told {
-		p.tell(l.ring)
+	l.landing.partner.oneWay = true
+	if l.landing.freed != l.landing.told {
+		p.tell(l.landing)
 	}
 }
 
@@ -196,22 +196,22 @@ func (p *Protocol) retire(g *landing) {
 	}
 	p.stand.held -= standSlots * g.size
 	if g.c != nil {
-		g.l.ring = nil
+		g.l.landing = nil
 	}
 }
 
 // closeStands revokes the buffers of a communicator, whose messages have been dropped.
 func (p *Protocol) closeStands(c *comm) {
 	for _, l := range c.channels {
-		if g := l.ring; g != nil {
+		if g := l.landing; g != nil {
 			p.revoke(g)
 			g.c, g.l = nil, nil
 			p.retire(g)
 		}
 	}
 	for _, l := range c.out {
-		if l.ring != nil {
-			delete(l.ring.partner.got, l.ring.number)
+		if l.remote != nil {
+			delete(l.remote.partner.got, l.remote.number)
 		}
 	}
 }

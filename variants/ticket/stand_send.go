@@ -30,7 +30,7 @@ func (p *Protocol) onStand(c *comm, e variants.Envelope, payload []byte) {
 		o.windows[i] = rdmaeng.Window{Addr: variants.Word(payload, 2*i), Notify: variants.Word(payload, 2*i+1)}
 	}
 	o.partner.got[o.number] = o
-	l.ring = o
+	l.remote = o
 }
 
 // onFreed takes a word on uses that are over.
@@ -43,7 +43,7 @@ func (p *Protocol) onFreed(e variants.Envelope, payload []byte) {
 // onRevoke drops buffers. The answer leaves when all that has been written to that rank is done.
 func (p *Protocol) onRevoke(c *comm, e variants.Envelope) {
 	l := p.outChannel(c, e.Src, e.Tag)
-	l.ring = nil
+	l.remote = nil
 	delete(p.partner(l.peer).got, e.Ticket)
 	p.Out.Control(l.peer, variants.Envelope{Kind: variants.Revoked, Ticket: e.Ticket})
 }

@@ -119,7 +119,7 @@ type inChannel struct {
 	at             int  // in comm.channels
 	unexpected     variants.List[variants.Message]
 	peer           *variants.Peer
-	ring           *landing // see stand.go
+	landing        *landing // see stand.go
 	home           uint64   // of the last long receive
 	times          int      // how many before it had the same
 }
@@ -134,7 +134,7 @@ type outChannel struct {
 	rtrs           []rtr // received receives, by ticket
 	peer           *variants.Peer
 	header         packetizer.Header // of the next EnvD, if nothing else is sent before
-	ring           *remote           // see stand.go
+	remote         *remote           // see stand.go
 }
 
 // rtr is a receive that its owner has advertised.
