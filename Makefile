@@ -104,7 +104,7 @@ GOGUEST = GOEXPERIMENT=norandomizedheapbase64
 GUESTFLAGS = -checklinkname=0 -X runtime.godebugDefault=asyncpreemptoff=1,invalidptr=0
 host_go = CGO_ENABLED=1 CC="$(CC)" GOARCH=$(TARGET) CGO_CFLAGS="$(host_flags)" CGO_LDFLAGS="$($*_link)" $(GOGUEST) $(GO)
 
-VARIANTS = readbased rtr envless ticket optimistic customized
+VARIANTS = readbased rtr envless ticket optimistic customized standing
 
 ifneq ($(filter-out $(VARIANTS),$(VARIANT)),)
 $(error VARIANT=$(VARIANT) is no protocol: give one of $(VARIANTS), or leave it out for all)

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/exanet-mpi/exanet/launch"
+	"github.com/exanet-mpi/exanet/test/collect"
 )
 
 func TestExitCodeIsThatOfTheFirstFailingRank(t *testing.T) {
@@ -184,7 +185,7 @@ func TestDeathOfOneRankEndsTheOthers(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			cfg := shell("echo ready; " + c.script)
 			cfg.Ranks = 4
-			var out, errs buffer
+			var out, errs collect.Buffer
 			cfg.Stdout, cfg.Stderr = &out, &errs
 			j, err := launch.Start(t.Context(), cfg)
 			require.NoError(t, err)

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/exanet-mpi/exanet/launch"
+	"github.com/exanet-mpi/exanet/test/collect"
 )
 
 // endless is an input that has always more.
@@ -95,7 +96,7 @@ func TestInputIsNotReadAhead(t *testing.T) {
 
 // onTerminal starts a launcher whose input and output is a terminal, as the
 // leader of its session.
-func onTerminal(t *testing.T, l *launcher) (keyboard *os.File, screen *buffer) {
+func onTerminal(t *testing.T, l *launcher) (keyboard *os.File, screen *collect.Buffer) {
 	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	require.NoError(t, err)
@@ -109,7 +110,7 @@ func onTerminal(t *testing.T, l *launcher) (keyboard *os.File, screen *buffer) {
 	l.Cmd.Stdin, l.Cmd.Stdout, l.Cmd.Stderr = slave, slave, slave
 	l.Cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	l.start(t)
-	screen = new(buffer)
+	screen = new(collect.Buffer)
 	go func() { _, _ = io.Copy(screen, master) }()
 	return master, screen
 }

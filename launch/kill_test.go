@@ -12,6 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/exanet-mpi/exanet/launch"
+
+	"github.com/exanet-mpi/exanet/test/collect"
 )
 
 // A rank can die at any moment: before and during Init, while it writes a
@@ -33,7 +35,7 @@ func TestKillAnyRankAtAnyMoment(t *testing.T) {
 		tmp := t.TempDir()
 		before := filesOfJobs(t)
 
-		var errs buffer
+		var errs collect.Buffer
 		cfg := self(ranks, "chaos")
 		cfg.Args = []string{fmt.Sprint(seed)}
 		cfg.Env = append(cfg.Env, "TMPDIR="+tmp)

@@ -10,7 +10,6 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -162,7 +161,7 @@ type outcome struct {
 // runJob runs a job in this process.
 func runJob(t *testing.T, cfg launch.Config) outcome {
 	t.Helper()
-	var out, errs buffer
+	var out, errs collect.Buffer
 	if cfg.Stdout == nil {
 		cfg.Stdout = &out
 	}
@@ -175,7 +174,7 @@ func runJob(t *testing.T, cfg launch.Config) outcome {
 	return outcome{out.String(), errs.String(), err}
 }
 
-func waitJob(t *testing.T, j *launch.Job, errs *buffer) error {
+func waitJob(t *testing.T, j *launch.Job, errs *collect.Buffer) error {
 	t.Helper()
 	done := make(chan error, 1)
 	go func() { done <- j.Wait() }()

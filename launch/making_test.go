@@ -14,6 +14,8 @@ import (
 
 	"github.com/exanet-mpi/exanet/launch"
 	"github.com/exanet-mpi/exanet/mpi"
+
+	"github.com/exanet-mpi/exanet/test/collect"
 )
 
 func init() { roles["making"] = makingRole }
@@ -110,7 +112,7 @@ func TestKillARankWhileACommunicatorIsMade(t *testing.T) {
 	outcomes := make(map[string]int)
 	for i := range times {
 		way, victim, delay := i%len(makings), rand.IntN(ranks), rand.IntN(400_000)
-		var out, errs buffer
+		var out, errs collect.Buffer
 		cfg := self(ranks, "making")
 		cfg.Args = []string{fmt.Sprint(way), fmt.Sprint(victim), fmt.Sprint(delay)}
 		cfg.Stdout, cfg.Stderr = &out, &errs

@@ -18,6 +18,8 @@ import (
 	"github.com/exanet-mpi/exanet/emu/net"
 	"github.com/exanet-mpi/exanet/emu/regs"
 	"github.com/exanet-mpi/exanet/mpi"
+
+	"github.com/exanet-mpi/exanet/test/collect"
 )
 
 // Ranks that find their registers by a path, and that no launcher of ours has started.
@@ -43,7 +45,7 @@ func model(t *testing.T, interfaces ...int) *regs.Device {
 type pathRank struct {
 	*exec.Cmd
 	out *bufio.Reader
-	err *buffer
+	err *collect.Buffer
 }
 
 // byPath starts ranks of a role that meet at a place and have these devices.
@@ -54,7 +56,7 @@ func byPath(t *testing.T, role string, devices []string, env ...string) (ranks [
 	require.NoError(t, err)
 	t.Cleanup(place.Close)
 	for i, device := range devices {
-		p := pathRank{Cmd: exec.Command("/proc/self/exe"), err: new(buffer)}
+		p := pathRank{Cmd: exec.Command("/proc/self/exe"), err: new(collect.Buffer)}
 		p.Env = append(append(os.Environ(), env...), roleVar+"="+role, "EXANET_DEVICE=registers:"+device,
 			"EXANET_RANK="+strconv.Itoa(i), "EXANET_SIZE="+strconv.Itoa(n), "EXANET_MEET="+place.Meet())
 		out, err := p.StdoutPipe()

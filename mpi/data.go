@@ -226,6 +226,7 @@ func (k *rank) load(m *pooled, d memory) {
 	switch n := d.size(); {
 	case !d.gaps():
 		m.Buf = d.buf
+		m.Home = k.home(d.buf)
 	case m.Recv || n > k.limit:
 		m.View = d.view
 	default:
@@ -235,6 +236,14 @@ func (k *rank) load(m *pooled, d memory) {
 		m.Buf = m.packed[:n]
 		d.view.Pack(m.Buf, 0)
 	}
+}
+
+// home names the buffer of a receive: those in the same memory, of the same size, have the same.
+func (k *rank) home(buf []byte) uint64 {
+	if k.likely {
+		return 1
+	}
+	return mem.Addr(buf) ^ uint64(len(buf))<<40
 }
 
 // sentPacked sends the packed data of a standard send that load has prepared, if it

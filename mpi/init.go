@@ -37,6 +37,7 @@ type settings struct {
 	variant string
 	bands   customized.Bands // of the protocols customized and auto
 	still   bool             // without progress in the background
+	likely  bool             // to the protocol standing every receive repeats the last, see inside.Functions
 	device  string
 	path    string // of the device registers; "": the launcher has a model of it
 

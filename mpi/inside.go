@@ -13,6 +13,7 @@ func init() {
 		SharedArea:    (*Comm).sharedArea,
 		Reserve:       (*Comm).reserve,
 		WithPassed:    withPassed,
+		WithLikely:    withLikely,
 		WithSite:      withSite,
 		MoreBuffer:    (*Comm).moreBuffer,
 		Profile:       profile,

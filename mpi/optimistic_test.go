@@ -1,4 +1,4 @@
-//go:build !readbased && !rtr && !envless && !ticket && !customized
+//go:build !readbased && !rtr && !envless && !ticket && !customized && !standing
 
 package mpi_test
 

@@ -1,4 +1,4 @@
-//go:build readbased || rtr || envless || ticket || optimistic || customized
+//go:build readbased || rtr || envless || ticket || optimistic || customized || standing
 
 package mpi
 

@@ -12,7 +12,8 @@ import (
 // A build tag can leave one protocol; the errors name what is left.
 func TestABuildRunsWhatItListsAndNamesItOtherwise(t *testing.T) {
 	nothing := func(*mpi.Comm) error { return nil }
-	for _, name := range []string{"readbased", "rtr", "envless", "ticket", "optimistic", "customized", "auto"} {
+	for _, name := range []string{"readbased", "rtr", "envless", "ticket", "optimistic", "customized", "auto",
+		"standing"} {
 		err := mpi.Run(1, nothing, mpi.WithVariant(name))
 		if slices.Contains(mpi.Variants(), name) {
 			require.NoError(t, err)

@@ -1,4 +1,4 @@
-//go:build !(readbased || rtr || envless || ticket || optimistic || customized)
+//go:build !(readbased || rtr || envless || ticket || optimistic || customized || standing)
 
 package mpi
 
@@ -10,6 +10,7 @@ import (
 	"github.com/exanet-mpi/exanet/variants/envless"
 	"github.com/exanet-mpi/exanet/variants/readbased"
 	"github.com/exanet-mpi/exanet/variants/rtr"
+	"github.com/exanet-mpi/exanet/variants/standing"
 	"github.com/exanet-mpi/exanet/variants/ticket"
 )
 
@@ -22,10 +23,10 @@ const protocolTag = ""
 // DefaultVariant is the protocol that is used unless another is asked for.
 const DefaultVariant = "ticket"
 
-// Variants returns the names of the protocols, in the order of the thesis; then that of Small and Yuan, and the one
-// that chooses.
+// Variants returns the names of the protocols, in the order of the thesis; then that of Small and Yuan, and two
+// that the thesis leaves for later.
 func Variants() []string {
-	return []string{"readbased", "rtr", "envless", "ticket", "optimistic", "customized", "auto"}
+	return []string{"readbased", "rtr", "envless", "ticket", "optimistic", "customized", "auto", "standing"}
 }
 
 // newProtocol makes the protocol that the settings name.
@@ -47,6 +48,8 @@ func newProtocol(o *settings, f fabric) (protocol, error) {
 		return customized.New(f.Rank(), f, o.bands), nil
 	case "auto":
 		return auto.New(f.Rank(), f, o.bands.Hybrid), nil
+	case "standing":
+		return standing.New(f.Rank(), f, o.standsAfter()), nil
 	default:
 		return ticket.New(f.Rank(), f), nil
 	}

@@ -47,6 +47,7 @@ type rank struct {
 	collectives [coll.Collectives]shm.Count
 	stats       *callStats    // nil: not wanted
 	idents      commid.Supply // of communicators that this rank leads
+	likely      bool          // see settings
 	counts      map[int]int   // by slot, of those that it counts: how many ranks use them, see expect
 	closing     []*Comm       // freed, but requests are pending on them
 	selfOnce    sync.Once
@@ -62,7 +63,7 @@ func newRank(f fabric, o *settings) (*rank, error) {
 		return nil, err
 	}
 	k := &rank{fab: f, proto: proto, limit: f.Limit(), level: o.level, recycling: o.recycling,
-		looksFirst: o.looksFirst()}
+		looksFirst: o.looksFirst(), likely: o.likely}
 	k.stats, k.algorithms = newCallStats(o.variant, o.passed), o.algorithms
 	k.leavings.rule = o.buffers
 	offers := progress.OffersOf(f)

@@ -1,4 +1,4 @@
-//go:build !race && !readbased && !rtr && !envless && !optimistic && !customized
+//go:build !race && !readbased && !rtr && !envless && !optimistic && !customized && !standing
 
 package mpi_test
 

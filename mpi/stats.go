@@ -228,5 +228,6 @@ func counterMap(n *variants.Counters) map[string]uint64 {
 	m["no_credit"] = n.NoCredit
 	m["copies"] = n.Copies
 	m["elided"] = n.Elided
+	m["standing"] = n.Standing
 	return m
 }

@@ -15,8 +15,8 @@ import (
 //   - One for a communicator that has been closed is dropped: whatever it was
 //     about has completed here or been dropped with the rest. So an old
 //     advertisement never meets a request of the communicator that has the id
-//     now. Two kinds get an answer: an eager message gives its credit back, and a
-//     question about cancelling is answered with yes.
+//     now. Three kinds get an answer: an eager message gives its credit back, a
+//     question about cancelling is answered with yes, and buffers go back.
 //
 // A rank opens the generations of an id in rising order, but it may open one while
 // requests are pending in an earlier one. What stays of a closed communicator is
@@ -100,7 +100,7 @@ func (c *Core) Abandon(ctx *Context, arrived *Unmatched) {
 	}
 	for x := arrived.First(); x != nil; x = arrived.First() {
 		arrived.Drop(x)
-		if x.Kind != RTS {
+		if x.Kind == EnvD || x.Kind == EnvDS {
 			c.Out.Consumed(c.Out.Peer(ctx.World(x.Src)), x.Size)
 		}
 		c.Recycle(x)
@@ -220,5 +220,7 @@ func (c *Core) tooLate(e Envelope, payload []byte) {
 		c.Out.Consumed(p, len(payload))
 	case CancelRecv, CancelSend:
 		c.AnswerCancel(p, e, payload, true)
+	case Revoke:
+		c.Out.Control(p, Envelope{Kind: Revoked, Ticket: e.Ticket})
 	}
 }

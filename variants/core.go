@@ -116,6 +116,7 @@ func (c *Core) Complete(r *Request, err error) {
 	c.reclaim(r)
 	if r.alone != nil {
 		r.alone.Writing--
+		r.alone.reopen()
 		r.alone = nil
 	}
 	if r.Cancelling {
@@ -181,8 +182,13 @@ func (c *Core) Each(f func(*Request)) {
 	}
 }
 
-// Exposed returns the receive of a slot, nil if there is none any more.
-func (c *Core) Exposed(slot int) *Request { return c.slots[slot] }
+// Exposed returns the receive of a slot, nil if there is none.
+func (c *Core) Exposed(slot int) *Request {
+	if slot >= len(c.slots) {
+		return nil
+	}
+	return c.slots[slot]
+}
 
 // progressMost is how many bytes to write before other things are looked at.
 const progressMost = 1 << 20

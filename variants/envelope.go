@@ -30,11 +30,17 @@ const (
 	Forget                      // may the counts of these tags be forgotten? (package ticket)
 	Forgotten                   // of which the sender has
 	Left                        // the sender has closed a communicator that the receiver counts, see Core.Leave
+	Stand                       // two buffers of mine that your sends may use from now on (package standing)
+	Freed                       // so many uses of them are over
+	Revoke                      // do not use them any more
+	Revoked                     // I do not; all that I have written is there
+	Landed                      // no message: what has been written into such a buffer
 	Kinds
 )
 
 var kindNames = [Kinds]string{"", "RTS", "CTS", "RTR", "Env", "EnvD", "EnvDS", "Ack",
-	"CancelRecv", "CancelSend", "CancelReply", "Credit", "Query", "Mismatch", "Forget", "Forgotten", "Left"}
+	"CancelRecv", "CancelSend", "CancelReply", "Credit", "Query", "Mismatch", "Forget", "Forgotten", "Left",
+	"Stand", "Freed", "Revoke", "Revoked", "Landed"}
 
 func (k Kind) String() string {
 	if k < Kinds {

@@ -15,7 +15,7 @@ func cost(payload int) int { return packetizer.HeaderSize + payload }
 // Peer is the state towards one other rank of the job.
 type Peer struct {
 	Failed  bool
-	Writing int // writes under way that no later message may overtake (package envless)
+	Writing int // writes under way that no later message may overtake, see Core.WriteAlone
 
 	awaited bool // see Core.Await
 
@@ -25,6 +25,16 @@ type Peer struct {
 }
 
 func (p *Peer) backlogged() bool { return p.flushed < len(p.backlog) }
+
+// Backlogged reports whether messages wait for the device, which a write must not overtake.
+func (p *Peer) Backlogged() bool { return p.backlogged() }
+
+// reopen lets a fast path send again, if nothing must go before.
+func (p *Peer) reopen() {
+	if !p.Failed && p.Writing == 0 && !p.backlogged() {
+		p.Shut = 0
+	}
+}
 
 // held is a message that the device has refused for now.
 type held struct {
@@ -244,9 +254,7 @@ func (o *Outbox) Flush() (sent int) {
 			keep = append(keep, p)
 		} else {
 			p.backlog, p.flushed = p.backlog[:0], 0
-			if !p.Failed {
-				p.Shut = 0
-			}
+			p.reopen()
 		}
 	}
 	o.waiting = keep

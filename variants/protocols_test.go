@@ -13,6 +13,7 @@ import (
 	"github.com/exanet-mpi/exanet/variants/envless"
 	"github.com/exanet-mpi/exanet/variants/readbased"
 	"github.com/exanet-mpi/exanet/variants/rtr"
+	"github.com/exanet-mpi/exanet/variants/standing"
 	"github.com/exanet-mpi/exanet/variants/ticket"
 )
 
@@ -43,6 +44,7 @@ func everyProtocol(t *testing.T, limit int, f func(t *testing.T, p pair)) {
 		"customized": func(me int, f *host.Fabric) variants.Protocol {
 			return customized.New(me, f, customized.Bands{Hybrid: limit + 10})
 		},
+		"standing":  func(me int, f *host.Fabric) variants.Protocol { return standing.New(me, f, 0) },
 		"readbased": func(me int, f *host.Fabric) variants.Protocol { return readbased.New(me, f) },
 	}
 	for name, make := range protocols {

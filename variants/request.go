@@ -89,6 +89,7 @@ type Request struct {
 	View datatype.View // instead of Buf if the memory has gaps; a send of such is no eager one
 
 	Batch *Batch // that it belongs to, or nil
+	Home  uint64 // of a receive: names its buffer, which receives before had that have the same; 0: one like no other
 
 	Done   bool
 	Err    error
@@ -122,7 +123,7 @@ type Request struct {
 // Reset makes a request ready to be filled in and posted. The Transfer is set
 // when a write starts.
 func (r *Request) Reset() {
-	r.Recv, r.Mode, r.Batch = false, Standard, nil
+	r.Recv, r.Mode, r.Batch, r.Home = false, Standard, nil, 0
 	r.Done, r.Err, r.Status = false, nil, Status{}
 	r.Ticketed, r.Queued, r.Advertised, r.Silent, r.Delivered = false, false, false, false, false
 	r.Announced, r.Fetched, r.Landed, r.Writing, r.Cancelling = false, false, false, false, false
@@ -203,6 +204,7 @@ type Counters struct {
 	NoCredit       uint64 // eager-size sends that went as long ones, beyond the peer's credit
 	Copies         uint64 // sends that left a copy, see Core.StandIn
 	Elided         uint64 // writes without a notification, see Core.Elide
+	Standing       uint64 // writes into buffers that stand (package standing)
 }
 
 // Add adds what another rank has counted.
@@ -223,4 +225,5 @@ func (c *Counters) Add(x *Counters) {
 	c.NoCredit += x.NoCredit
 	c.Copies += x.Copies
 	c.Elided += x.Elided
+	c.Standing += x.Standing
 }

@@ -118,6 +118,10 @@ func (c *Core) Write(p *Peer, r *Request, to Room, rtsSent bool) {
 		c.Complete(r, nil) // the receiver knows
 		return
 	}
+	c.write(p, r, to, Notice(r.Len(), r.Tag, rtsSent))
+}
+
+func (c *Core) write(p *Peer, r *Request, to Room, n rdmaeng.Notification) {
 	t := &r.Transfer
 	if to.Capacity < r.Len() {
 		c.reclaim(r)
@@ -127,7 +131,7 @@ func (c *Core) Write(p *Peer, r *Request, to Room, rtsSent bool) {
 	} else {
 		*t = rdmaeng.Transfer{To: int(p.World), Src: r.Buf, View: r.View}
 	}
-	t.Dst, t.Notify = to.Window, Notice(r.Len(), r.Tag, rtsSent)
+	t.Dst, t.Notify = to.Window, n
 	c.Count.Writes++
 	if c.elides(r, to) {
 		t.Silent = true
@@ -151,9 +155,15 @@ func (c *Core) Write(p *Peer, r *Request, to Room, rtsSent bool) {
 // WriteAlone is Write for a receive that any later message could match: none
 // leaves for that peer until the notification has been delivered.
 func (c *Core) WriteAlone(p *Peer, r *Request, to Room) {
+	c.WriteBefore(p, r, to, Notice(r.Len(), r.Tag, false))
+}
+
+// WriteBefore is WriteAlone with another notification.
+func (c *Core) WriteBefore(p *Peer, r *Request, to Room, n rdmaeng.Notification) {
 	p.Writing++
+	p.Shut = 1
 	r.alone = p
-	c.Write(p, r, to, false)
+	c.write(p, r, to, n)
 }
 
 // Look takes the notifications that are there already, before a message is

@@ -94,6 +94,22 @@ func Plan(p world.Protocol, short, deep bool) []Part {
 			Part{Name: "all of 2, one short and one long, 2 pieces", Ranks: 2, Pieces: 2, Doubts: true, Broken: true,
 				Programs: Sized.Programs(all, 2)})
 	}
+	if p.Standing {
+		own := []Part{{Name: "three sent, any tag received", Ranks: 2, Pieces: 1, Programs: Singles(overtaking)},
+			{Name: "all of 2, standing, both directions", Ranks: 2, Pieces: 1, Programs: Standing.Programs(cfg, 2)}}
+		if p.Leased { // the rest as without
+			parts = append(own, parts[:4]...)
+		} else {
+			parts = append(append(own, parts...),
+				Part{Name: "all of 2, standing, both directions, mailboxes of 1", Ranks: 2, Pieces: 1, Capacity: 1,
+					Programs: Standing.Programs(cfg, 2)},
+				Part{Name: "all of 2, standing, either rank dies", Ranks: 2, Pieces: 1, Mortal: 2,
+					Programs: Standing.Programs(cfg, 2)},
+				Part{Name: "sample of 4, streams", Ranks: 2, Pieces: 1, Programs: sample(Streams, 4, some, 17)},
+				Part{Name: "sample of 3, streams, either rank dies", Ranks: 2, Pieces: 1, Mortal: 2,
+					Programs: sample(Streams, 3, some, 18)})
+		}
+	}
 	if p.Tickets && !p.Leased {
 		parts = append(parts, Part{Name: "three cancelled, in each order", Ranks: 2, Pieces: 1,
 			Programs: Singles(threeCancelled)})

@@ -139,6 +139,46 @@ var Filling = Alphabet{
 	},
 }
 
+// Standing is for protocols whose receivers give buffers: long messages in both directions, and what could overtake
+// them or be overtaken.
+var Standing = Alphabet{
+	Name:  "standing",
+	About: "both ranks send and receive: long messages of two tags, short ones, any tag, two sizes, probes, cancelling",
+	Ranks: [][]world.Op{standingOps(1), standingOps(0)},
+}
+
+func standingOps(peer int) []world.Op {
+	return []world.Op{send(peer, 1, Long), send(peer, 2, Eager), recv(peer, 1, Large), recv(peer, anyTag, Large),
+		recv(peer, 1, Huge), probe(peer, anyTag), extract(peer, 1, Large), {Kind: world.Take}, cancel,
+		{Kind: world.Free}}
+}
+
+// Streams are long programs of Standing, in which buffers are used again.
+var Streams = Alphabet{
+	Name:  "streams",
+	About: "both ranks send and receive long messages of two tags, and short ones, and receive any tag",
+	Ranks: [][]world.Op{streamOps(1), streamOps(0)},
+}
+
+func streamOps(peer int) []world.Op {
+	return []world.Op{send(peer, 1, Long), send(peer, 1, Long), send(peer, 2, Long), send(peer, 2, Eager),
+		recv(peer, 1, Large), recv(peer, 1, Large), recv(peer, 2, Large), recv(peer, anyTag, Large)}
+}
+
+// overtaking are programs in which a message of a buffer that stands could overtake another, or be overtaken: three are
+// sent, the first receive gives the buffers, and the next takes any tag.
+func overtaking(yield func(world.Program) bool) {
+	sends := []world.Op{send(1, 1, Long), send(1, 2, Long), send(1, 2, Eager)}
+	for i := range 27 {
+		for _, o := range []world.Op{recv(0, anyTag, Large), probe(0, anyTag), extract(0, anyTag, Large)} {
+			p := world.Program{{sends[i%3], sends[i/3%3], sends[i/9]}, {recv(0, 1, Large), o}}
+			if !yield(p) {
+				return
+			}
+		}
+	}
+}
+
 // threeCancelled are programs in which three receives are cancelled, in each order.
 func threeCancelled(yield func(world.Program) bool) {
 	for _, order := range [][]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}} {

@@ -262,6 +262,9 @@ func (s *Player) note(e world.Event) {
 		return
 	case world.Noticed:
 		label := fmt.Sprintf("[%d, %s, rts_sent %d]", e.Notice.Size(), tag(e.Notice[1]), e.Notice[2])
+		if e.Stands {
+			label = fmt.Sprintf("[%d, #%d]", e.Notice.Size(), uint32(e.Notice[1])+s.first)
+		}
 		s.Chart.Arrows = append(s.Chart.Arrows, chart.Arrow{Kind: chart.Notice, From: e.Peer, To: e.Rank,
 			FromRow: s.landed[e.ID], ToRow: -1})
 		s.Chart.Arrive(s.takeTime(), len(s.Chart.Arrows)-1, label)

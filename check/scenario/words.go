@@ -100,6 +100,19 @@ func (s *Player) message(e world.Event) string {
 		}
 		return b.String()
 	}
+	switch m.Kind {
+	case variants.Stand:
+		fmt.Fprintf(&b, " %s, two of %d B", tag(m.Tag), variants.Word(e.Payload, 4))
+		return b.String()
+	case variants.Freed:
+		fmt.Fprintf(&b, ", %d uses are over", variants.Word(e.Payload, 0))
+		return b.String()
+	case variants.Revoke:
+		fmt.Fprintf(&b, " %s", tag(m.Tag))
+		return b.String()
+	case variants.Revoked:
+		return b.String()
+	}
 	fmt.Fprintf(&b, " %s #%d", tag(m.Tag), m.Ticket+s.first)
 	switch m.Kind {
 	case variants.RTS:

@@ -364,8 +364,9 @@ func (w *World) notice(v *write) (slot int, n rdmaeng.Notification, ok bool) {
 		w.fail(v.to, "a receive has completed before the notification of the write into its buffer was looked at")
 		return slot, n, false
 	}
+	s.full = false
 	if w.Log != nil {
-		w.log(Event{Kind: Noticed, Rank: v.to, Peer: v.from, ID: v.id, Notice: n})
+		w.log(Event{Kind: Noticed, Rank: v.to, Peer: v.from, ID: v.id, Notice: n, Stands: s.owner == nil})
 	}
 	return slot, n, true
 }
@@ -398,6 +399,7 @@ func (w *World) land(v *write) {
 	copy(s.buf[from:], src[from:to])
 	v.pieces++
 	v.all = w.cfg.Pieces == 1 || v.loan != nil || v.pieces == 2 || len(src) <= 1
+	s.full = v.all
 	if v.loan != nil {
 		v.loan.copied = true
 	}
@@ -418,6 +420,10 @@ func (w *World) misplaced(v *write) string {
 	switch {
 	case s == nil:
 		return "a write lands in a buffer that is not exposed any more"
+	case w.cfg.Standing && s.owner == nil && s.full:
+		return "a write lands in a buffer that stands before the last one has been shown"
+	case w.cfg.Standing && s.owner == nil && len(v.t.Src) <= len(s.buf):
+		return ""
 	case s.owner == nil || s.owner.Op.Kind != Recv:
 		return "a write lands in a buffer of no receive"
 	case s.owner.r.Done:

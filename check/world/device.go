@@ -23,6 +23,7 @@ type slot struct {
 	buf   []byte
 	gen   uint32
 	open  bool
+	full  bool // a buffer that stands, with a write that has not been shown
 	owner *Request
 
 	watch *rdmaeng.Notification // nil: nobody watches, see silent.go
@@ -68,7 +69,7 @@ func (d *device) Expose(buf []byte) (int, rdmaeng.Window) {
 		d.slots = append(d.slots, slot{})
 	}
 	s := &d.slots[i]
-	s.buf, s.open, s.owner = buf, true, d.copied(buf)
+	s.buf, s.open, s.full, s.owner = buf, true, false, d.copied(buf)
 	for _, q := range d.rank.reqs {
 		if len(buf) > 0 && len(q.r.Buf) > 0 && &q.r.Buf[0] == &buf[0] {
 			s.owner = q
@@ -108,6 +109,9 @@ func (d *device) start(t *rdmaeng.Transfer, from int) *write {
 	d.w.nextID++
 	v := &write{t: t, from: from, to: t.To, id: d.w.nextID, index: len(d.rank.writes)}
 	t.Done = 0
+	if q := d.w.queue(from, t.To); d.w.cfg.Standing {
+		v.behind = q.delivered + len(q.msgs)
+	}
 	d.rank.writes = append(d.rank.writes, v)
 	return v
 }
@@ -156,7 +160,10 @@ func (d *device) Notified() (int, rdmaeng.Notification, bool) {
 
 // Order implements rdmaeng.Engine.
 func (d *device) Order() rdmaeng.Order {
-	if d.w.cfg.Order == 0 {
+	switch {
+	case d.w.cfg.Standing && d.w.cfg.Order == 0:
+		return rdmaeng.AllOrder | rdmaeng.Standing
+	case d.w.cfg.Order == 0:
 		return rdmaeng.AllOrder
 	}
 	return d.w.cfg.Order

@@ -36,6 +36,13 @@ func (w *World) Digest() uint64 {
 		}
 		h += mix(k)
 	}
+	for _, r := range w.ranks {
+		for _, v := range r.writes {
+			if left := v.behind - w.queue(v.from, v.to).delivered; left > 0 && !v.noticed {
+				h += mix(v.mark() ^ uint64(v.from)<<48 ^ uint64(left)<<32 ^ 7)
+			}
+		}
+	}
 	return h
 }
 
@@ -122,7 +129,7 @@ func (r *rank) digest() uint64 {
 	}
 	for i := range r.dev.slots {
 		s := &r.dev.slots[i]
-		d.add(uint64(s.was)<<40 | uint64(s.gen)<<2 | bit(s.watch != nil)<<1 | bit(s.open))
+		d.add(uint64(s.was)<<40 | uint64(s.gen)<<3 | bit(s.full)<<2 | bit(s.watch != nil)<<1 | bit(s.open))
 	}
 	for _, l := range r.dev.loans {
 		d.add(uint64(l.req.send)<<2 | bit(l.copied)<<1 | bit(l.over))

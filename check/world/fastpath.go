@@ -338,6 +338,7 @@ func (r *rank) next(from, at int) message {
 		q.msgs = slices.Delete(slices.Clone(q.msgs), at, at+1)
 	}
 	q.delivered++
+	r.taking = from + 1
 	if w.Log != nil {
 		w.logMessage(Delivered, from, r.id, &m)
 	}

@@ -44,6 +44,7 @@ type Event struct {
 	Agent   bool // Started: by the agent beside Rank
 	Reader  bool // Started: by Peer, which reads what Rank has lent
 	Notice  rdmaeng.Notification
+	Stands  bool // Noticed: a write into a buffer that stands
 	Found   bool
 	Status  variants.Status
 	Err     error

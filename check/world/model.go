@@ -211,11 +211,13 @@ func (w *World) leftover(r *rank) {
 			}
 		})
 		for i := range r.dev.slots {
-			if s := &r.dev.slots[i]; s.open && (s.owner == nil || !w.copied(s.owner)) {
+			s := &r.dev.slots[i]
+			if stands := w.cfg.Standing && s.owner == nil; s.open && !stands && (s.owner == nil || !w.copied(s.owner)) {
 				w.fail(r.id, "every request has completed, but a buffer is still exposed")
 			}
 		}
 	}
+	w.idleStands(r)
 	if w.cfg.NoProbe {
 		return
 	}
@@ -223,6 +225,33 @@ func (w *World) leftover(r *rank) {
 		for _, source := range w.living() {
 			w.kept(r, comm, source.id)
 		}
+	}
+}
+
+// idleStands checks that buffers stand only for channels that have been received on, in communicators that are
+// open, and not for a rank that has died.
+func (w *World) idleStands(r *rank) {
+	if !w.cfg.Standing || !w.together() {
+		return
+	}
+	type channel struct {
+		comm, peer int
+		tag        int32
+	}
+	channels := make(map[channel]bool)
+	for _, q := range r.reqs {
+		if q.Op.Kind == Recv && !w.old(q) && (q.Op.Peer < 0 || !r.told || !w.ranks[q.Op.Peer].dead) {
+			channels[channel{q.Op.Comm, q.Op.Peer, q.Op.Tag}] = true
+		}
+	}
+	stand := 0
+	for i := range r.dev.slots {
+		if s := &r.dev.slots[i]; s.open && s.owner == nil {
+			stand++
+		}
+	}
+	if stand > 2*len(channels) {
+		w.fail(r.id, "%d buffers stand, but messages are received on %d channels", stand, len(channels))
 	}
 }
 

@@ -30,6 +30,16 @@ func (w *World) mail(from, to int) bool {
 	return len(q.msgs) > 0 && q.msgs[0].waits() == 0
 }
 
+// shows reports whether the notification of a write that has landed can be shown. Where buffers stand, the messages
+// that had been sent when it was started come before.
+func (w *World) shows(v *write) bool {
+	delivered := w.queue(v.from, v.to).delivered
+	if w.ranks[v.to].taking == v.from+1 {
+		delivered--
+	}
+	return v.all && !v.noticed && delivered >= v.behind
+}
+
 // waits is a hash of the writes that must land before a message is delivered, 0 if there are none.
 func (m *message) waits() (h uint64) {
 	for _, v := range m.behind {

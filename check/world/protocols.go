@@ -37,6 +37,9 @@ type Protocol struct {
 	// same protocol without.
 	Leased bool
 
+	// Standing says that it has buffers that stand, see Config.
+	Standing bool
+
 	// Hybrid is the size up to which sends may complete with a copy, see Config.
 	Hybrid int
 	// Order is what the device promises, and Same what is in the buffers before, see Config.
@@ -85,6 +88,10 @@ var Protocols = []Protocol{
 		Make: func(me int, dev Device) variants.Protocol {
 			return customized.New(me, dev, customized.Bands{Hybrid: hybrid})
 		}},
+	{Name: "standing", Tickets: true, Brief: true, Standing: true,
+		Make: func(me int, dev Device) variants.Protocol { return ticket.NewStanding(me, dev, standing, 0) }},
+	{Name: "standing-leased", Tickets: true, Leased: true, Brief: true, Standing: true,
+		Make: func(me int, dev Device) variants.Protocol { return ticket.NewStanding(me, dev, standing, 0) }},
 	{Name: "envless",
 		Make: func(me int, dev Device) variants.Protocol { return envless.New(me, dev, false) }},
 	{Name: "rtr",
@@ -105,11 +112,14 @@ var quick = ticket.Rule{Silence: 1, Late: 1, Crossed: 1}
 // hybrid is the size in bytes of the long messages of most programs.
 const hybrid = 48
 
+// standing is the size in bytes up to which receives give their senders buffers: the first that is posted does.
+const standing = 128
+
 // Config returns a world of the protocol with so many ranks.
 func (p Protocol) Config(ranks int) Config {
 	return Config{Ranks: ranks, Make: p.Make, NoProbe: p.NoProbe, NoAnySource: p.NoAnySource,
 		SizesMatch: p.SizesMatch, Leased: p.Leased, Unleased: p.Forgetful, Hybrid: p.Hybrid,
-		Order: p.Order, Same: p.Same}
+		Order: p.Order, Same: p.Same, Standing: p.Standing}
 }
 
 // ProtocolNamed returns the protocol with a name.

@@ -73,6 +73,7 @@ func (r *rank) request(o Op) *Request {
 		}
 		q.before = bytes.Clone(q.memory)
 		q.r.Recv = true
+		q.r.Home = uint64(o.Size) // a protocol that asks takes those of one size for one buffer
 		q.r.Buf = q.memory[guardSize : guardSize+o.Size : guardSize+o.Size]
 	}
 	return q
@@ -176,6 +177,7 @@ func (r *rank) posted(q *Request) {
 // settle looks at the requests of a rank after it has been given an input, or
 // after something was written into its memory.
 func (r *rank) settle() {
+	r.taking = 0
 	if n := r.proto.Needs(); n != 0 {
 		r.proto.Wake(n, func(world int) {
 			if world < 0 || world >= len(r.w.ranks) {

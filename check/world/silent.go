@@ -28,7 +28,7 @@ func (w *World) noticeable(v *write) bool {
 	if _, s := v.target(w); s.changed() && v.pieces > 0 {
 		return true
 	}
-	return v.all && !v.t.Silent
+	return w.shows(v) && !v.t.Silent
 }
 
 // reversed returns the other half of a write where nothing is promised of their order.

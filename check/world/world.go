@@ -90,6 +90,9 @@ type Config struct {
 	Same bool
 	// Hybrid says that a standard send of up to so many bytes may complete when its data have been copied.
 	Hybrid int
+	// Standing says that the device promises what buffers need that stand (rdmaeng.Standing), and that the protocol has
+	// such.
+	Standing bool
 	// Window is the credit of each pair in bytes; 0: variants.CreditWindow.
 	Window int64
 	// Mortal is the number of ranks, the last ones, of which one dies.
@@ -137,6 +140,7 @@ type rank struct {
 	touched uint64 // fingerprint of what has been done to its memory and its writes besides
 	tried   int    // moment of a blocking probe that found nothing
 	doubted int    // moment of the last doubt
+	taking  int    // whose message it is dealing with, 1 for rank 0; 0: nobody's
 	dead    bool
 	told    bool // that somebody has died
 	writes  []*write
@@ -163,6 +167,7 @@ type write struct {
 	id       int
 	index    int // among the writes of the rank that has it in its list
 	pieces   int // landed so far
+	behind   int // messages of the pair that had been sent when it was started
 	all      bool
 	noticed  bool
 	finished bool

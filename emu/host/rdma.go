@@ -174,8 +174,8 @@ func (f *Fabric) record(r ring, t *rdmaeng.Transfer, kind uint64, n int) bool {
 	return true
 }
 
-// Order implements rdmaeng.Engine: notifications go through the ring, as messages do.
-func (f *Fabric) Order() rdmaeng.Order { return rdmaeng.AllOrder }
+// Order implements rdmaeng.Engine: notifications, and offers of shared copies, go through the ring, as messages do.
+func (f *Fabric) Order() rdmaeng.Order { return rdmaeng.AllOrder | rdmaeng.Standing }
 
 var _ packetizer.Port = (*Fabric)(nil)
 var _ rdmaeng.Lender = (*Fabric)(nil)

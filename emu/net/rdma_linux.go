@@ -89,7 +89,7 @@ func (l *link) piece(t *rdmaeng.Transfer) {
 }
 
 // Order implements rdmaeng.Engine: all that goes to a rank goes through one ring or one connection.
-func (f *Fabric) Order() rdmaeng.Order { return rdmaeng.AllOrder }
+func (f *Fabric) Order() rdmaeng.Order { return rdmaeng.AllOrder | rdmaeng.Standing }
 
 // Lend implements rdmaeng.Lender: nobody elsewhere reads this rank's memory.
 func (f *Fabric) Lend(t *rdmaeng.Transfer) (rdmaeng.Window, bool) {

@@ -60,6 +60,10 @@ type Functions[Comm, Request, Message, Option any] struct {
 	// WithPassed has the map, as it is at Finalize, in the statistics of EXANET_STATS.
 	WithPassed func(calls map[string]uint64) Option
 
+	// WithLikely has the protocol standing take every receive for one that repeats the last of its channel, for those
+	// whose programs repeat few.
+	WithLikely func() Option
+
 	// WithSite has findings of the checking mode say where the program is, as site tells in each call, ""
 	// if that is not known.
 	WithSite func(site func() string) Option

@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -43,7 +44,7 @@ type Config struct {
 // Pooled reports whether the build of a protocol that the thesis measures has the
 // memory pool of its section 3.9.
 func Pooled(variant string) bool {
-	return variant == "ticket" || variant == "customized" || variant == "auto" || variant == "optimistic"
+	return slices.Contains([]string{"ticket", "customized", "auto", "standing", "optimistic"}, variant)
 }
 
 // Result is what has come out.

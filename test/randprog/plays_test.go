@@ -8,6 +8,7 @@ import (
 
 	"github.com/exanet-mpi/exanet/emu/host"
 	"github.com/exanet-mpi/exanet/mpi"
+	"github.com/exanet-mpi/exanet/mpi/inside"
 	"github.com/exanet-mpi/exanet/packetizer"
 )
 
@@ -19,6 +20,8 @@ type play struct {
 	level   mpi.ThreadLevel
 	paired  bool // programs that keep the assumptions of optimistic
 	counted bool
+	likely  bool     // to the protocol standing every receive repeats the last
+	device  string   // "": the default
 	covers  []string // counters of MPI
 }
 
@@ -29,6 +32,11 @@ var plays = []play{
 		"crossings", "truncations", "cancels_granted", "no_credit"}},
 	{name: "auto", variant: "auto", level: mpi.ThreadMultiple, covers: []string{"fast_receives", "crossings",
 		"stale_rtrs", "lifted", "truncations", "cancels_granted", "cancels_refused", "no_credit"}},
+	{name: "standing", variant: "standing", level: mpi.ThreadMultiple, likely: true, covers: []string{"standing",
+		"Stand", "Revoke", "Revoked", "crossings", "truncations", "cancels_granted", "no_credit"}},
+	{name: "standing-prototype", variant: "standing", level: mpi.ThreadMultiple, likely: true, device: "prototype",
+		covers: []string{"standing", "Stand", "Freed", "Revoke", "Revoked", "crossings", "truncations",
+			"cancels_granted", "cancels_refused"}},
 	{name: "readbased", variant: "readbased", level: mpi.ThreadMultiple, covers: []string{
 		"writes", "truncations", "cancels_granted", "cancels_refused", "no_credit"}},
 	{name: "rtr", variant: "rtr", level: mpi.ThreadMultiple, covers: []string{
@@ -69,7 +77,14 @@ func (p *play) rules() Rules {
 }
 
 func (p *play) options() []mpi.Option {
-	return []mpi.Option{mpi.WithVariant(p.variant), mpi.WithThreadLevel(p.level)}
+	opts := []mpi.Option{mpi.WithVariant(p.variant), mpi.WithThreadLevel(p.level)}
+	if p.likely {
+		opts = append(opts, inside.MPI.(*inside.Functions[mpi.Comm, mpi.Request, mpi.Message, mpi.Option]).WithLikely())
+	}
+	if p.device != "" {
+		opts = append(opts, mpi.WithDevice(p.device))
+	}
+	return opts
 }
 
 // requireCoverage asks for so many of each event of the play.

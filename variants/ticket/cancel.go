@@ -30,6 +30,7 @@ func (p *Protocol) Cancel(r *variants.Request) {
 	case !r.Recv:
 		p.AskCancel(p.outChannel(c, r.Peer, r.Tag).peer, c.Envelope(variants.CancelSend, r.Tag, r.Ticket), r)
 	case r.Ticketed:
+		p.revoke(p.inChannel(c, r.Peer, r.Tag).landing)
 		p.AskCancel(p.inChannel(c, r.Peer, r.Tag).peer, c.Envelope(variants.CancelRecv, r.Tag, r.Ticket), r)
 	default:
 		p.takeBack(c, r)

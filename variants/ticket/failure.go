@@ -9,6 +9,7 @@ func (p *Protocol) PeerFailed(world int) {
 		return
 	}
 	p.RevokeAll()
+	p.failStands(w)
 	for c := range p.comms.All() {
 		for _, l := range c.out {
 			if l.peer.World == w {

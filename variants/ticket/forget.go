@@ -70,7 +70,7 @@ func (p *Protocol) forget(c *comm, used *inChannel) {
 		if l.Granted {
 			p.lessee.Revoke(&l.Lease)
 		}
-		if l != used && l.idle() {
+		if l != used && l.idle() && l.landing == nil {
 			if l.peer.Failed {
 				c.remove(l) // another takes its place under the hand
 				continue

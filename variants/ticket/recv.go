@@ -24,6 +24,7 @@ func (p *Protocol) PostRecv(r *variants.Request) {
 		return
 	}
 	l := p.inChannel(c, r.Peer, r.Tag)
+	p.repeats(c, l, r)
 	if m := l.unexpected.First(); m != nil {
 		p.accept(c, r, m)
 		return
@@ -49,7 +50,8 @@ func (p *Protocol) assign(c *comm, l *inChannel, r *variants.Request) {
 	r.Ticket, r.Ticketed = l.Next, true
 	p.Done.Tickets++
 	l.pass(l.Next)
-	if r.Len() > p.Limit() && p.Room(r) == nil && !p.isSilent(c, r) { // without room its RTS finds out whether there is
+	if r.Len() > p.Limit() && !l.stands() && p.Room(r) == nil && !p.isSilent(c, r) {
+		// A receive that finds no room finds out whether there is when its RTS comes.
 		p.Advertise(l.peer, c.Envelope(variants.RTR, l.tag, r.Ticket), r)
 	}
 }
@@ -92,6 +94,9 @@ func (p *Protocol) deliverShort(h packetizer.Header, payload []byte) bool {
 // takes it: the message is the next of its channel, and neither another message nor a receive has waited for longer.
 // Else it returns nil.
 func (p *Protocol) next(c *comm, src, tag int32, h *packetizer.Header) *inChannel {
+	if wild(src, tag) && p.stand.most > 0 {
+		p.Look(p.Notified) // a write may come before the message
+	}
 	if c.eager != variants.Head(h) || c.wild.Head() != nil {
 		return nil
 	}
@@ -176,7 +181,8 @@ func (p *Protocol) arrive(c *comm, e variants.Envelope, size int, payload []byte
 	switch {
 	case stale: // an RTS whose transfer has completed: the RTR crossed it
 	case r != nil:
-		p.receive(c, l.peer, r, e, size, payload)
+		p.receive(c, l.peer, r, e, size, l.data(e, size, payload))
+		p.taken(l, e)
 	default:
 		c.keep(l, p.Unexpected(e, size, payload))
 	}
@@ -214,7 +220,8 @@ func (p *Protocol) accept(c *comm, r *variants.Request, m *variants.Message) {
 	l := p.inChannel(c, m.Src, m.Tag)
 	c.drop(l, m)
 	l.pass(m.Ticket)
-	p.receive(c, l.peer, r, m.Envelope, m.Size, m.Data)
+	p.receive(c, l.peer, r, m.Envelope, m.Size, l.data(m.Envelope, m.Size, m.Data))
+	p.taken(l, m.Envelope)
 	p.Recycle(m)
 }
 
@@ -225,8 +232,10 @@ func (p *Protocol) receive(c *comm, peer *variants.Peer, r *variants.Request, e 
 	r.Ticket = e.Ticket
 	r.Status = variants.Status{Source: e.Src, Tag: e.Tag, Size: size}
 	if e.Kind != variants.RTS {
-		p.tookEager(c, r)
-		p.Out.Consumed(peer, size)
+		if e.Kind != variants.Landed {
+			p.tookEager(c, r)
+			p.Out.Consumed(peer, size)
+		}
 		if e.Kind == variants.EnvDS && !r.Advertised {
 			p.Out.Control(peer, c.Envelope(variants.Ack, e.Tag, e.Ticket))
 		}
@@ -251,6 +260,9 @@ func (p *Protocol) receive(c *comm, peer *variants.Peer, r *variants.Request, e 
 func (p *Protocol) Notified(slot int, n rdmaeng.Notification) {
 	r := p.Exposed(slot)
 	if r == nil {
+		if p.stand.slots[slot] != nil {
+			p.landed(slot, n)
+		}
 		return
 	}
 	switch c := p.comms.Of(r.Ctx); {
@@ -282,6 +294,10 @@ func (p *Protocol) Extract(ctx *variants.Context, src, tag int32) (m *variants.M
 	l := p.inChannel(c, m.Src, m.Tag)
 	c.drop(l, m)
 	l.pass(m.Ticket)
+	if m.Kind == variants.Landed {
+		m.Data = append(m.Data[:0], l.data(m.Envelope, m.Size, nil)...) // others wait for the buffer
+		p.taken(l, m.Envelope)
+	}
 	ctx.Active++
 	return m, true, nil
 }

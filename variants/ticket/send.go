@@ -61,6 +61,10 @@ func (p *Protocol) PostSend(r *variants.Request) {
 		p.fast(c, l, r, a)
 		return
 	}
+	if l.remote.takes(r) {
+		p.write(l.remote, r)
+		return
+	}
 	if r.Len() <= p.Limit() {
 		if r.Mode == variants.Synchronous && p.Out.Eager(l.peer, c.Envelope(variants.EnvDS, r.Tag, r.Ticket), r.Buf,
 			true) {

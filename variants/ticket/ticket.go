@@ -24,6 +24,7 @@
 //	hybrid.go    sends that leave a copy (package customized)
 //	history.go   choices by what has been counted (package auto)
 //	choices.go   what they are, in words
+//	stand.go     buffers that stand (package standing)
 //
 // Where this goes beyond the thesis:
 //
@@ -54,6 +55,7 @@ type Protocol struct {
 	rule   *Rule             // of package auto, else nil
 	hybrid int               // bytes up to which a send that comes first leaves a copy, see NewHybrid
 	agents bool              // which read copies
+	stand  stands            // see stand.go
 }
 
 // NeedsOrder implements variants.Protocol: a peer that has closed a communicator agrees to cancel a receive, which must
@@ -124,6 +126,9 @@ type inChannel struct {
 	at             int  // in comm.channels
 	unexpected     variants.List[variants.Message]
 	peer           *variants.Peer
+	landing        *landing // see stand.go
+	home           uint64   // of the last long receive
+	times          int      // how many before it had the same
 }
 
 // outChannel is a (communicator, destination, tag) at the sender.
@@ -136,6 +141,7 @@ type outChannel struct {
 	rtrs           []rtr // received receives, by ticket
 	peer           *variants.Peer
 	header         packetizer.Header // of the next EnvD, if nothing else is sent before
+	remote         *remote           // see stand.go
 }
 
 // rtr is a receive that its owner has advertised.
@@ -164,7 +170,9 @@ func (p *Protocol) Skip(id, gen uint32) { p.comms.Skip(p.Core, id, gen) }
 // Close implements variants.Protocol.
 func (p *Protocol) Close(ctx *variants.Context) {
 	p.RevokeAll()
-	p.Abandon(ctx, &p.comms.Of(ctx).arrived)
+	c := p.comms.Of(ctx)
+	p.Abandon(ctx, &c.arrived)
+	p.closeStands(c)
 	p.comms.Close(ctx)
 }
 
@@ -234,6 +242,12 @@ func (p *Protocol) Deliver(h packetizer.Header, payload []byte) {
 	if p.deliverShort(h, payload) {
 		return
 	}
+	if p.stand.most > 0 {
+		p.Look(p.Notified)
+		if p.standing(h, payload) {
+			return
+		}
+	}
 	c, e := p.comms.Route(p.Core, h, payload)
 	if c == nil {
 		return
@@ -242,7 +256,9 @@ func (p *Protocol) Deliver(h packetizer.Header, payload []byte) {
 	case variants.EnvD, variants.EnvDS:
 		p.arrive(c, e, len(payload), payload)
 	case variants.RTS:
-		p.arrive(c, e, int(variants.Word(payload, 0)), variants.Lent(payload))
+		size := int(variants.Word(payload, 0))
+		p.hungers(p.inChannel(c, e.Src, e.Tag), size)
+		p.arrive(c, e, size, variants.Lent(payload))
 	case variants.RTR:
 		p.onRTR(c, e, payload)
 	case variants.CTS:
@@ -255,9 +271,26 @@ func (p *Protocol) Deliver(h packetizer.Header, payload []byte) {
 		p.onCancelSend(c, e, payload)
 	case variants.CancelReply:
 		p.onCancelReply(c, e)
+	case variants.Stand:
+		p.onStand(c, e, payload)
+	case variants.Revoke:
+		p.onRevoke(c, e)
 	case variants.Forget:
 		p.onForget(c, e, payload)
 	case variants.Forgotten:
 		p.onForgotten(c, e, payload)
 	}
+}
+
+// standing takes the messages about buffers that stand which are for no communicator.
+func (p *Protocol) standing(h packetizer.Header, payload []byte) bool {
+	switch e := variants.Unpack(h); e.Kind {
+	case variants.Freed:
+		p.onFreed(e, payload)
+	case variants.Revoked:
+		p.onRevoked(e)
+	default:
+		return false
+	}
+	return true
 }

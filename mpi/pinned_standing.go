@@ -1,0 +1,17 @@
+//go:build standing
+
+package mpi
+
+import (
+	"github.com/exanet-mpi/exanet/variants/standing"
+	"github.com/exanet-mpi/exanet/variants/ticket"
+)
+
+type protocol = *ticket.Protocol
+
+// DefaultVariant is the protocol of this build.
+const DefaultVariant = "standing"
+
+func newProtocol(o *settings, f fabric) (protocol, error) {
+	return standing.New(f.Rank(), f, o.standsAfter()), nil
+}
