@@ -91,8 +91,8 @@ func TestAlone(t *testing.T) {
 		program := h.compile(t, "alone")
 		got := h.job(t, 1, nil, "env", h.library(t), program, ":", "-np", "1", program)
 		assert.Equal(t, 2, got.code, got.out)
-		for _, says := range []string{".so, too: is it on each host", ".so, too, and ends the job: put it on each host"} {
-			assert.Equal(t, 1, strings.Count(got.out, "libexanet-"+h.name+says), got.out)
+		for _, says := range []string{": is it on each host", ", and ends the job: put it on each host"} {
+			assert.Equal(t, 1, strings.Count(got.out, "libexanet-"+h.name+".so, too"+says), got.out)
 		}
 	})
 }
