@@ -2,6 +2,8 @@ package mpi
 
 import (
 	"encoding/json"
+	"fmt"
+	"os"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -15,7 +17,9 @@ import (
 // they wait for, in memory that all ranks share. Each such rank looks whether it is in a knot: ranks that
 // can only be freed by each other. Messages may still be on their way to them. So it watches the knot for two
 // rounds, in each of which every rank of it has looked for messages at least once, found nothing, and gone on
-// to wait for the same. Then all that was sent before the first has arrived, and nothing was sent after.
+// to wait for the same. Then all that was sent before the first has arrived, and nothing was sent after. That is so
+// within a host alone: what comes from another may be on its way for long. So ranks of other hosts count as ranks that
+// compute, and circles through them are not found.
 
 // How long a rank waits before it publishes. A function that time.AfterFunc is to call has no goroutine before, so
 // nothing tells that it will free a Go program: hence the seconds.
@@ -66,12 +70,15 @@ type suspect struct {
 // inWaits counts the waits of all ranks of this process, see check_goroutines.go.
 var inWaits atomic.Int64
 
-// openWaits makes a rank look for deadlocks, if it shares memory with the others.
+// openWaits makes a rank look for deadlocks, if it shares memory with others.
 func (x *checker) openWaits(shared network.SharedMemory, o *settings) {
 	w, outside := &x.waits, o.outside.Busy != nil
 	w.k = x.k
 	if shared == nil || outside && o.level == ThreadMultiple || postSize*x.k.fab.Size() > len(shared.Area(0, 0)) {
 		return
+	}
+	if x.k.Hosts != nil && x.k.fab.Rank() == 0 {
+		fmt.Fprintln(os.Stderr, "exanet: the ranks are on several hosts: of deadlocks, only those within one are found")
 	}
 	w.shared, w.level, w.patience, w.ended = shared, outside, o.patience, make(chan struct{})
 	if outside {
@@ -195,6 +202,9 @@ func (w *waits) publish(whole bool) {
 
 // read returns what a rank has published.
 func (w *waits) read(rank int) (all []checking.Wait, s suspect) {
+	if w.k.host(int32(rank)) != w.k.host(int32(w.k.fab.Rank())) {
+		return nil, suspect{rank: rank}
+	}
 	p := w.post(rank)
 	s = suspect{rank: rank, stamp: p.stamp.Load(), beats: p.beats.Load()}
 	if s.stamp == 0 {

@@ -59,7 +59,7 @@ var patient = []string{"sync.WaitGroup.Wait", "semacquire", "sync.Mutex.Lock", "
 
 // standard is how the names of functions begin that are called by programs on their way to wait.
 var standard = []string{"runtime.", "runtime/", "sync.", "internal/", "time.", "testing.", "os.", "os/signal.",
-	"syscall."}
+	"syscall.", "golang.org/x/sys/"}
 
 // stateOf reads the description of a goroutine, which has two lines for each call, the last one first.
 func stateOf(g string) goroutineState {

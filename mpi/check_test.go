@@ -279,6 +279,30 @@ func TestADeadlockIsAnError(t *testing.T) {
 	}
 }
 
+// On several hosts mistakes are found as on one; of deadlocks, those that are within a host.
+func TestPlantedMistakesAreFoundOnHosts(t *testing.T) {
+	for _, p := range planted {
+		if p.number >= 18 {
+			continue
+		}
+		lines := findings(p.ranks, p.main, hasty, mpi.WithRanksAHost(1))
+		if assert.Len(t, lines, 1, "mistake %d: %v", p.number, lines) {
+			assert.Regexp(t, p.finds, lines[0], "mistake %d", p.number)
+		}
+	}
+	lines := findings(3, func(c *mpi.Comm) error {
+		if c.Rank() == 2 { // on another host: it computes, for all that the others know
+			_, err := mpi.Recv(c, make([]int32, 1), 1, 0)
+			return err
+		}
+		_, err := mpi.Recv(c, make([]int32, 1), 1-c.Rank(), 0)
+		return err
+	}, hasty, mpi.WithRanksAHost(2))
+	require.Len(t, lines, 1)
+	require.Regexp(t, `^deadlock: rank 0 waits in Recv from rank 1, .*; rank 1 waits in Recv from rank 0, \S+ \d+ \S+$`,
+		lines[0])
+}
+
 // A function that has no goroutine yet frees ranks that all wait.
 func TestATimersFunctionFreesRanks(t *testing.T) {
 	require.Empty(t, findings(2, func(c *mpi.Comm) error {

@@ -60,6 +60,7 @@ type settings struct {
 	place   int        // this process's rank in it
 	peers   *net.Peers // of other hosts, or nil
 	ranks   int        // of a job without a segment
+	aHost   int        // so many ranks of Run are one host on the device network, for tests; 0: each
 	show    shows      // likewise, see registers_path.go
 
 	context context.Context // with which Run ends, or nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -23,28 +24,35 @@ const lookEvery = 50 * time.Millisecond
 // overNetwork reports whether ranks talk over the network, all of them or those of different hosts.
 func (s *settings) overNetwork() bool { return s.device == deviceNetwork || s.peers != nil }
 
-// overNetwork makes the ranks of Run on the device network: each is a host of its own, and they are connected
-// over this host's own network.
+// overNetwork makes the ranks of Run on the device network: each is a host of its own, unless a test wants larger ones,
+// and they are connected over this host's own network.
 func overNetwork(n int, o *settings) ([]fabric, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), meetTime)
 	defer cancel()
 	secret := net.NewSecret()
-	listeners, cards := make([]*net.Listener, n), make([][]byte, n)
+	aHost := max(1, o.aHost)
+	first := func(i int) int { return i - i%aHost }
+	listeners, cards, jobs := make([]*net.Listener, n), make([][]byte, n), make([]*host.Job, n)
 	for i := range listeners {
 		l, err := net.Listen("127.0.0.1")
 		if err != nil {
 			return nil, err
 		}
 		defer l.Close()
-		listeners[i], cards[i] = l, l.Card(o.profile(), i)
+		listeners[i], cards[i] = l, l.Card(o.profile(), first(i))
+		if jobs[i] = jobs[first(i)]; jobs[i] == nil {
+			jobs[i] = partOf(n, func(j int) bool { return first(j) == i })
+		}
 	}
 	fabs, errs := make([]fabric, n), make([]error, n)
 	var wg sync.WaitGroup
 	for i, l := range listeners {
 		wg.Go(func() {
-			conns, err := (&net.Peers{Listener: l, Secret: secret, Cards: cards}).Connect(ctx, i)
+			p := &net.Peers{Listener: l, Secret: secret, Cards: slices.Clone(cards)}
+			forget(p.Cards, i, func(j int) bool { return first(j) == first(i) })
+			conns, err := p.Connect(ctx, i)
 			if err == nil {
-				fabs[i], err = alone(n, i, conns, o)
+				fabs[i], err = member(jobs[i], i, conns, o)
 			}
 			if errs[i] = err; err != nil {
 				cancel()
@@ -79,11 +87,7 @@ func openNetwork(m *host.Member, o *settings) (fabric, error) {
 			return nil, err
 		}
 	}
-	for i := range p.Cards {
-		if here(i) && i != m.Rank() {
-			p.Cards[i] = nil
-		}
-	}
+	forget(p.Cards, m.Rank(), here)
 	ctx, cancel := context.WithTimeout(context.Background(), meetTime)
 	defer cancel()
 	conns, err := p.Connect(ctx, m.Rank())
@@ -94,6 +98,15 @@ func openNetwork(m *host.Member, o *settings) (fabric, error) {
 		return nil, err
 	}
 	return net.NewFabric(settled(m, o), conns, o.delay())
+}
+
+// forget takes the cards away of ranks to which there is no connection.
+func forget(cards [][]byte, me int, here func(i int) bool) {
+	for i := range cards {
+		if here(i) && i != me {
+			cards[i] = nil
+		}
+	}
 }
 
 // exchange is net.Exchange, but waits no longer when a rank of this host has died: it may not have come.
@@ -121,22 +134,22 @@ func exchange(m *host.Member, mine []byte) (cards [][]byte, secret net.Secret, e
 	return cards, secret, err
 }
 
-// alone is the fabric of a rank that is the only one of its host.
-func alone(n, me int, conns []net.Conn, o *settings) (fabric, error) {
-	m, err := onlyHere(me, n)
+// partOf is the memory of a host, for those of the ranks that are here.
+func partOf(n int, here func(i int) bool) *host.Job {
+	job := host.NewLocalJob(n)
+	for i := range n {
+		if !here(i) {
+			job.Elsewhere(i)
+		}
+	}
+	return job
+}
+
+// member is the fabric of a rank of Run.
+func member(job *host.Job, me int, conns []net.Conn, o *settings) (fabric, error) {
+	m, err := job.JoinLocal(me)
 	if err != nil {
 		return nil, err
 	}
 	return net.NewFabric(host.NewFabric(m, o.limit()), conns, 0)
-}
-
-// onlyHere makes a rank the only one of its host in a job of so many.
-func onlyHere(rank, size int) (*host.Member, error) {
-	job := host.NewLocalJob(size)
-	for i := range size {
-		if i != rank {
-			job.Elsewhere(i)
-		}
-	}
-	return job.JoinLocal(rank)
 }

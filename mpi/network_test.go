@@ -25,6 +25,48 @@ func onNetwork(t *testing.T, test func(t *testing.T, options ...mpi.Option)) {
 	}
 }
 
+// Ranks of one host share memory for the collectives of a communicator that has no others, however it was made, and
+// when the leaders have used all their areas.
+func TestCommunicatorsWithinAHost(t *testing.T) {
+	require.NoError(t, mpi.Run(5, func(c *mpi.Comm) error {
+		here := c.Rank() / 2
+		for range 3 {
+			var all []*mpi.Comm
+			for i := range 40 {
+				d, err := c.SplitType(mpi.SplitShared, 0)
+				if err != nil {
+					return err
+				}
+				e, err := d.Dup()
+				if err != nil {
+					return err
+				}
+				f, err := c.Split((c.Rank()+1)/2, 0) // ranks of two hosts, but for the first
+				if err != nil {
+					return err
+				}
+				require.Equal(t, here == c.Size()/2, d.Size() == 1)
+				require.False(t, mpi.HasArea(f))
+				if i == 0 && d.Size() > 1 {
+					require.True(t, mpi.HasArea(d))
+					require.True(t, mpi.HasArea(e))
+				}
+				all = append(all, d, e, f)
+			}
+			for _, d := range all {
+				if err := errors.Join(sumOf(d), d.Free()); err != nil {
+					return err
+				}
+			}
+			if err := sumOf(c); err != nil {
+				return err
+			}
+		}
+		require.False(t, mpi.HasArea(c))
+		return nil
+	}, mpi.WithRanksAHost(2)))
+}
+
 // often is n, or a fifth of that in the short form of the tests.
 func often(n int) int {
 	if testing.Short() {

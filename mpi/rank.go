@@ -71,13 +71,13 @@ func newRank(f fabric, o *settings) (*rank, error) {
 		k.near.open(f, proto)
 	}
 	shared := offers.Shared
-	if o.overNetwork() || o.path != "" { // there is some, but not of all ranks
+	if o.path != "" { // there is some, but none of all ranks of a host
 		shared = nil
 	}
-	if o.device != deviceHost || o.overNetwork() { // the other devices are as the prototype is, whose ranks share none
+	if o.device != deviceHost && o.device != deviceNetwork { // the others are as the prototype, whose ranks share none
 		offers.Shared = nil
 	}
-	if offers.Shared == nil {
+	if !offers.AllShare() {
 		k.counts = make(map[int]int)
 		proto.OnLeft(k.departed)
 	}

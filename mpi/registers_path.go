@@ -42,7 +42,7 @@ func withRanks(rank, size int, show func(mine []byte) ([][]byte, error)) Option 
 // joinByPath takes a rank's place in a job that somebody else has started.
 func joinByPath(o *settings, rank, size int, show shows) (fabric, error) {
 	reachable(rank)
-	m, err := onlyHere(rank, size)
+	m, err := partOf(size, func(i int) bool { return i == rank }).JoinLocal(rank)
 	if err != nil {
 		return nil, err
 	}

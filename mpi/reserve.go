@@ -13,7 +13,7 @@ import (
 // only when they are used. So rank 0 of the parent takes some numbers at once and tells them in a broadcast that
 // nobody waits for, and each call reserves the next one, for all communicators that come of it: they have no
 // member in common. All ranks of the parent use it up, whether they are members or not. When all have, it is
-// free again: they are counted in shared memory, or where there is none by rank 0, whom the others tell.
+// free again: they are counted in shared memory, or where not all ranks share it by rank 0, whom the others tell.
 
 // reserves are the numbers that have been told to the ranks of a communicator.
 type reserves struct {
@@ -78,7 +78,7 @@ func (b *numbers) tell() error {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.Shared == nil {
+	if !k.AllShare() {
 		k.Poll() // others may have told that they have left some
 	}
 	for i := range b.words[1:] {
@@ -145,7 +145,7 @@ func (d *reserved) Make(worlds []int32) (*Comm, error) {
 		members = group.Of(worlds)
 	}
 	n := c.heir(id, members, int(members.Rank(int32(c.rank.fab.Rank()))))
-	n.late = n.size > 1 && c.rank.Shared != nil
+	n.late = n.size > 1 && c.rank.share(members)
 	n.counted = true
 	return n, nil
 }
@@ -183,7 +183,7 @@ func (r *reserves) giveUp(wait bool) {
 // of these are.
 func (k *rank) expect(d commid.ID, ranks int) {
 	switch {
-	case k.Shared != nil:
+	case k.AllShare():
 		k.users(d).Store(uint32(ranks))
 	case ranks == 0:
 		delete(k.counts, d.Slot())
@@ -195,7 +195,7 @@ func (k *rank) expect(d commid.ID, ranks int) {
 // depart tells that this rank uses a number no more.
 func (k *rank) depart(d commid.ID) {
 	switch {
-	case k.Shared != nil:
+	case k.AllShare():
 		k.users(d).Add(^uint32(0))
 	case d.Leader() == k.fab.Rank():
 		k.departed(d.Number, d.Gen)
@@ -215,6 +215,11 @@ func (k *rank) departed(number, gen uint32) {
 // leave ends this rank's use of a number that is counted.
 func (k *rank) leave(d commid.ID) {
 	k.depart(d)
+	k.released(d)
+}
+
+// released gives the number back if it is this rank's.
+func (k *rank) released(d commid.ID) {
 	if d.Leader() == k.fab.Rank() {
 		k.idents.Release(d)
 	}

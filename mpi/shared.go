@@ -16,7 +16,7 @@ import (
 	"github.com/exanet-mpi/exanet/variants"
 )
 
-// Blocking collectives through memory that all ranks share (package coll/shm). Each
+// Blocking collectives through memory that all ranks of a communicator share (package coll/shm). Each such
 // communicator has an area of its leader's, which its number tells: that of its slot. A leader
 // gives a slot with an area only to a communicator whose predecessor all ranks have closed; when
 // its areas are all in use, those that it leads go without, and their collectives are messages.
@@ -34,11 +34,14 @@ import (
 // openArea joins the area of a communicator that has one, in which this process is rank me. The leader counts
 // the ranks that have not closed it yet, perhaps after some of them have.
 func (k *rank) openArea(d commid.ID, members *group.Group, me int) *shm.Area {
+	if !k.share(members) {
+		return nil
+	}
 	n := k.fab.Size()
-	if k.Shared != nil && d.Leader() == k.fab.Rank() {
+	if d.Leader() == k.fab.Rank() {
 		k.users(d).Add(uint32(members.Size()))
 	}
-	if k.Shared == nil || k.check != nil || members.Size() == 1 || members.Size() > shm.MostRanks ||
+	if k.check != nil || members.Size() == 1 || members.Size() > shm.MostRanks ||
 		d.Slot() >= k.Shared.Areas() {
 		return nil
 	}
@@ -58,6 +61,20 @@ func (k *rank) openArea(d commid.ID, members *group.Group, me int) *shm.Area {
 	return a
 }
 
+// share reports whether the members of a communicator of this rank share memory: they are on its host.
+func (k *rank) share(members *group.Group) bool {
+	if k.Shared == nil || k.AllShare() {
+		return k.Shared != nil
+	}
+	here := k.host(int32(k.fab.Rank()))
+	for world := range members.All() {
+		if k.host(world) != here {
+			return false
+		}
+	}
+	return true
+}
+
 // splitFrom is the length in bytes of a vector of which each rank combines a share. Where ranks
 // share cores the second round costs each a switch, in which it could combine tens of KiB.
 func splitFrom(ranks int, oversubscribed bool) int {
@@ -71,7 +88,7 @@ func splitFrom(ranks int, oversubscribed bool) int {
 	return least
 }
 
-// users are the ranks that have not closed a communicator which its leader has opened, where ranks share memory.
+// users are the ranks that have not closed a communicator which its leader has opened, where they share memory.
 func (k *rank) users(d commid.ID) *atomic.Uint32 { return k.Shared.Counter(d.Leader(), d.Slot()) }
 
 // closeArea leaves the area of a communicator that is freed.
@@ -79,16 +96,17 @@ func (k *rank) closeArea(c *Comm) {
 	c.area = nil
 	if c.areaID != commid.World {
 		k.mu.Lock()
-		k.leave(c.areaID)
+		k.users(c.areaID).Add(^uint32(0))
+		k.released(c.areaID)
 		k.mu.Unlock()
 	}
 	switch {
-	case k.Shared != nil && c.local == nil:
-		k.users(c.id).Add(^uint32(0))
 	case c.counted:
 		k.mu.Lock()
 		k.depart(c.id)
 		k.mu.Unlock()
+	case c.local == nil && k.share(c.members):
+		k.users(c.id).Add(^uint32(0))
 	}
 }
 
@@ -114,11 +132,11 @@ func (c *Comm) findArea(op string) error {
 
 // vacant reports whether a slot of this rank may be used: all have closed the communicator that had it.
 func (k *rank) vacant(d commid.ID) bool {
-	if k.Shared == nil {
-		return k.counts[d.Slot()] == 0
-	}
-	if k.users(d).Load() != 0 {
+	if k.counts[d.Slot()] != 0 || k.Shared != nil && k.users(d).Load() != 0 {
 		return false
+	}
+	if k.Shared == nil {
+		return true
 	}
 	if d.Slot() < k.Shared.Areas() {
 		shm.Clear(k.Shared.Area(d.Leader(), d.Slot()), k.fab.Size())

@@ -81,16 +81,20 @@ func TestAllOrNone(t *testing.T) {
 	}
 }
 
-// A rank that waits for others without the library says so, once.
+// A rank that waits for others without the library says so, once, and ends the job when they do not come.
 func TestAlone(t *testing.T) {
 	if testing.Short() {
-		t.Skip("a rank waits for ten seconds before it says anything")
+		t.Skip("a rank waits for a minute before it ends the job")
 	}
-	lib, program := library(t), compile(t, "alone")
-	_, path, _ := strings.Cut(lib, "=")
-	got := ranks(t, "-np", "1", "-env", "LD_PRELOAD", path, program, ":", "-np", "1", program)
-	assert.Equal(t, 12, got.code)
-	assert.Equal(t, 1, strings.Count(got.out, "libexanet-mpich.so, too: is it on each host"), got.out)
+	eachHost(t, func(t *testing.T, h *host) {
+		t.Parallel()
+		program := h.compile(t, "alone")
+		got := h.job(t, 1, nil, "env", h.library(t), program, ":", "-np", "1", program)
+		assert.Equal(t, 2, got.code, got.out)
+		for _, says := range []string{": is it on each host", ", and ends the job: put it on each host"} {
+			assert.Equal(t, 1, strings.Count(got.out, "libexanet-"+h.name+".so, too"+says), got.out)
+		}
+	})
 }
 
 // Ranks in namespaces of their own, as in containers: the job is ours where memory

@@ -210,14 +210,25 @@ static int first_here(void)
 }
 
 /* All ranks have come out of the host's MPI_Init by now, so they show their cards soon. But those without this library
-   show none and go on, and a collective that has begun cannot be given up. */
-enum { SOON = 10 }; /* seconds */
+   show none and go on, and a collective that has begun cannot be given up: then the job must end. */
+enum { SOON = 10, LATE = 60 }; /* seconds */
+#define TAKES_ALL "for other ranks to show that they have libexanet-" EXANET_HOST ".so, too"
 
 static void wonder(void)
 {
 	if (first_here())
-		fprintf(stderr, "exanet: MPI_Init has waited for %d seconds for other ranks to show that they have "
-				"libexanet-" EXANET_HOST ".so, too: is it on each host, under the same path?\n", SOON);
+		fprintf(stderr, "exanet: MPI_Init has waited for %d seconds " TAKES_ALL ": is it on each host, under the same "
+				"path?\n", SOON);
+}
+
+static void give_up(void)
+{
+	HOST(MPI_Abort, MPI_Comm, int);
+	if (first_here())
+		fprintf(stderr, "exanet: MPI_Init has waited for %d seconds " TAKES_ALL ", and ends the job: put it on each "
+				"host, under the same path, or preload it nowhere\n", LATE);
+	nanosleep(&(struct timespec){0, 50000000}, 0); /* what a launcher has not read it may forget */
+	host(WORLD, 2);
 }
 
 /* A collective of a host may spin, in the way of the rank that it waits for if there
@@ -229,17 +240,17 @@ static int gather(void *mine, void *cards)
 	struct timespec began, now;
 	clock_gettime(CLOCK_MONOTONIC, &began);
 	MPI_Request r;
-	int done = 0, ok = host(mine, CARD, BYTE, cards, CARD, BYTE, WORLD, &r) == MPI_SUCCESS;
+	int done = 0, wondered = 0, ok = host(mine, CARD, BYTE, cards, CARD, BYTE, WORLD, &r) == MPI_SUCCESS;
 	for (int i = 0; ok && (ok = ended(&r, &done)) && !done; i++)
 		if (i < 100) {
 			sched_yield();
 		} else {
 			nanosleep(&nap, 0);
 			clock_gettime(CLOCK_MONOTONIC, &now);
-			if (began.tv_sec && now.tv_sec - began.tv_sec > SOON) {
+			if (now.tv_sec - began.tv_sec > LATE)
+				give_up();
+			if (!wondered && (wondered = now.tv_sec - began.tv_sec > SOON))
 				wonder();
-				began.tv_sec = 0;
-			}
 		}
 	return ok;
 }

@@ -86,7 +86,7 @@ func (e *Engine) background(mark uint32) {
 	calls := e.calls.Load()
 	for {
 		e.fab.WaitBackground(mark)
-		if e.Shared == nil {
+		if !e.AllShare() {
 			e.lock.Lock()
 		} else {
 			calls = e.hesitate(calls)
@@ -98,7 +98,7 @@ func (e *Engine) background(mark uint32) {
 			if e.poll() {
 				e.lock.Unlock()
 				runtime.Gosched()
-				if e.Shared == nil {
+				if !e.AllShare() {
 					e.lock.Lock()
 				} else {
 					e.lock.lockBehind()

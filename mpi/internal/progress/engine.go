@@ -98,6 +98,9 @@ type Offers struct {
 	Hosts   network.Hosts
 }
 
+// AllShare reports whether all ranks of the job share memory.
+func (o *Offers) AllShare() bool { return o.Shared != nil && o.Hosts == nil }
+
 // OffersOf asks a fabric for all.
 func OffersOf(f network.Fabric) (o Offers) {
 	o.Poller, _ = f.(network.Poller)
