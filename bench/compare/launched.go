@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strconv"
 
 	"github.com/exanet-mpi/exanet/launch/preload"
@@ -28,6 +29,12 @@ func Launched(h preload.MPI, ranks int, program string, args, env []string) (Way
 	}
 	w.Words = append(append(w.Words, "-np", strconv.Itoa(ranks), program), args...)
 	return w, nil
+}
+
+// With is w with a setting more in its environment.
+func (w Way) With(setting string) Way {
+	w.Env = append(slices.Clip(w.Env), setting)
+	return w
 }
 
 // Preloaded is w with our library, which is in one of the directories.

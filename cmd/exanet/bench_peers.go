@@ -155,8 +155,7 @@ func (f *progressFlags) peers(sizes []int, protocols []string) (list []contender
 			if err != nil {
 				return nil, err
 			}
-			ours.Env = append(ours.Env, env.Variant+"="+p)
-			list = append(list, f.program(p+"/"+h.name, ours, sizes))
+			list = append(list, f.program(p+"/"+h.name, ours.With(env.Variant+"="+p), sizes))
 		}
 	}
 	if list == nil {
