@@ -119,7 +119,7 @@ func TestProtocols(t *testing.T) {
 		for _, name := range []string{"p2p", "types", "wait", "probe"} {
 			program := h.compile(t, name)
 			alone := h.job(t, 3, nil, program)
-			for _, variant := range []string{"readbased", "rtr", "envless", "optimistic"} {
+			for _, variant := range []string{"readbased", "rtr", "envless", "optimistic", "standing"} {
 				ours := h.job(t, 3, []string{lib, "EXANET_VARIANT=" + variant}, program)
 				if variant == "optimistic" && name == "probe" {
 					// Long messages that are probed break its assumptions (thesis 3.14).
