@@ -48,6 +48,7 @@ func (k *rank) openArea(d commid.ID, members *group.Group, me int) *shm.Area {
 	a := shm.Open(k.Shared.Area(d.Leader(), d.Slot()), n, me, members.Size(), k.fab.Rank())
 	a.Fenced, a.Settle = k.Shared.Fenced(), k.Shared.Settle
 	a.Spins, a.Yields = spinBudget(k.Shared)
+	a.HandOver = k.Shared.HandOver()
 	a.Yield, a.Core = k.fab.Yield, func() uint64 { return uint64(k.Shared.Core()) }
 	a.Split = splitFrom(a.Ranks, k.Shared.Oversubscribed())
 	a.Ring = func(rank int) { k.Shared.Notify(int(members.World(int32(rank)))) }
@@ -171,10 +172,10 @@ func (k *rank) tally(v *shm.View) {
 }
 
 // spinBudget says how often a rank looks for what it takes, or yields, before it makes progress
-// meanwhile: for some 10 us, or 40 for each rank of its core. Where only sleep hands a core over it does not.
+// meanwhile: for some 10 us, or 40 for each rank of its core.
 func spinBudget(shared network.SharedMemory) (spins, yields int) {
 	const looks, turns = 20, 50
-	if shared.Yielding() {
+	if shared.Yielding() || shared.HandOver() > 0 {
 		yields = turns * shared.PerCore()
 	}
 	return looks * shared.Looks(), yields

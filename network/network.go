@@ -79,11 +79,13 @@ type SharedMemory interface {
 	Fenced() bool
 
 	// Oversubscribed reports whether any ranks share cores, and Yielding whether those hand
-	// their core over by a yield. PerCore is how many ranks a core has, Core where this one
+	// their core over by a yield. If they do so by some yields only, HandOver is what such a
+	// one takes at least, else 0. PerCore is how many ranks a core has, Core where this one
 	// runs if that matters, and Doorbells where the ranks' doorbells are. Looks is how often a
 	// rank may look for something before it does anything else.
 	Oversubscribed() bool
 	Yielding() bool
+	HandOver() time.Duration
 	PerCore() int
 	Core() uint32
 	Looks() int

@@ -25,6 +25,7 @@
 package shm
 
 import (
+	"time"
 	"unsafe"
 
 	"github.com/exanet-mpi/exanet/internal/mem"
@@ -59,9 +60,11 @@ const (
 	mixer uint64 = 0x9e3779b97f4a7c15 // see slot.past
 
 	// Where ranks share cores: looks between two yields that would let no awaited rank run, and how many waits
-	// there are for one that others see to, who know where the ranks run.
+	// there are for one that others see to, who know where the ranks run. A yield that has let nobody run counts
+	// as vain of them: a sleep would have cost less than that many.
 	keeps      = 100
 	checkEvery = 64
+	vain       = 6
 )
 
 const (
@@ -130,6 +133,7 @@ type Area struct {
 	// How often a rank looks, or yields, before it calls Await.
 	Spins, Yields int
 	Yield         func()
+	HandOver      time.Duration // what a yield takes at least if another rank runs meanwhile; 0: each does
 	Core          func() uint64
 
 	// Read reads the memory of a rank, and reports whether it could.

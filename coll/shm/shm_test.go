@@ -4,6 +4,7 @@ import (
 	"math/rand"
 	"sync"
 	"testing"
+	"time"
 	"unsafe"
 
 	"github.com/stretchr/testify/require"
@@ -434,6 +435,21 @@ func TestWhoEndsIsMissed(t *testing.T) {
 	require.Error(t, errs[0])
 	require.Error(t, errs[2])
 	require.ErrorContains(t, x.areas[0].Failure(), "rank 1 has ended MPI")
+}
+
+// Where a yield may let nobody run, a rank that waits gives up after few that have not, and goes on as long as they do.
+func TestVainYields(t *testing.T) {
+	yields := func(handOver, takes time.Duration) (n int) {
+		a := newTeam(t, 2, 4096).areas[0]
+		a.Core = func() uint64 { return 1 }
+		a.Yields, a.HandOver, a.Yield = 60, handOver, func() { n++; time.Sleep(takes) }
+		words := a.one(0, 0, 1)
+		require.False(t, a.look(&words))
+		return n
+	}
+	require.Equal(t, 60, yields(0, 0), "each lets somebody run")
+	require.Equal(t, 60, yields(time.Microsecond, time.Millisecond), "these do")
+	require.Equal(t, 60/vain, yields(time.Hour, 0), "none does")
 }
 
 // An operator that panics does not keep the others waiting, nor the next call.

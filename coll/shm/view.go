@@ -15,8 +15,7 @@ type View struct {
 	Bells                             uint64 // the address of rank 0's doorbell
 	BellStep                          uint32 // bytes from one rank's to the next
 	segment, me, ranks, fenced        uint32
-	spins, yields                     uint32 // see Area
-	_                                 uint32
+	spins, yields, handOver           uint32                   // see Area; nanoseconds
 	Limit                             [coll.Collectives]uint64 // C makes calls of fewer bytes
 	Counts                            [coll.Collectives]Count
 }
@@ -90,7 +89,7 @@ func (a *Area) View(v *View, upTo func(coll.Collective) int) {
 		head: mem.Ref(a.head), own: mem.Ref(a.own),
 		lines: mem.AddrOf(a.lines), slots: mem.AddrOf(a.slots), segments: mem.AddrOf(a.segments),
 		segment: uint32(a.segment), me: uint32(a.Me), ranks: uint32(a.Ranks), fenced: fenced,
-		spins: uint32(a.Spins), yields: uint32(a.Yields),
+		spins: uint32(a.Spins), yields: uint32(a.Yields), handOver: uint32(a.HandOver),
 	}
 	for op := coll.Barrier; op <= coll.Exscan; op++ {
 		if Vector(op) && a.FormOf(&coll.Call{Op: op}, false) != Copied {

@@ -1,6 +1,7 @@
 package shm
 
 import (
+	"time"
 	"unsafe"
 
 	"github.com/exanet-mpi/exanet/internal/mem"
@@ -106,15 +107,28 @@ func (a *Area) look(w *Words) bool {
 	}
 	for kept, n := 0, a.Yields; n > 0; {
 		if kept++; kept >= keeps || a.near(w, core) {
-			a.Yield()
+			n -= a.yield()
 			kept = 0
-			n--
 		}
 		if w.There() {
 			return true
 		}
 	}
 	return false
+}
+
+// yield lets others run, and returns what it counts as.
+func (a *Area) yield() int {
+	if a.HandOver == 0 {
+		a.Yield()
+		return 1
+	}
+	start := time.Now()
+	a.Yield()
+	if time.Since(start) < a.HandOver {
+		return vain
+	}
+	return 1
 }
 
 // near reports whether a rank that is waited for may need this core.

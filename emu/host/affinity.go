@@ -4,6 +4,7 @@ import (
 	"math/bits"
 	"runtime"
 	"slices"
+	"time"
 
 	"github.com/exanet-mpi/exanet/internal/sys"
 )
@@ -18,7 +19,7 @@ type occupancy uint32
 const (
 	dedicated occupancy = iota // it need not: each has one
 	yielding                   // more ranks than cores, oversubscribed: a yield does
-	sleeping                   // the same, but only sleep does, see sys.SchedGroup
+	sleeping                   // the same, but a yield may not, see sys.SchedGroup: sleep does
 )
 
 // turnsMost is how many ranks of a core can take turns by yields. Where there are more, a rank that has slept, as each
@@ -253,4 +254,13 @@ func (m *Member) wanted(core uint32) bool {
 // share them: all ranks say the same, once all have joined.
 func (m *Member) Yielding() bool {
 	return m.job.localBells == nil && occupancy(m.job.head.worst.Load()) == yielding
+}
+
+// HandOver is what a yield takes at least if another one runs meanwhile, if any rank has to share a core and some
+// yields only hand it over. Else it is 0. All ranks say the same, once all have joined.
+func (m *Member) HandOver() time.Duration {
+	if m.job.localBells == nil && occupancy(m.job.head.worst.Load()) == sleeping {
+		return handOver
+	}
+	return 0
 }

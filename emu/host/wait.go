@@ -15,9 +15,11 @@ import (
 // Where ranks share cores, whoever waits stands in the way of the one it waits for
 // (affinity.go). Yielding hands the core over in less time than a sleep and a wake-up
 // need. If the ranks are scheduled in groups of their own, as each is under a
-// launcher that gives it a session, a yield has no effect: the other runs when the
-// time slice has ended, milliseconds later. There a rank sleeps at once if another one
-// needs its core. Else it spins: to wake a core that idles takes longest of all.
+// launcher that gives it a session, a yield hands the core over as long as the groups have
+// had about as much of it. After one has computed, say, the other keeps it until it has had as much:
+// its yields have no effect for milliseconds. There a rank sleeps at once if another one
+// needs its core, but in collectives, where it tries some yields (package coll/shm).
+// Else it spins: to wake a core that idles takes longest of all.
 //
 // Publishing and looking at the flag are a store followed by a load of another
 // word, which both architectures but an ARM64 release-acquire pair may swap. The

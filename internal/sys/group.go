@@ -10,8 +10,8 @@ import (
 )
 
 // SchedGroup names the group of tasks that this process is scheduled in: Yield
-// lets others of the same group run, and returns at once where only tasks of other
-// groups want this core. Groups are the control groups of the processor, and
+// lets others of the same group run, and those of other groups that want this core
+// only if their groups have had no more of it than this one. Groups are the control groups of the processor, and
 // without such the autogroups, of which every session has its own. 0 is the group
 // of all.
 func SchedGroup() uint64 {

@@ -45,6 +45,7 @@ enum { COLLECTIVE_SIZE_SHIFT = 28 };
 static const uint64_t COLLECTIVE_MIXER = 0x9e3779b97f4a7c15u;
 enum { COLLECTIVE_KEEPS = 100 };
 enum { COLLECTIVE_CHECK_EVERY = 64 };
+enum { COLLECTIVE_VAIN = 6 };
 
 /* coll/shm */
 enum { OPERATOR_SUM = 0 };
@@ -211,7 +212,7 @@ struct collective_area {
 	uint32_t fenced;
 	uint32_t spins;
 	uint32_t yields;
-	unsigned char unused0[4];
+	uint32_t hand_over;
 	uint64_t limit[22];
 	struct collective_count counts[22];
 };
@@ -229,6 +230,7 @@ _Static_assert(offsetof(struct collective_area, ranks) == 68, "ranks");
 _Static_assert(offsetof(struct collective_area, fenced) == 72, "fenced");
 _Static_assert(offsetof(struct collective_area, spins) == 76, "spins");
 _Static_assert(offsetof(struct collective_area, yields) == 80, "yields");
+_Static_assert(offsetof(struct collective_area, hand_over) == 84, "handOver");
 _Static_assert(offsetof(struct collective_area, limit) == 88, "Limit");
 _Static_assert(offsetof(struct collective_area, counts) == 264, "Counts");
 _Static_assert(sizeof(struct collective_area) == 616, "size");

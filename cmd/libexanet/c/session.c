@@ -2,8 +2,8 @@
  * One session for the ranks that Hydra starts on a host.
  *
  * MPICH's launcher has its proxy give each rank a session, and of a session the kernel makes a group
- * (autogroup) that it schedules against the others: between ranks of different groups a yield has no
- * effect, so those that share a core can hand it over by sleeping only, which takes twice as long and
+ * (autogroup) that it schedules against the others: between ranks of different groups a yield may have no
+ * effect, so those that share a core can be sure to hand it over by sleeping only, which takes twice as long and
  * needs somebody who wakes them. The proxy has a session of its own, without a terminal. There its
  * ranks stay, each in a process group, which is what it sends signals to.
  *

@@ -7,6 +7,7 @@
 #include "shared.h"
 
 #include "doorbell.h"
+#include "wait.h"
 
 #include <sched.h>
 #include <string.h>
@@ -87,7 +88,8 @@ static __attribute__((noinline, cold)) void wake(const struct collective_area *a
 struct call {
 	struct collective_area *area;
 	uint64_t n, what;
-	uint32_t spins, yields; /* left before it goes on in Go */
+	uint32_t spins; /* left before it goes on in Go; so are yields */
+	int32_t yields;
 };
 
 /* Begins a call in which this rank gives so much, unless it belongs into Go: so it is if the slot is not free. */
@@ -148,6 +150,14 @@ static int near(const struct collective_area *a, uint64_t call, uint32_t first, 
 	return 0;
 }
 
+/* Lets others run, and returns how many yields it counts as: more than one if it has let nobody run. */
+static int32_t yield(const struct collective_area *a)
+{
+	int64_t begun = a->hand_over ? fast_now() : 0;
+	sched_yield();
+	return a->hand_over && fast_now() - begun < a->hand_over ? COLLECTIVE_VAIN : 1;
+}
+
 /* Waits for a rank's round as package shm does where ranks share cores: for others up to last are waited for next. */
 static __attribute__((noinline)) int take_turns(struct call *c, uint32_t rank, uint32_t last)
 {
@@ -160,9 +170,9 @@ static __attribute__((noinline)) int take_turns(struct call *c, uint32_t rank, u
 		__atomic_store_n(&own(a)->core, core, __ATOMIC_RELAXED);
 		__atomic_store_n(&bell_of(a, own(a)->world)->core, core, __ATOMIC_RELAXED);
 	}
-	for (int kept = 1; c->yields; kept++) {
+	for (int kept = 1; c->yields > 0; kept++) {
 		if (kept >= COLLECTIVE_KEEPS || near(a, c->n, rank, last, core))
-			sched_yield(), c->yields--, kept = 0;
+			c->yields -= yield(a), kept = 0;
 		if (load(word) >= round)
 			return 1;
 	}

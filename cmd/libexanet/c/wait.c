@@ -5,14 +5,6 @@
 #include "wait.h"
 
 #include <sched.h>
-#include <time.h>
-
-static int64_t now(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 static inline int look(const struct awaited *a, uint32_t times)
 {
@@ -35,11 +27,11 @@ int fast_wait_for(const struct fast_table *t, const struct awaited *a)
 		return 1;
 	if (++waits % IN_GO == 0)
 		return 0;
-	int64_t begun = now();
+	int64_t begun = fast_now();
 	do {
 		sched_yield();
 		if (look(a, dedicated ? WAIT_LOOKS : 1))
 			return 1;
-	} while (now() - begun < WAIT_LONG_SPIN);
+	} while (fast_now() - begun < WAIT_LONG_SPIN);
 	return 0;
 }

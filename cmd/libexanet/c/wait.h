@@ -4,11 +4,21 @@
 
 #include "layout.h"
 
+#include <time.h>
+
 /* The first word of the message, and what its low 16 bits are when it is there. */
 struct awaited {
 	const uint64_t *word;
 	uint16_t phase;
 };
+
+/* Nanoseconds since some moment in the past. */
+static inline int64_t fast_now(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
 
 /* Whether calls may wait here: not if they are to be in Go meanwhile. */
 static inline int fast_waits(const struct fast_table *t)

@@ -1,6 +1,6 @@
 /* Persistent sends and receives: started one by one, all at once, and more of them than are started without
    the protocol; waited for and tested in every way, looked at, taken back and freed while they are active;
-   and those of a communicator that takes the place of another one. */
+   those of a communicator that takes the place of another one; and those of a merged one, which are the host's. */
 #include "check.h"
 
 enum { WAYS = 11, PAIRS = 4, MOST = 600000, MANY = 300 };
@@ -8,6 +8,8 @@ enum { WAYS = 11, PAIRS = 4, MOST = 600000, MANY = 300 };
 static char out[PAIRS][MOST], in[PAIRS][MOST];
 static const int sizes[PAIRS] = {8, 3000, 70000, MOST};
 static int left, right;
+
+static void around(void) { left = (rank + size - 1) % size, right = (rank + 1) % size; }
 
 /* Requests 0, 2, 4 receive, 1, 3, 5 send. */
 static void make(MPI_Request *q, MPI_Comm comm)
@@ -144,16 +146,16 @@ static void rounds(MPI_Comm comm, int n)
 }
 
 /* A receive that nobody sends for, taken back; and one that is freed, and filled all the same. */
-static void taken_back(void)
+static void taken_back(MPI_Comm comm)
 {
 	MPI_Request q;
 	MPI_Status s;
 	int x = -1, y = 7 + rank, z, cancelled;
-	MPI_Recv_init(&x, 1, MPI_INT, left, 20, MPI_COMM_WORLD, &q);
+	MPI_Recv_init(&x, 1, MPI_INT, left, 20, comm, &q);
 	for (int i = 0; i < 3; i++) {
 		MPI_Start(&q);
-		MPI_Barrier(MPI_COMM_WORLD);
-		MPI_Send(&y, 1, MPI_INT, right, 20, MPI_COMM_WORLD);
+		MPI_Barrier(comm);
+		MPI_Send(&y, 1, MPI_INT, right, 20, comm);
 		MPI_Wait(&q, &s);
 		say("took %d\n", x);
 		MPI_Start(&q);
@@ -166,21 +168,21 @@ static void taken_back(void)
 	MPI_Start(&q);
 	MPI_Request_free(&q);
 	say(q == MPI_REQUEST_NULL ? "freed\n" : "not freed\n");
-	MPI_Barrier(MPI_COMM_WORLD);
-	MPI_Send(&y, 1, MPI_INT, right, 20, MPI_COMM_WORLD);
-	MPI_Sendrecv(&y, 1, MPI_INT, right, 21, &z, 1, MPI_INT, left, 21, MPI_COMM_WORLD, &s);
-	MPI_Barrier(MPI_COMM_WORLD);
+	MPI_Barrier(comm);
+	MPI_Send(&y, 1, MPI_INT, right, 20, comm);
+	MPI_Sendrecv(&y, 1, MPI_INT, right, 21, &z, 1, MPI_INT, left, 21, comm, &s);
+	MPI_Barrier(comm);
 	say("%d, %d\n", x, z);
 }
 
 /* More of them than have a place. */
-static void many(void)
+static void many(MPI_Comm comm)
 {
 	static MPI_Request q[2 * MANY];
 	static int got[MANY], sent[MANY];
 	for (int i = 0; i < MANY; i++) {
-		MPI_Recv_init(&got[i], 1, MPI_INT, left, i % 5, MPI_COMM_WORLD, &q[2 * i]);
-		MPI_Send_init(&sent[i], 1, MPI_INT, right, i % 5, MPI_COMM_WORLD, &q[2 * i + 1]);
+		MPI_Recv_init(&got[i], 1, MPI_INT, left, i % 5, comm, &q[2 * i]);
+		MPI_Send_init(&sent[i], 1, MPI_INT, right, i % 5, comm, &q[2 * i + 1]);
 	}
 	for (int round = 0; round < 5; round++) {
 		for (int i = 0; i < MANY; i++)
@@ -222,17 +224,88 @@ static void freed(void)
 	}
 }
 
+/* A receive of a communicator, and one of the world beside it, which comes first or last: ended by every call that
+   takes several requests. Each gives the status of both. */
+static void beside(MPI_Comm comm, int world)
+{
+	enum { CALLS = 6 };
+	static const char *const names[] = {"waitall", "testall", "waitany", "testany", "waitsome", "testsome"};
+	int from = (world + size - 1) % size, to = (world + 1) % size;
+	MPI_Request q[2];
+	MPI_Recv_init(in[0], 100, MPI_CHAR, left, 40, comm, &q[0]);
+	for (int i = 0; i < 4 * CALLS; i++) {
+		MPI_Status sts[2], some[2];
+		int way = i % CALLS, first = i / CALLS % 2, done = 0, flag = 0, at, n, which[2];
+		MPI_Start(&q[0]);
+		MPI_Irecv(in[1], 200, MPI_CHAR, from, 41, MPI_COMM_WORLD, &q[1]);
+		memset(sts, 0, sizeof sts);
+		for (int k = 0; k < 2; k++)
+			if (k == first)
+				MPI_Send(out[0], 10 + i, MPI_CHAR, right, 40, comm);
+			else
+				MPI_Send(out[1], 90 + i, MPI_CHAR, to, 41, MPI_COMM_WORLD);
+		while (done < 2) {
+			n = 0;
+			switch (way) {
+			case 0: MPI_Waitall(2, q, sts), done = 2; break;
+			case 1: MPI_Testall(2, q, &flag, sts), done = flag ? 2 : 0; break;
+			case 2: MPI_Waitany(2, q, &at, some), which[n++] = at; break;
+			case 3:
+				MPI_Testany(2, q, &at, &flag, some);
+				if (flag)
+					which[n++] = at;
+				break;
+			case 4: MPI_Waitsome(2, q, &n, which, some); break;
+			default: MPI_Testsome(2, q, &n, which, some);
+			}
+			for (int k = 0; k < n; k++)
+				sts[which[k]] = some[k], done++;
+		}
+		say_status(names[way], &sts[0], MPI_CHAR);
+		say_status("beside", &sts[1], MPI_CHAR);
+	}
+	MPI_Request_free(&q[0]);
+}
+
+/* What is merged from the even ranks and the odd ones, its ranks in that order; and a duplicate of it. */
+static void merged(void)
+{
+	MPI_Comm half, inter, all, dup;
+	int world = rank;
+	MPI_Comm_split(MPI_COMM_WORLD, rank % 2, 0, &half);
+	MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, 1 - rank % 2, 30, &inter);
+	MPI_Intercomm_merge(inter, rank % 2, &all);
+	MPI_Comm_free(&half);
+	MPI_Comm_free(&inter);
+	MPI_Comm_rank(all, &rank);
+	say("%d merged\n", rank);
+	around();
+	rounds(all, WAYS);
+	taken_back(all);
+	many(all);
+	beside(all, world);
+	say("%d\n", passed(all, 60 + rank));
+	MPI_Comm_dup(all, &dup);
+	MPI_Comm_free(&all);
+	rounds(dup, 3);
+	say("%d\n", passed(dup, 70 + rank));
+	MPI_Comm_free(&dup);
+	rank = world;
+	around();
+}
+
 int main(int argc, char **argv)
 {
 	MPI_Comm dup;
 	begin(&argc, &argv);
-	left = (rank + size - 1) % size, right = (rank + 1) % size;
+	around();
 	MPI_Comm_dup(MPI_COMM_WORLD, &dup);
 	rounds(MPI_COMM_WORLD, 6 * WAYS);
 	rounds(dup, WAYS);
 	MPI_Comm_free(&dup);
-	taken_back();
-	many();
+	taken_back(MPI_COMM_WORLD);
+	many(MPI_COMM_WORLD);
 	freed();
+	merged();
 	end();
 }
