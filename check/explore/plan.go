@@ -3,6 +3,7 @@ package explore
 import (
 	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/exanet-mpi/exanet/check/world"
 )
@@ -16,6 +17,7 @@ type Part struct {
 	Exact    bool
 	Doubts   bool  // who waits may ask at any moment (package optimistic)
 	Window   int64 // bytes of credit; 0: as ever
+	Room     int   // buffers that a rank can expose at a time; 0: any number
 	Mortal   int   // ranks of which one dies
 	Broken   bool  // programs that break the assumption of package optimistic
 	Programs iter.Seq[Family]
@@ -24,7 +26,7 @@ type Part struct {
 func (p Part) configure(cfg world.Config) world.Config {
 	cfg.Ranks, cfg.Pieces, cfg.Capacity = p.Ranks, p.Pieces, p.Capacity
 	cfg.Mortal, cfg.Broken = p.Mortal, p.Broken
-	cfg.Doubts, cfg.Window = p.Doubts, p.Window
+	cfg.Doubts, cfg.Window, cfg.Room = p.Doubts, p.Window, p.Room
 	return cfg
 }
 
@@ -75,6 +77,10 @@ func Plan(p world.Protocol, short, deep bool) []Part {
 			Programs: reduced.Programs(cfg, 2)},
 		Part{Name: "sample of 2, 3 ranks, one dies", Ranks: 3, Pieces: 1, Mortal: 1,
 			Programs: sample(mixed, 2, 20*some, 7)})
+	if p.Bounded {
+		parts = slices.Insert(parts, 0, Part{Name: "all of 2, reduced, room for one buffer", Ranks: 2, Pieces: 1,
+			Room: 1, Programs: reduced.Programs(cfg, 2)})
+	}
 	if !p.Leased {
 		parts = append(parts, Part{Name: "all of 3, communicators freed and reopened", Ranks: 2, Pieces: 1,
 			Programs: Reused.Without(cfg).Programs(cfg, 3)})

@@ -6,7 +6,7 @@
 // A file has the form of github.com/cockroachdb/datadriven: a directive, lines
 // of input, a line of four dashes, and the output. There are three directives:
 //
-//	ranks S R variant=ticket     begins a world; also limit=, capacity=, pieces=, window=
+//	ranks S R variant=ticket     begins a world; also limit=, capacity=, pieces=, window=, room=
 //	play                         plays the lines below it
 //	check                        tests a world in which nothing is left to happen
 //
@@ -107,7 +107,7 @@ func (s *Player) begin(args []string) error {
 	*s = Player{names: map[*world.Request]string{}, byName: map[string]*world.Request{},
 		blocked: map[int]*world.Request{}, arrows: map[int]int{}, landed: map[int]int{}}
 	p := world.Protocols[0]
-	var limit, capacity, pieces, mortal, doubts, broken, window int
+	var limit, capacity, pieces, mortal, doubts, broken, window, room int
 	for _, a := range args {
 		k, v, has := strings.Cut(a, "=")
 		var err error
@@ -128,6 +128,8 @@ func (s *Player) begin(args []string) error {
 			doubts, err = strconv.Atoi(v)
 		case k == "window":
 			window, err = strconv.Atoi(v)
+		case k == "room":
+			room, err = strconv.Atoi(v)
 		case k == "broken":
 			broken, err = strconv.Atoi(v)
 		default:
@@ -149,7 +151,7 @@ func (s *Player) begin(args []string) error {
 	cfg := p.Config(len(s.Chart.Names))
 	cfg.Limit, cfg.Capacity, cfg.Pieces = limit, capacity, pieces
 	cfg.Mortal, cfg.Doubts, cfg.Broken = min(max(mortal, 0), cfg.Ranks), doubts != 0, broken != 0
-	cfg.Window = int64(max(window, 0))
+	cfg.Window, cfg.Room = int64(max(window, 0)), max(room, 0)
 	s.w = world.New(cfg, nil)
 	s.w.Log = s.note
 	return nil

@@ -31,6 +31,9 @@ func Write(about, protocol string, cfg world.Config, program world.Program, acts
 	if cfg.Broken {
 		b.WriteString(" broken=1")
 	}
+	if cfg.Room > 0 {
+		fmt.Fprintf(&b, " room=%d", cfg.Room)
+	}
 	if cfg.Window > 0 {
 		fmt.Fprintf(&b, " window=%d", cfg.Window)
 	}

@@ -59,8 +59,19 @@ func (d *device) TrySend(to int, h packetizer.Header, payload []byte) bool {
 	return true
 }
 
+// Room implements rdmaeng.Limited.
+func (d *device) Room(int) error {
+	if most := d.w.cfg.Room; most > 0 && len(d.slots)-len(d.free) >= most {
+		return rdmaeng.ErrRoom
+	}
+	return nil
+}
+
 // Expose implements rdmaeng.Engine.
 func (d *device) Expose(buf []byte) (int, rdmaeng.Window) {
+	if d.Room(len(buf)) != nil {
+		d.w.fail(d.rank.id, "a buffer is exposed for which there is no room")
+	}
 	i := len(d.slots)
 	if n := len(d.free); n > 0 {
 		i = d.free[n-1]

@@ -40,6 +40,10 @@ type Protocol struct {
 	// Standing says that it has buffers that stand, see Config.
 	Standing bool
 
+	// Bounded says that a receive whose buffer finds no room ends when its message is known, so that it may be explored
+	// with little, see Config.Room.
+	Bounded bool
+
 	// Hybrid is the size up to which sends may complete with a copy, see Config.
 	Hybrid int
 	// Order is what the device promises, and Same what is in the buffers before, see Config.
@@ -52,7 +56,7 @@ type Protocol struct {
 
 // Protocols are the protocols there are, the default first, and one to learn from.
 var Protocols = []Protocol{
-	{Name: "ticket", Tickets: true,
+	{Name: "ticket", Tickets: true, Bounded: true,
 		Make: func(me int, dev Device) variants.Protocol { return ticket.New(me, dev) }},
 	{Name: "ticket-leased", Tickets: true, Leased: true, // as in a preloaded program
 		Make: func(me int, dev Device) variants.Protocol { return ticket.New(me, dev) }},
@@ -63,7 +67,7 @@ var Protocols = []Protocol{
 		Make: func(me int, dev Device) variants.Protocol {
 			return customized.New(me, dev, customized.Bands{Hybrid: hybrid})
 		}},
-	{Name: "customized-read", Tickets: true, Brief: true, Hybrid: hybrid, // by an agent
+	{Name: "customized-read", Tickets: true, Bounded: true, Brief: true, Hybrid: hybrid, // by an agent
 		Make: func(me int, dev Device) variants.Protocol {
 			return customized.New(me, dev, customized.Bands{Hybrid: hybrid})
 		}},
@@ -92,9 +96,9 @@ var Protocols = []Protocol{
 		Make: func(me int, dev Device) variants.Protocol { return ticket.NewStanding(me, dev, standing, 0) }},
 	{Name: "standing-leased", Tickets: true, Leased: true, Brief: true, Standing: true,
 		Make: func(me int, dev Device) variants.Protocol { return ticket.NewStanding(me, dev, standing, 0) }},
-	{Name: "envless",
+	{Name: "envless", Bounded: true,
 		Make: func(me int, dev Device) variants.Protocol { return envless.New(me, dev, false) }},
-	{Name: "rtr",
+	{Name: "rtr", Bounded: true,
 		Make: func(me int, dev Device) variants.Protocol { return rtr.New(me, dev) }},
 	{Name: "optimistic", NoProbe: true, NoAnySource: true, SizesMatch: true,
 		Make: func(me int, dev Device) variants.Protocol { return optimistic.New(me, dev) }},

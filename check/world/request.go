@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 
+	"github.com/exanet-mpi/exanet/rdmaeng"
 	"github.com/exanet-mpi/exanet/variants"
 )
 
@@ -233,7 +234,7 @@ func (r *rank) complete(q *Request) {
 		}
 		return
 	}
-	if q.err == nil || errors.Is(q.err, variants.ErrTruncate) || !w.excused(q) {
+	if q.err == nil || errors.Is(q.err, variants.ErrTruncate) || w.noRoom(q) || !w.excused(q) {
 		r.received(q)
 	}
 }
@@ -245,8 +246,8 @@ func (r *rank) received(q *Request) {
 		w.fail(r.id, "%s completes with source %d and tag %d", w.Name(q), st.Source, st.Tag)
 		return
 	}
-	truncated := st.Size > q.Op.Size
-	if truncated != errors.Is(q.err, variants.ErrTruncate) || !truncated && q.err != nil {
+	truncated, noRoom := st.Size > q.Op.Size, w.noRoom(q)
+	if truncated != errors.Is(q.err, variants.ErrTruncate) || !truncated && q.err != nil && !noRoom {
 		w.fail(r.id, "%s of %d B got %d B and ends with the error %v", w.Name(q), q.Op.Size, st.Size, q.err)
 		return
 	}
@@ -257,7 +258,7 @@ func (r *rank) received(q *Request) {
 			continue
 		}
 		known = true
-		if !truncated && s.Op.Size > 0 && q.holds(s) {
+		if q.err == nil && s.Op.Size > 0 && q.holds(s) {
 			q.got = s
 			break
 		}
@@ -266,12 +267,19 @@ func (r *rank) received(q *Request) {
 	case !known:
 		w.fail(r.id, "%s completes with %d B of tag %d from rank %d, which nobody sent", w.Name(q), st.Size, st.Tag,
 			st.Source)
-	case !truncated && st.Size > 0 && q.got == nil:
+	case q.err == nil && st.Size > 0 && q.got == nil:
 		w.fail(r.id, "%s has completed, but its buffer does not hold the message of its status%s", w.Name(q),
 			r.guess(q))
 	case truncated && !bytes.Equal(q.memory, q.before):
 		w.fail(r.id, "%s was too short for its message, yet its buffer was written", w.Name(q))
+	case noRoom && !bytes.Equal(q.memory, q.before):
+		w.fail(r.id, "%s found no room, yet its buffer was written", w.Name(q))
 	}
+}
+
+// noRoom reports whether a long receive has ended because its buffer could not be exposed.
+func (w *World) noRoom(q *Request) bool {
+	return w.cfg.Room > 0 && q.Op.Size > w.cfg.Limit && errors.Is(q.err, rdmaeng.ErrRoom)
 }
 
 // holds reports whether the buffer of receive q holds the message of s, and

@@ -93,6 +93,9 @@ type Config struct {
 	// Standing says that the device promises what buffers need that stand (rdmaeng.Standing), and that the protocol has
 	// such.
 	Standing bool
+	// Room is how many buffers a rank can expose at a time; 0: any number. A receive that finds none may end with
+	// rdmaeng.ErrRoom.
+	Room int
 	// Window is the credit of each pair in bytes; 0: variants.CreditWindow.
 	Window int64
 	// Mortal is the number of ranks, the last ones, of which one dies.
