@@ -20,10 +20,16 @@ func Devices() []string { return []string{deviceHost, devicePrototype, deviceReg
 // openFabric opens the device for a member of a job that all ranks have joined.
 func openFabric(m *host.Member, o *settings) (fabric, error) {
 	switch {
-	case o.device == deviceRegisters:
-		return openRegisters(m, o)
 	case o.overNetwork():
 		return openNetwork(m, o)
+	case o.device == deviceRegisters:
+		return openRegisters(m, o)
+	}
+	for i := range m.Size() {
+		if !m.Here(i) {
+			return nil, fmt.Errorf("rank %d is on another host, which the device %s does not reach: choose the device "+
+				"%s, or none", i, o.device, deviceNetwork)
+		}
 	}
 	return settled(m, o), nil
 }

@@ -223,7 +223,7 @@ func TestProcessesLayouts(t *testing.T) {
 		{"prototype messages", launcher, "prototype"}, {"registers", launcher, "registers"},
 	} {
 		t.Run(how.name, func(t *testing.T) {
-			for _, p := range plays {
+			for _, p := range playsOfProcesses() {
 				t.Run(p.name, func(t *testing.T) {
 					j := jobs{how.role, nil, []string{layoutsVar + "=1", "EXANET_DEVICE=" + how.device}, 2, 8}
 					if p.name == mpi.DefaultVariant {

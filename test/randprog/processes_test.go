@@ -202,13 +202,13 @@ func (j jobs) job(t *testing.T, p *play, n int, first uint64, total *Tally, c *c
 	}
 }
 
-// playsOfProcesses are all plays; under the race detector, which does not see what
-// processes share, that of the default protocol.
+// playsOfProcesses are all plays that leave the device to the environment; under the race detector, which does not see
+// what processes share, that of the default protocol.
 func playsOfProcesses() []play {
 	if underRace {
 		return []play{*playNamed(mpi.DefaultVariant)}
 	}
-	return plays
+	return slices.DeleteFunc(slices.Clone(plays), func(p play) bool { return p.device != "" })
 }
 
 // Programs of processes.

@@ -8,6 +8,17 @@ import (
 	"github.com/exanet-mpi/exanet/rdmaeng"
 )
 
+// Ranks of several hosts do not wait for each other on a device that is one host's.
+func TestDeviceOfOneHost(t *testing.T) {
+	for _, device := range []string{deviceHost, devicePrototype} {
+		m, err := partOf(2, func(i int) bool { return i == 0 }).JoinLocal(0)
+		require.NoError(t, err)
+		_, err = openFabric(m, &settings{device: device})
+		require.EqualError(t, err, "rank 1 is on another host, which the device "+device+" does not reach: choose the "+
+			"device network, or none")
+	}
+}
+
 // A device that promises too little for a protocol is refused.
 func TestOrderOfADevice(t *testing.T) {
 	o := &settings{device: "wire", variant: "ticket"}
