@@ -34,9 +34,12 @@ func (o Order) String() string {
 const ProgressUnit = 18 * time.Microsecond
 
 // Progress measures how far a message gets while its two ranks compute (Small and Yuan, section 5): both meet in a
-// barrier, then the first rank sends and the last receives by a non-blocking call and a wait, and each computes as an
+// barrier, then rank 0 sends and rank 1 receives by a non-blocking call and a wait, and each computes as an
 // Order says. The columns are the mean times of such a round in microseconds, one for each order. Rank 0 gets them.
 func Progress(c *mpi.Comm, s Sweep, orders []Order, unit time.Duration) ([]Column, error) {
+	if c.Size() != 2 {
+		return nil, fmt.Errorf("progress is between two ranks, not %d", c.Size())
+	}
 	columns := make([]Column, len(orders))
 	for i, o := range orders {
 		rows, err := s.sweep(c, ends, func(p *pair, size int) (float64, error) {

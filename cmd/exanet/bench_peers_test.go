@@ -17,9 +17,10 @@ func TestProgressOfProtocolsSideBySide(t *testing.T) {
 }
 
 func TestProgressRefusesWhatPeersHaveNot(t *testing.T) {
-	for _, args := range []string{"--peers --alone", "--peers -n 3", "--peers --warmup 1", "--variant no"} {
+	for args, named := range map[string]string{"--peers --alone": "--peers", "--peers --warmup 1": "--peers",
+		"--variant no": "--variant", "-n 3": "two ranks, not 3"} {
 		_, errs, code := exanet(t, "", append([]string{"bench", "progress"}, strings.Fields(args)...)...)
 		require.Equal(t, exitUsage, code, args)
-		require.Contains(t, errs, strings.Fields(args)[0])
+		require.Contains(t, errs, named)
 	}
 }

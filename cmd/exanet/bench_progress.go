@@ -49,8 +49,10 @@ preload library and each protocol. make preload bench-programs builds both.`,
 			switch {
 			case f.unit < 0:
 				return usageErrorf("--unit %v: want a time that is not negative, as 18us", f.unit)
-			case f.withPeers && (f.alone || f.ranks != 2 || f.warmup >= 0):
-				return usageErrorf("--peers: those have 2 ranks, and neither --alone nor --warmup")
+			case f.ranks != 2:
+				return usageErrorf("progress is between two ranks, not %d", f.ranks)
+			case f.withPeers && (f.alone || f.warmup >= 0):
+				return usageErrorf("--peers: those have neither --alone nor --warmup")
 			}
 			if f.withPeers || f.variant != "" {
 				return f.sideBySide(cmd, sweep.Sizes)

@@ -80,7 +80,7 @@ func Refusal(all []Card) (why error, speaker int) {
 			return fmt.Errorf("rank %d cannot take part", i), i
 		case c.Profile != all[0].Profile:
 			return fmt.Errorf("ranks 0 and %d have different settings: give all the same EXANET_VARIANT, "+
-				"EXANET_DEVICE, EXANET_CHECK and EXANET_COLL", i), speaker
+				"EXANET_BANDS, EXANET_DEVICE, EXANET_CHECK and EXANET_COLL", i), speaker
 		}
 	}
 	return nil, -1

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -328,8 +329,12 @@ func TestPlace(t *testing.T) {
 	_, _, err = Exchange(ctx, q.Meet(), 0, []byte("{}"))
 	require.Error(t, err, "rank 1 does not come")
 	q.Close()
-	_, _, err = Exchange(context.Background(), "nonsense", 0, nil)
-	require.ErrorIs(t, err, ErrMeet)
+	hex := strings.Repeat("0", 2*len(Secret{}))
+	for _, word := range []string{"nonsense", hex, hex + "@", hex + "@127.0.0.1", hex + "@127.0.0.1:http",
+		hex + "@127.0.0.1:65536", hex[2:] + "@127.0.0.1:1"} {
+		_, _, err = Exchange(context.Background(), word, 0, nil)
+		require.ErrorIs(t, err, ErrMeet, word)
+	}
 }
 
 // FuzzFrames gives a link whatever a peer might send. It may end the link, and must not do worse.

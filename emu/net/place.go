@@ -60,7 +60,14 @@ func parseMeet(word string) (s Secret, addrs []string, err error) {
 	if n, err := hex.Decode(s[:], []byte(secret)); len(secret) != 2*len(s) || err != nil || n != len(s) {
 		return s, nil, ErrMeet
 	}
-	return s, strings.Split(list, ","), nil
+	addrs = strings.Split(list, ",")
+	for _, a := range addrs {
+		_, port, err := net.SplitHostPort(a)
+		if _, e := strconv.ParseUint(port, 10, 16); err != nil || e != nil {
+			return s, nil, ErrMeet
+		}
+	}
+	return s, addrs, nil
 }
 
 // addresses are those under which ranks of other hosts reach the place.

@@ -10,7 +10,10 @@ import (
 // Choices tells what this rank has counted of the communicators that are open, and what it has come to: a line for each
 // class.
 func (p *Protocol) Choices(f func(line string)) {
-	for c := range p.comms.All() {
+	open := slices.SortedFunc(p.comms.All(), func(a, b *comm) int {
+		return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Gen, b.Gen))
+	})
+	for _, c := range open {
 		for _, k := range sorted(c.sends) {
 			f(fmt.Sprintf("communicator %d, sends to %s: %s", c.ID, k, c.sends[k]))
 		}
@@ -35,8 +38,9 @@ func (s *sends) String() string {
 		form = "HYBRID"
 	}
 	all := s.first + s.last + s.crossed
+	share := func(n uint64) uint64 { return (100*n + all/2) / all }
 	return fmt.Sprintf("receiver first in %d %%, sender first in %d %%, both at once in %d %% of %d: %s",
-		100*s.first/all, 100*s.last/all, 100*s.crossed/all, all, form)
+		share(s.first), share(s.last), share(s.crossed), all, form)
 }
 
 func (s *receives) String() string {
