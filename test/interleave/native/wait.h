@@ -1,0 +1,1 @@
+../../../cmd/libexanet/c/wait.h
