@@ -40,7 +40,7 @@ func TestDeviceCheckFails(t *testing.T) {
 	require.Equal(t, 1, code)
 	require.Regexp(t, `(?m)^FAIL  message protection +3 messages were refused`, out)
 	require.Regexp(t, `^exanet: device .*: 2 of \d+ checks failed; docs/bring-up.md says of each what to look at\n$`,
-		errs)
+		errs, out)
 }
 
 func TestDeviceCheckOfWhatIsNone(t *testing.T) {
