@@ -11,7 +11,7 @@ import (
 )
 
 func TestAttachedBufferBoundsBufferedSends(t *testing.T) {
-	const n = 300000 // too long to leave at once, whatever the protocol
+	const n = 600000 // too long to leave at once, whatever the protocol
 	require.NoError(t, mpi.Run(2, func(c *mpi.Comm) error {
 		if c.Rank() == 1 {
 			if err := c.Barrier(); err != nil {
@@ -84,7 +84,7 @@ func TestAttachedBufferBoundsBufferedSends(t *testing.T) {
 
 // Under the stricter rules a buffered send needs an attached buffer.
 func TestBufferRules(t *testing.T) {
-	const n = 300000 // too long to leave at once, whatever the protocol
+	const n = 600000 // too long to leave at once, whatever the protocol
 	for _, rule := range []mpi.BufferRule{mpi.BufferHolds, mpi.BufferNeeded} {
 		require.NoError(t, mpi.Run(2, func(c *mpi.Comm) error {
 			peer := 1 - c.Rank()
