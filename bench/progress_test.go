@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/exanet-mpi/exanet/mpi"
 )
 
 // The benchmark in C has the orders of the one in Go.
@@ -33,6 +35,14 @@ func TestTheOrdersAreThePapers(t *testing.T) {
 	for _, o := range Orders {
 		require.Equal(t, want[o.Name], flat(o), o.Name)
 	}
+}
+
+func TestProgressIsBetweenTwoRanks(t *testing.T) {
+	err := mpi.Run(3, func(c *mpi.Comm) error {
+		_, err := Progress(c, Sweep{Sizes: []int{8}}, Orders, 0)
+		return err
+	})
+	require.ErrorContains(t, err, "two ranks, not 3")
 }
 
 func TestASeriesHasTheMediansOfItsSweeps(t *testing.T) {

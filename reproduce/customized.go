@@ -79,6 +79,20 @@ func (s *sheet) gains(sizes []int) []float64 {
 	return s.against(pair("pingpong", sameQFDB), sizes, customizedName, sendInitiated)
 }
 
+// perReceive is a count of the scheme in ping-pong of large messages, for 100 receives of each size.
+func perReceive(count func(f reading) uint64) func(s *sheet) []group {
+	return func(s *sheet) []group {
+		var list []float64
+		u := pair("pingpong", sameQFDB)
+		u.variant = customizedName
+		for _, u.size = range pingpongSizes[2:] {
+			f := s.of(u)
+			list = append(list, 100*float64(count(f))/float64(max(f.receives, 1)))
+		}
+		return one(list)
+	}
+}
+
 const takenSizes = "the text does not say which sizes"
 
 // customizedRows are those of Small and Yuan.
@@ -103,16 +117,7 @@ var customizedRows = map[string]row{
 		a, b := s.values(u, customizedName, sizes), s.values(u, sendInitiated, sizes)
 		return one([]float64{percent(a[1]-b[1], a[0]-b[0]), percent(a[2]-b[2], a[0]-b[0])})
 	}},
-	"Y14": {groups: func(s *sheet) []group {
-		var list []float64
-		u := pair("pingpong", sameQFDB)
-		u.variant = customizedName
-		for _, u.size = range pingpongSizes[2:] {
-			f := s.of(u)
-			list = append(list, 100*float64(f.env)/float64(max(f.receives, 1)))
-		}
-		return one(list)
-	}},
+	"Y14": {groups: perReceive(func(f reading) uint64 { return f.env })},
 	"Y15": {groups: func(s *sheet) (list []group) {
 		for i, v := range s.gains(pingpongSizes) {
 			list = append(list, group{fmt.Sprintf("%d KiB", pingpongSizes[i]>>10), []float64{v}})
@@ -122,16 +127,7 @@ var customizedRows = map[string]row{
 	"Y16": {groups: func(s *sheet) []group {
 		return one([]float64{mean(s.gains(pingpongSizes[2:])) - mean(s.gains(pingpongSizes[:2]))})
 	}},
-	"Y17": {share: true, groups: func(s *sheet) []group {
-		var list []float64
-		u := pair("pingpong", sameQFDB)
-		u.variant = customizedName
-		for _, u.size = range pingpongSizes[2:] {
-			f := s.of(u)
-			list = append(list, 100*float64(f.crossed)/float64(max(f.receives, 1)))
-		}
-		return one(list)
-	}},
+	"Y17": {share: true, groups: perReceive(func(f reading) uint64 { return f.crossed })},
 	"Y18": modelledBy9a(sendInitiated, func(x float64) model {
 		return func(c func(float64) float64, t float64) float64 { return c(60) + c(x) + t }
 	}),

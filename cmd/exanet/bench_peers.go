@@ -71,7 +71,7 @@ func (f *progressFlags) sideBySide(cmd *cobra.Command, sizes []int) error {
 	return f.inTurn(cmd, list, variantBase)
 }
 
-// inTurn has all contenders measure in rounds, there and back, and prints a table of medians for each order.
+// inTurn has all contenders measure in turn, and prints a table of medians for each order.
 func (f *progressFlags) inTurn(cmd *cobra.Command, list []contender, base string) error {
 	out := make([]progressOf, len(bench.Orders))
 	for i, o := range bench.Orders {
@@ -80,22 +80,17 @@ func (f *progressFlags) inTurn(cmd *cobra.Command, list []contender, base string
 			out[i].Columns = append(out[i].Columns, bench.Column{Name: c.name})
 		}
 	}
-	progress := newProgress(cmd, f.repeat*len(list), "measuring")
-	defer progress.end()
-	for round := range f.repeat {
-		for i := range list {
-			if round%2 == 1 {
-				i = len(list) - 1 - i
-			}
-			columns, err := list[i].measure(cmd.Context())
-			if err != nil {
-				return fmt.Errorf("%s: %w", list[i].name, err)
-			}
-			for k := range out {
-				out[k].Columns[i].Add(columns[k].Rows)
-			}
-			progress.add(1)
+	if err := inRounds(cmd, f.repeat, len(list), func(i int) error {
+		columns, err := list[i].measure(cmd.Context())
+		if err != nil {
+			return fmt.Errorf("%s: %w", list[i].name, err)
 		}
+		for k := range out {
+			out[k].Columns[i].Add(columns[k].Rows)
+		}
+		return nil
+	}); err != nil {
+		return err
 	}
 	if f.json {
 		return writeJSON(cmd.OutOrStdout(), out)

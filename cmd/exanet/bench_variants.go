@@ -66,18 +66,13 @@ func compareVariants(cmd *cobra.Command, f *sweepFlags, value, unit, column stri
 	for i, name := range names {
 		columns[i].Name = name
 	}
-	progress := newProgress(cmd, f.repeat*len(names), "measuring")
-	defer progress.end()
-	for round := range f.repeat {
-		for i := range columns {
-			if round%2 == 1 {
-				i = len(columns) - 1 - i
-			}
-			if err := f.measureOnce(cmd.Context(), cmd.Name(), &columns[i]); err != nil {
-				return fmt.Errorf("protocol %s: %w", columns[i].Name, err)
-			}
-			progress.add(1)
+	if err := inRounds(cmd, f.repeat, len(columns), func(i int) error {
+		if err := f.measureOnce(cmd.Context(), cmd.Name(), &columns[i]); err != nil {
+			return fmt.Errorf("protocol %s: %w", columns[i].Name, err)
 		}
+		return nil
+	}); err != nil {
+		return err
 	}
 	if f.json {
 		return writeJSON(cmd.OutOrStdout(), comparedFigures{cmd.Name(), unit, f.ranks, columns})
@@ -86,6 +81,25 @@ func compareVariants(cmd *cobra.Command, f *sweepFlags, value, unit, column stri
 		return err
 	}
 	return bench.WriteRatios(cmd.OutOrStdout(), variantBase, columns)
+}
+
+// inRounds calls measure with the numbers of n contenders in so many rounds, there and back: what changes on the
+// machine meanwhile changes for all.
+func inRounds(cmd *cobra.Command, rounds, n int, measure func(i int) error) error {
+	progress := newProgress(cmd, rounds*n, "measuring")
+	defer progress.end()
+	for round := range rounds {
+		for i := range n {
+			if round%2 == 1 {
+				i = n - 1 - i
+			}
+			if err := measure(i); err != nil {
+				return err
+			}
+			progress.add(1)
+		}
+	}
+	return nil
 }
 
 // measureOnce runs a job that makes one sweep with a column's protocol, and
