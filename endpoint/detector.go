@@ -61,15 +61,18 @@ const (
 )
 
 // NewDetector makes the detector of a rank of so many, which takes a rank for dead that has not answered for the time
-// of silence. Its Table goes into the Entry.
-func (e *Endpoint) NewDetector(ranks int, silence time.Duration) *Detector {
-	d := &Detector{e: e, silence: silence, peers: make([]probe, ranks)}
-	d.table, d.address = e.channel.Words(ranks * wordSize)
+// of silence. Its Table goes into the Entry. There is an error if the memory that the device reaches has no room for
+// the table.
+func (e *Endpoint) NewDetector(ranks int, silence time.Duration) (d *Detector, err error) {
+	d = &Detector{e: e, silence: silence, peers: make([]probe, ranks)}
+	if d.table, d.address, err = e.channel.Words(ranks * wordSize); err != nil {
+		return nil, fmt.Errorf("a table of %d ranks: %w, or start fewer ranks", ranks, err)
+	}
 	for i := range ranks { // written, so that it is memory: the device may not be able to make it so
 		*mem.Struct[rdmaeng.Notification](d.table, i*wordSize) = rdmaeng.Pending
 	}
 	e.channel.See(d.table)
-	return d
+	return d, nil
 }
 
 // Table is the Exanet address of the words.

@@ -1,6 +1,8 @@
 package endpoint
 
 import (
+	"regexp"
+	"strconv"
 	"testing"
 	"time"
 
@@ -27,7 +29,9 @@ func watch(t *testing.T, d *regs.Device, of []int, silence time.Duration) (ranks
 		require.NoError(t, err)
 		e, err := Attach(blocks, 0)
 		require.NoError(t, err)
-		r := &watched{Endpoint: e, Detector: e.NewDetector(len(of), silence)}
+		detector, err := e.NewDetector(len(of), silence)
+		require.NoError(t, err)
+		r := &watched{Endpoint: e, Detector: detector}
 		x := e.Entry()
 		x.Table = r.Table()
 		ranks, entries = append(ranks, r), append(entries, x)
@@ -73,6 +77,36 @@ func TestDetectorInPinnedMemory(t *testing.T) {
 	require.NoError(t, ranks[1].Endpoint.Close())
 	require.NoError(t, ranks[2].Endpoint.Close())
 	require.Equal(t, []int{2}, ranks[0].look(1), "who has left is not dead")
+}
+
+// More ranks than pinned memory has room for are refused, and what the error asks for is enough, and not too much.
+func TestDetectorWithoutRoom(t *testing.T) {
+	detector := func(window, ranks int) error {
+		d, err := regs.New(regs.Config{Nodes: []regs.Node{{PDIDs: []uint32{1}, Window: window}}})
+		require.NoError(t, err)
+		defer func() { require.NoError(t, d.Close()) }()
+		blocks, err := Locate(d.Path(0))
+		require.NoError(t, err)
+		e, err := Attach(blocks, 0)
+		require.NoError(t, err)
+		defer func() { require.NoError(t, e.Close()) }()
+		_, err = e.NewDetector(ranks, silence)
+		return err
+	}
+	require.NoError(t, detector(mmio.MinWindow, 1000))
+	for _, ranks := range []int{3000, 4000, 5001, 100_000} {
+		err := detector(mmio.MinWindow, ranks)
+		require.ErrorIs(t, err, rdmaeng.ErrRoom)
+		require.NotContains(t, err.Error(), "\n")
+		asked := regexp.MustCompile(`^a table of (\d+) ranks: attach .*: no room .* pin (\d+) bytes or more for a ` +
+			`channel, or start fewer ranks$`).FindStringSubmatch(err.Error())
+		require.Len(t, asked, 3, err.Error())
+		require.Equal(t, strconv.Itoa(ranks), asked[1])
+		enough, err := strconv.Atoi(asked[2])
+		require.NoError(t, err)
+		require.NoError(t, detector(enough, ranks))
+		require.ErrorIs(t, detector(max(mmio.MinWindow, enough-2*mmio.PageSize), ranks), rdmaeng.ErrRoom)
+	}
 }
 
 // With a device that answers no more all others are out of reach.

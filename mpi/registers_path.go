@@ -107,7 +107,11 @@ func attach(m *host.Member, o *settings) (*registers, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &registers{Member: m, device: device{e}, detector: e.NewDetector(m.Size(), silence)}, nil
+	d, err := e.NewDetector(m.Size(), silence)
+	if err != nil {
+		return nil, errors.Join(err, e.Close())
+	}
+	return &registers{Member: m, device: device{e}, detector: d}, nil
 }
 
 // tell has the ranks show each other their letters, and returns what there is in those of all. All ranks get the same

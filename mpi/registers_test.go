@@ -252,3 +252,24 @@ func TestReceivesWithoutRoomTogether(t *testing.T) {
 		})
 	}
 }
+
+// A job of more ranks than pinned memory has room to watch does not begin; each rank hears why, and the pages are free.
+func TestMoreRanksThanPinnedMemoryWatches(t *testing.T) {
+	d, err := regs.New(regs.Config{Nodes: []regs.Node{{PDIDs: []uint32{77}, Window: 64 << 10}}})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, d.Close()) }()
+	o, err := options([]Option{WithDevice(deviceRegisters + ":" + d.Path(0))})
+	require.NoError(t, err)
+	for range 2 {
+		var said string
+		_, err = joinByPath(o, 0, 4000, func(mine []byte) ([][]byte, error) {
+			said = string(mine)
+			return [][]byte{mine}, nil
+		})
+		require.ErrorIs(t, err, rdmaeng.ErrRoom)
+		const why = "a table of 4000 ranks: "
+		require.ErrorContains(t, err, why)
+		require.Contains(t, said, why)
+		require.NotContains(t, err.Error(), "\n")
+	}
+}

@@ -60,12 +60,15 @@ func newWindow(p *mmio.Pinned) *window {
 	}
 	size := len(p.Bytes())
 	w := &window{Pinned: p, piece: size / 4 / mmio.Descriptors &^ (line - 1)}
-	w.landing.give(w.sources(), size-w.sources())
+	w.landing.give(w.sources(), w.room())
 	return w
 }
 
 // sources is how many bytes the sources take, from the start.
 func (w *window) sources() int { return w.piece * mmio.Descriptors }
+
+// room is how many bytes the landing has.
+func (w *window) room() int { return len(w.Bytes()) - w.sources() }
 
 // source is the piece of a descriptor.
 func (w *window) source(i int) []byte { return w.Bytes()[i*w.piece : (i+1)*w.piece] }
@@ -89,7 +92,13 @@ func (w *window) land(n int) []byte {
 // full is the error of n bytes that land has no room for.
 func (w *window) full(n int) error {
 	free, most := w.landing.left()
-	return &WindowError{n, len(w.Bytes()) - w.sources(), free, most}
+	return &WindowError{n, w.room(), free, most}
+}
+
+// sizeFor is how large pinned memory has to be that n bytes, and a chunk of notification words, find room there.
+func sizeFor(n int) int {
+	size := ((whole(n)+chunkSlots*line)*4 + 2) / 3 // the landing has three quarters at least
+	return (size + mmio.PageSize - 1) &^ (mmio.PageSize - 1)
 }
 
 // Room implements Limited.
@@ -134,14 +143,21 @@ func (d *Device) local(b []byte) uint64 {
 
 // Words returns n bytes, of which each 16 can be the destination of a notification,
 // for as long as the channel is held, and the Exanet address of the first. The
-// process sets them once, before it calls See, and reads them after that.
-func (d *Device) Words(n int) (b []byte, addr uint64) {
-	if d.window != nil {
-		b = d.window.land(n)
-	} else {
+// process sets them once, before it calls See, and reads them after that. If pinned
+// memory has no room for them and an exposure, the *Error says how large it has to be.
+func (d *Device) Words(n int) (b []byte, addr uint64, err error) {
+	if d.window == nil {
 		b = aligned(n)
+		return b, d.local(b) + d.offset, nil
 	}
-	return b, d.local(b) + d.offset
+	if d.Room(n) != nil {
+		return nil, 0, &Error{Op: "attach", Path: d.page.Path, Page: d.page.Index, Err: ErrRoom,
+			Cause: fmt.Errorf("%d bytes, of which %d are for what others write", len(d.window.Bytes()),
+				d.window.room()),
+			Do: fmt.Sprintf("have the driver pin %d bytes or more for a channel", sizeFor(n))}
+	}
+	b = d.window.land(n)
+	return b, d.local(b) + d.offset, nil
 }
 
 // See has the next loads from Words see what the device has written there.
