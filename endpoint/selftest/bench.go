@@ -15,10 +15,11 @@ import (
 
 // bench is what the checks work with.
 type bench struct {
-	reader *mmio.Reader // of headers; with a driver, a page that is held belongs to an open file of its own
-	limit  time.Duration
-	pid    uint64
-	blocks [blockCount]block
+	reader  *mmio.Reader // of headers; with a driver, a page that is held belongs to an open file of its own
+	limit   time.Duration
+	shorter time.Duration // the limit when a wait has failed already
+	pid     uint64
+	blocks  [blockCount]block
 
 	own, other, foreign *set // the last two may be nil
 	random              uint64
@@ -43,7 +44,8 @@ func newBench(text string, limit time.Duration) (*bench, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &bench{reader: r, limit: limit, pid: uint64(os.Getpid()), random: uint64(time.Now().UnixNano())}
+	b := &bench{reader: r, limit: limit, shorter: limit / 20, pid: uint64(os.Getpid()),
+		random: uint64(time.Now().UnixNano())}
 	if err := b.locate(path, base); err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
@@ -103,15 +105,18 @@ func (b *bench) close() {
 }
 
 // Rounds of a wait that do nothing else, so that what is seen is what the
-// device has just stored, and those that let others run.
+// device has just stored, and those that let others run. A round counts at most
+// longestRound: else this process was not running, and so perhaps neither was a
+// device in software.
 const (
-	spinRounds  = 200
-	yieldRounds = 20000
+	spinRounds   = 200
+	yieldRounds  = 20000
+	longestRound = 5 * time.Millisecond
 )
 
 // wait polls until cond holds, and reports false if the limit is over first.
 func (b *bench) wait(cond func() bool) bool {
-	end := time.Now().Add(b.limit)
+	left, last := b.limit, time.Now()
 	for round := 0; !cond(); round++ {
 		switch {
 		case round < spinRounds:
@@ -121,13 +126,16 @@ func (b *bench) wait(cond func() bool) bool {
 		default:
 			time.Sleep(50 * time.Microsecond)
 		}
-		if time.Now().After(end) {
-			if cond() {
-				return true
-			}
-			b.limit = min(b.limit, afterTimeout)
-			return false
+		now := time.Now()
+		left -= min(now.Sub(last), longestRound)
+		if last = now; left >= 0 {
+			continue
 		}
+		if cond() {
+			return true
+		}
+		b.limit = b.shorter
+		return false
 	}
 	return true
 }

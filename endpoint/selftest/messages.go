@@ -120,7 +120,7 @@ func (b *bench) send(p *port, dest uint64, m message, want uint64, what string) 
 	}
 	if r := p.at(k, mmio.WinResult).Load(); r != want {
 		// It may be on its way: see resultBeforeDone.
-		if watch(afterTimeout, func() bool { r = p.at(k, mmio.WinResult).Load(); return r == want }) {
+		if watch(late, func() bool { r = p.at(k, mmio.WinResult).Load(); return r == want }) {
 			return resultLate(k)
 		}
 		return fmt.Errorf("RESULT of %s is %s; want %s", what, meaning(r), meaning(want))

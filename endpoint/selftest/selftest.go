@@ -11,7 +11,7 @@
 //
 // The checks drive the registers themselves and not through the wrappers: they
 // look between the steps of a hand-over, which is where a board goes wrong.
-// Every wait has a limit, and after one that ran out the others are short, so
+// Every wait has a limit, and after one that ran out the others are shorter, so
 // a device that does nothing at all is told of within seconds.
 package selftest
 
@@ -45,8 +45,8 @@ type Line struct {
 // Limit is how long the check waits for the device to do something.
 const Limit = 5 * time.Second
 
-// afterTimeout is the limit when a wait has failed already.
-const afterTimeout = 100 * time.Millisecond
+// late is for how long the check looks whether a RESULT or an ERROR comes that should have been there before DONE.
+const late = 100 * time.Millisecond
 
 // check is one of the checks. do says in a few words what was seen.
 type check struct {

@@ -145,7 +145,7 @@ func (b *bench) end(c *channel, w *write, want uint64, what string) error {
 		return c.busy(w.k, limit)
 	}
 	if code := c.at(w.k, mmio.DescError).Load(); code != want {
-		if watch(afterTimeout, func() bool { code = c.at(w.k, mmio.DescError).Load(); return code == want }) {
+		if watch(late, func() bool { code = c.at(w.k, mmio.DescError).Load(); return code == want }) {
 			return errorLate(w.k)
 		}
 		return fmt.Errorf("ERROR of %s is %s; want %s", what, meaning(code), meaning(want))
@@ -272,7 +272,9 @@ func (b *bench) dataFirst() (string, error) {
 		if err := b.start(c, 0, w); err != nil {
 			return err
 		}
-		b.wait(func() bool { return w.notified() })
+		if !b.wait(w.notified) {
+			return b.complete(c, w) // says what is missing
+		}
 		got, want := w.target(), w.src.b
 		w.dst.part(w.guard+len(want)-guard, guard).see()
 		early := !bytes.Equal(got[len(got)-guard:], want[len(want)-guard:]) || !w.arrived()
