@@ -62,7 +62,12 @@ func (f *preloadFlags) plan(c *cobra.Command, words []string) (*preload.Command,
 		}
 		dirs = preload.Dirs(self(), here)
 	}
-	environ := append(os.Environ(), f.env...)
+	environ := os.Environ()
+	for _, set := range f.env { // once each: of several, C programs take the first
+		name, _, _ := strings.Cut(set, "=")
+		environ = slices.DeleteFunc(environ, func(kv string) bool { return strings.HasPrefix(kv, name+"=") })
+		environ = append(environ, set)
+	}
 	if err := checkSettings(environ, false); err != nil { // the ranks may be on other hosts
 		return nil, err
 	}
@@ -135,6 +140,7 @@ mistake in the command line or in an EXANET_ variable.
 With --device registers this process plays the prototype's hardware, and the ranks
 drive its registers: all that they say goes through packetizers, mailboxes and the
 RDMA engine. --nodes says on how many nodes they are, consecutive ranks on the same.
+EXANET_DEVICE=registers is the same as the flag.
 With hardware, EXANET_DEVICE=registers:PATH says where that is (docs/devices.md).
 
 With --timeout or a model of the hardware the command is a child of this process, which
@@ -149,6 +155,9 @@ for, and it gets SIGTERM, and SIGKILL two seconds later; the exit code is 124 th
 		Args: func(c *cobra.Command, args []string) error {
 			if timeout < 0 {
 				return usageErrorf("--timeout %v: want a time that is not negative, as 90s", timeout)
+			}
+			if device == "" && os.Getenv(env.Device) == "registers" { // this process plays the hardware, as that of run
+				device = "registers"
 			}
 			if err := checkPreloadDevice(c, device, nodes); err != nil {
 				return err

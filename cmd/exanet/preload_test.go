@@ -55,15 +55,20 @@ func TestPreload(t *testing.T) {
 // The command plays the hardware while its child runs, which finds a register file for each node.
 func TestPreloadOverRegisters(t *testing.T) {
 	fakeMPI(t, `for node in $(echo ${EXANET_DEVICE#registers:} | tr , " "); do head -c 8 $node; done; exit 5`)
-	out, errs, code := exanet(t, "", "preload", "--lib", "lib", "--device", "registers", "--nodes", "3", "mpirun.mpich",
-		"-np", "4", "./app")
-	require.Equal(t, 5, code, errs)
-	require.Empty(t, errs)
-	require.Equal(t, 3, strings.Count(out, "RDXE"), "the directory's kind, EXDR, by bytes from the lowest")
+	plays := func(args ...string) {
+		out, errs, code := exanet(t, "", append(append([]string{"preload", "--lib", "lib"}, args...), "--nodes", "3",
+			"mpirun.mpich", "-np", "4", "./app")...)
+		require.Equal(t, 5, code, errs)
+		require.Empty(t, errs)
+		require.Equal(t, 3, strings.Count(out, "RDXE"), "the directory's kind, EXDR, by bytes from the lowest")
+	}
+	plays("--device", "registers")
+	t.Setenv("EXANET_DEVICE", "registers")
+	plays()
 
-	fakeMPI(t, `echo $EXANET_DEVICE`)
-	out, _, _ = exanet(t, "", "preload", "--lib", "lib", "--device", "registers:/dev/exanet0", "mpirun.mpich", "./app")
-	require.Equal(t, "registers:/dev/exanet0\n", out)
+	fakeMPI(t, `grep -z ^EXANET_DEVICE= /proc/$$/environ | tr '\0' '\n'`)
+	out, _, _ := exanet(t, "", "preload", "--lib", "lib", "--device", "registers:/dev/exanet0", "mpirun.mpich", "./app")
+	require.Equal(t, "EXANET_DEVICE=registers:/dev/exanet0\n", out, "that of the flag alone")
 }
 
 // Who signals the whole process group, as timeout and CI runners do, signals the command once: a launcher takes a
