@@ -154,7 +154,7 @@ SUITES ?= trixie sid
 TODAY_RUN ?= .
 OLDER_RUN ?= TestProgramsSeeTheSame|TestProgress$$|TestFortran$$/.*/p2p|TestHPCC|TestNetPIPE
 TODAY = bin/_today
-TODAY_TEST = go test -count 1 -timeout 20m -tags real
+TODAY_TEST = go test -count 1 -timeout 60m -tags real
 
 test-today: $(SUITES:%=test-today-%)
 

@@ -91,7 +91,7 @@ func TestPreloadAndCompareCommands(t *testing.T) {
 		for _, words := range [][]string{
 			{launcher, more, "-np", "2", program},
 			{launcher, more, "-n", "1", program, ":", "-n", "1", "env", "-u", "NOTHING", program},
-			{"timeout", "60", launcher, more, "-np", "2", "sh", "-c", program},
+			{"timeout", "300", launcher, more, "-np", "2", "sh", "-c", program},
 		} {
 			out := run(exanet, append([]string{"preload", "--lib=../../bin"}, words...)...)
 			assert.Contains(t, out, "exanet: 2 ranks, protocol ticket", "%q", words)

@@ -5,6 +5,7 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -22,7 +23,7 @@ import (
 func ranks(t *testing.T, args ...string) outcome {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "timeout",
-		append([]string{"60", "mpirun.mpich"}, args...)...).CombinedOutput()
+		append([]string{fmt.Sprint(inTime.Seconds()), "mpirun.mpich"}, args...)...).CombinedOutput()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
 		return outcome{string(out), exit.ExitCode()}

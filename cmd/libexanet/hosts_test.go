@@ -115,10 +115,13 @@ type outcome struct {
 	code int
 }
 
-// job runs a program on n ranks, with a list of NAME=VALUE in its environment.
+// inTime is for jobs that take seconds, on a machine where others compute beside them.
+const inTime = 5 * time.Minute
+
+// job runs a program on n ranks, with a list of NAME=VALUE in its environment. One that does not end fails the test.
 func (h *host) job(t *testing.T, n int, env []string, program ...string) outcome {
 	t.Helper()
-	ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, stop := context.WithTimeout(t.Context(), inTime)
 	defer stop()
 	args := append(h.launcher[1:len(h.launcher):len(h.launcher)], "-np", strconv.Itoa(n))
 	for _, e := range env {
@@ -126,7 +129,9 @@ func (h *host) job(t *testing.T, n int, env []string, program ...string) outcome
 	}
 	cmd := exec.CommandContext(ctx, h.launcher[0], append(args, program...)...)
 	cmd.Env = append(os.Environ(), h.env...)
+	cmd.WaitDelay = 10 * time.Second // ranks that outlive their launcher have its output open
 	out, err := cmd.CombinedOutput()
+	require.NoError(t, ctx.Err(), "%v has not ended: %.2000s", program, out)
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
 		return outcome{string(out), exit.ExitCode()}

@@ -60,7 +60,7 @@ func TestLauncherIsTold(t *testing.T) {
 			time.Sleep(100 * time.Millisecond)
 			require.NoError(t, cmd.Process.Signal(s))
 			_ = cmd.Wait()
-			require.Eventually(t, func() bool { return len(running(program)) == 0 }, 10*time.Second, 5*time.Millisecond,
+			require.Eventually(t, func() bool { return len(running(program)) == 0 }, time.Minute, 5*time.Millisecond,
 				"%v, %v", s, h.env)
 		}
 	}
