@@ -1,8 +1,8 @@
 #!/bin/sh
 # Runs a command in a root that scripts/root.sh has made, in this checkout, which lies
 # at the same path there: enter.sh ROOT COMMAND... What the root sees of this machine is
-# mounted for the command alone; Open MPI is given the one network that is everywhere. Its Go is this machine's; what is built in bin, and Go's
-# cache, are the root's own.
+# mounted for the command alone; Open MPI is given the one network that is everywhere. Its Go is
+# this machine's; what is built in bin, and Go's cache, are the root's own.
 set -eu
 
 root=$(cd "${1:?give the root}" && pwd)

@@ -90,7 +90,8 @@ mkdir -p "$(dirname "$root")"
 export DEBIAN_FRONTEND=noninteractive
 unshare --mount --propagation private mmdebstrap --quiet --mode=root --variant=essential --include="$needed $has" \
 	--keyring="$keys" --aptopt='APT::Install-Recommends "false"' --aptopt='Acquire::Check-Valid-Until "false"' \
-	--dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/locale/*' \
+	--dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-exclude=/usr/share/man/*' \
+	--dpkgopt='path-exclude=/usr/share/locale/*' \
 	"$suite" "$root.new" "$mirror" ||
 	fail "no root of $suite is to be had from this machine's mirror: if a package was replaced meanwhile, run it again"
 echo "$needed $programs" >"$root.new/$filled"
