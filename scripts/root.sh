@@ -24,7 +24,7 @@ fail() {
 # The versions that the root has, and whether they are those that the page tells of.
 tell_versions() {
 	version() {
-		dpkg-query --admindir="$root/var/lib/dpkg" -W -f '${Version}' "$1" | sed 's/^[0-9]*://; s/[-+].*//; s/~//'
+		dpkg-query --admindir="$root/var/lib/dpkg" -W -f '${Version}' "$1" | sed 's/^.*+really//; s/^[0-9]*://; s/[-+].*//; s/~//'
 	}
 	versions="MPICH $(version mpich), Open MPI $(version openmpi-bin)"
 	echo "the root of $suite has $versions" >&2

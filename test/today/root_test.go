@@ -51,7 +51,10 @@ func TestVersions(t *testing.T) {
 	require.NoError(t, err)
 	assert.Contains(t, string(words), "openmpi-bin hpcc lammps")
 
-	said, err = root(t, dir, "MPICH=1:5.1+ds-2", "REPLACED=1")
+	said, err = root(t, dir, "MPICH=4.3.0+really4.2.1-1", "OPENMPI=5.0.7-1", "REPLACED=1")
+	require.NoError(t, err, said)
+	assert.Equal(t, "the root of sid has MPICH 4.2.1, Open MPI 5.0.7\n", said)
+	said, err = root(t, dir, "MPICH=1:5.1+ds-2")
 	require.NoError(t, err, said)
 	lines := strings.Split(strings.TrimSpace(said), "\n")
 	require.Len(t, lines, 2, said)
