@@ -60,11 +60,15 @@ func findABIs(dir string) error {
 		return nil
 	}
 	for _, h := range hosts {
-		libraries, _ := filepath.Glob("/usr/lib/*/libmpi_abi_" + h.mpi + ".so.1.0.0")
+		libraries, _ := filepath.Glob("/usr/lib/*/libmpi_abi_" + h.mpi + ".so.1.*")
 		headers, _ := filepath.Glob(map[*host]string{
 			mpich: "/usr/lib/*/mpi_abi_mpich/include", openmpi: "/usr/lib/*/openmpi/include/standard_abi"}[h])
-		if len(libraries) != 1 || len(headers) != 1 {
+		if len(libraries)+len(headers) == 0 {
 			continue
+		}
+		if len(libraries) != 1 || len(headers) != 1 {
+			return fmt.Errorf("the standard ABI of %s: want a library and a folder of headers, found %q and %q", h.mpi,
+				libraries, headers)
 		}
 		to := filepath.Join(dir, h.mpi)
 		if err := os.Mkdir(to, 0o777); err != nil {
@@ -84,6 +88,9 @@ func findABIs(dir string) error {
 				fmt.Sprintf("-DMPI_%[1]s_f2c=MPI_%[1]s_fromint", object))
 		}
 		abis = append(abis, &abi)
+	}
+	if len(abis) == 0 {
+		return errors.New("libexanet-abi.so is built, but no MPI has a library of the standard ABI where Debian has it")
 	}
 	return nil
 }
