@@ -23,13 +23,19 @@ import (
 // allProtocols are the values of EXANET_VARIANT.
 var allProtocols = []string{"readbased", "rtr", "envless", "ticket", "optimistic"}
 
+// inRoot reports whether the tests run in a root that scripts/root.sh has filled.
+func inRoot() bool {
+	_, err := os.Stat("/.packages")
+	return err == nil
+}
+
 // packageHas is where a file of a package is. In a root that scripts/root.sh has filled, it skips the
 // test where the package is not installed: newer versions of Debian do not have all.
 func packageHas(t *testing.T, name, pattern string) string {
 	t.Helper()
 	found, err := filepath.Glob(pattern)
 	require.NoError(t, err)
-	if _, err := os.Stat("/.packages"); err == nil {
+	if inRoot() {
 		if out, err := exec.Command("dpkg-query", "-W", name).CombinedOutput(); err != nil {
 			t.Skipf("this root has no %s: %s", name, out)
 		}
@@ -139,7 +145,11 @@ func TestCoarrays(t *testing.T) {
 	library, job := h.library(t), h.job
 	program := build(t, "mpifort."+h.mpi, "coarray.f90", "-fcoarray=lib", "-L"+found, "-lcaf_mpich")
 	for n := 2; n <= 3; n++ { // the host's one-sided communication takes its time on more ranks than cores
-		alone, ours := job(t, n, nil, program), job(t, n, []string{library}, program)
+		alone := job(t, n, nil, "timeout", "-s", "KILL", "120", program)
+		if inRoot() && !strings.Contains(alone.out, "done") { // the run without the library is the probe
+			t.Skipf("coarrays do not come to an end in this root without the library: %.2000s", alone.out)
+		}
+		ours := job(t, n, []string{library}, program)
 		if alone.code == 0 {
 			assert.Equal(t, byImage(alone), byImage(ours), n)
 		} else { // MPICH 4.2.1 alone aborts at the end of a right run
