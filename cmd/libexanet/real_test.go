@@ -133,11 +133,15 @@ func TestProtocols(t *testing.T) {
 	})
 }
 
+// pending is what MPICH 4.2.1 says at the end of a program of its own calls that have failed.
+var pending = regexp.MustCompile(`(?m)^MPICH: Builtin communicator \w+ has pending \d+ references\.\n`)
+
 // same compares outcomes and tells the first line that differs.
 func same(t *testing.T, want, got outcome, what string) {
 	t.Helper()
 	require.Zero(t, got.code, "%s: %.2000s", what, got.out)
-	a, b := strings.Split(want.out, "\n"), strings.Split(got.out, "\n")
+	a := strings.Split(pending.ReplaceAllString(want.out, ""), "\n")
+	b := strings.Split(pending.ReplaceAllString(got.out, ""), "\n")
 	for i := range min(len(a), len(b)) {
 		require.Equal(t, a[i], b[i], "%s: line %d", what, i+1)
 	}

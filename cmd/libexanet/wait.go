@@ -215,7 +215,7 @@ func (l *several) hostDone() bool {
 }
 
 // push lets the host make progress with its requests. Those of files make none in
-// other calls.
+// other calls, under some hosts.
 func (l *several) push() {
 	l.pending(func(h handle) bool {
 		C.exanet_push(as[C.MPI_Request](h))
