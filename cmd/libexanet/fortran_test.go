@@ -105,7 +105,7 @@ func TestFortranTrap(t *testing.T) {
 func (h *host) fortran(t *testing.T, source string, dialect int) string {
 	t.Helper()
 	flags := []string{"-cpp", fmt.Sprint("-DDIALECT=", dialect)}
-	sections := append(flags, "-DSECTIONS", "-fsyntax-only", source)
+	sections := append(flags, "-DSECTIONS", "-fsyntax-only", "-J", t.TempDir(), source)
 	if dialect == 8 && exec.Command("mpifort."+h.name, sections...).Run() == nil {
 		flags = append(flags, "-DSECTIONS") // the host has the functions for descriptors
 	}
