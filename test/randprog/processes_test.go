@@ -234,7 +234,7 @@ func TestProcessesWithoutAttach(t *testing.T) {
 		t.Run(p.name, func(t *testing.T) {
 			j := jobs{confined, nil, nil, 5, 12}
 			if p.name == mpi.DefaultVariant {
-				j = jobs{confined, nil, nil, 5, 120}
+				j = jobs{confined, nil, nil, 5, 60}
 			}
 			require.NotZero(t, j.run(t, &p)["writes"])
 		})
@@ -247,7 +247,7 @@ func TestProcessesPrototypeMessages(t *testing.T) {
 		t.Run(p.name, func(t *testing.T) {
 			j := jobs{launcher, nil, []string{"EXANET_DEVICE=prototype"}, 5, 12}
 			if p.name == mpi.DefaultVariant {
-				j.programs = 120
+				j.programs = 60
 			}
 			require.NotZero(t, j.run(t, &p)["writes"])
 		})
@@ -293,13 +293,13 @@ func TestProcessesPinned(t *testing.T) {
 }
 
 // The prototype's register pages, as software, of a machine of 4 nodes: the ranks
-// of a node, and those of different ones.
+// of a node, and those of different ones. These are 1,000 programs.
 func TestProcessesRegisters(t *testing.T) {
 	for _, p := range playsOfProcesses() {
 		t.Run(p.name, func(t *testing.T) {
-			j := jobs{launcher, nil, []string{"EXANET_DEVICE=registers", nodesVar + "=4"}, 5, 17}
+			j := jobs{launcher, nil, []string{"EXANET_DEVICE=registers", nodesVar + "=4"}, 5, 15}
 			if p.name == mpi.DefaultVariant {
-				j.programs = 100
+				j.programs = 65
 			}
 			require.NotZero(t, j.run(t, &p)["writes"])
 		})
