@@ -2,10 +2,7 @@
 
 package mpi
 
-import (
-	"github.com/exanet-mpi/exanet/variants/customized"
-	"github.com/exanet-mpi/exanet/variants/ticket"
-)
+import "github.com/exanet-mpi/exanet/variants/ticket"
 
 type protocol = *ticket.Protocol
 
@@ -13,5 +10,5 @@ type protocol = *ticket.Protocol
 const DefaultVariant = "customized"
 
 func newProtocol(o *settings, f fabric) (protocol, error) {
-	return customized.New(f.Rank(), f, o.bands), nil
+	return ticket.NewHybrid(f.Rank(), f, o.bands.Hybrid), nil
 }

@@ -2,10 +2,7 @@
 
 package mpi
 
-import (
-	"github.com/exanet-mpi/exanet/variants/standing"
-	"github.com/exanet-mpi/exanet/variants/ticket"
-)
+import "github.com/exanet-mpi/exanet/variants/ticket"
 
 type protocol = *ticket.Protocol
 
@@ -13,5 +10,5 @@ type protocol = *ticket.Protocol
 const DefaultVariant = "standing"
 
 func newProtocol(o *settings, f fabric) (protocol, error) {
-	return standing.New(f.Rank(), f, o.standsAfter()), nil
+	return ticket.NewStanding(f.Rank(), f, stands(f), o.standsAfter()), nil
 }

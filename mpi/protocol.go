@@ -6,11 +6,9 @@ import (
 	"github.com/exanet-mpi/exanet/optimistic"
 	"github.com/exanet-mpi/exanet/variants"
 	"github.com/exanet-mpi/exanet/variants/auto"
-	"github.com/exanet-mpi/exanet/variants/customized"
 	"github.com/exanet-mpi/exanet/variants/envless"
 	"github.com/exanet-mpi/exanet/variants/readbased"
 	"github.com/exanet-mpi/exanet/variants/rtr"
-	"github.com/exanet-mpi/exanet/variants/standing"
 	"github.com/exanet-mpi/exanet/variants/ticket"
 )
 
@@ -45,11 +43,11 @@ func newProtocol(o *settings, f fabric) (protocol, error) {
 	case "optimistic":
 		return optimistic.New(f.Rank(), f), nil
 	case "customized":
-		return customized.New(f.Rank(), f, o.bands), nil
+		return ticket.NewHybrid(f.Rank(), f, o.bands.Hybrid), nil
 	case "auto":
-		return auto.New(f.Rank(), f, o.bands.Hybrid), nil
+		return ticket.NewAuto(f.Rank(), f, o.bands.Hybrid, auto.Default), nil
 	case "standing":
-		return standing.New(f.Rank(), f, o.standsAfter()), nil
+		return ticket.NewStanding(f.Rank(), f, stands(f), o.standsAfter()), nil
 	default:
 		return ticket.New(f.Rank(), f), nil
 	}

@@ -17,3 +17,6 @@ func (s *settings) standsAfter() int {
 	}
 	return standing.After
 }
+
+// stands is the size in bytes up to which the protocol standing sends without a rendezvous.
+func stands(f fabric) int { return max(standing.Most, 8*f.Limit()) }

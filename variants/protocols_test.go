@@ -9,7 +9,6 @@ import (
 	"github.com/exanet-mpi/exanet/optimistic"
 	"github.com/exanet-mpi/exanet/test/pairtest"
 	"github.com/exanet-mpi/exanet/variants"
-	"github.com/exanet-mpi/exanet/variants/customized"
 	"github.com/exanet-mpi/exanet/variants/envless"
 	"github.com/exanet-mpi/exanet/variants/readbased"
 	"github.com/exanet-mpi/exanet/variants/rtr"
@@ -42,9 +41,11 @@ func everyProtocol(t *testing.T, limit int, f func(t *testing.T, p pair)) {
 		"rtr":        func(me int, f *host.Fabric) variants.Protocol { return rtr.New(me, f) },
 		"optimistic": func(me int, f *host.Fabric) variants.Protocol { return optimistic.New(me, f) },
 		"customized": func(me int, f *host.Fabric) variants.Protocol {
-			return customized.New(me, f, customized.Bands{Hybrid: limit + 10})
+			return ticket.NewHybrid(me, f, limit+10)
 		},
-		"standing":  func(me int, f *host.Fabric) variants.Protocol { return standing.New(me, f, 0) },
+		"standing": func(me int, f *host.Fabric) variants.Protocol {
+			return ticket.NewStanding(me, f, standing.Most, 0)
+		},
 		"readbased": func(me int, f *host.Fabric) variants.Protocol { return readbased.New(me, f) },
 	}
 	for name, make := range protocols {

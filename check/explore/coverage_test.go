@@ -13,10 +13,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// protocolDirs are the packages whose statements the explorer must reach, by
-// protocol. That of envless has only what makes a rtr.
+// protocolDirs are the packages whose statements the explorer must reach. That of
+// envless has only what makes a rtr.
 var protocolDirs = []string{"variants/ticket", "variants/rtr", "variants/envless", "optimistic", "variants/readbased",
-	"variants/customized", "variants/auto", "variants/standing", "check/toy"}
+	"variants/channels", "variants/auto", "variants/standing", "check/toy"}
 
 var block = regexp.MustCompile(`^github\.com/exanet-mpi/exanet/(\S+):(\d+\.\d+),\d+\.\d+ \d+ (\d+)$`)
 

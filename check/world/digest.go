@@ -103,9 +103,9 @@ var volatile = map[string]map[string]bool{
 	"variants.Comms":  {"last": true},
 	"variants.Request": {"Ctx": true, "Buf": true, "View": true, "Transfer": true, "Status": true, "Err": true,
 		"inQueue": true},
-	"ticket.comm":     {"lastIn": true, "lastOut": true},
-	"ticket.sends":    {"first": true, "last": true, "crossed": true},
-	"ticket.receives": {"stale": true, "silent": true},
+	"channels.Comm": {"lastIn": true, "lastOut": true},
+	"auto.sends":    {"first": true, "last": true, "crossed": true},
+	"auto.receives": {"stale": true, "silent": true},
 }
 
 func (r *rank) digest() uint64 {

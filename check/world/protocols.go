@@ -10,7 +10,6 @@ import (
 	"github.com/exanet-mpi/exanet/rdmaeng"
 	"github.com/exanet-mpi/exanet/variants"
 	"github.com/exanet-mpi/exanet/variants/auto"
-	"github.com/exanet-mpi/exanet/variants/customized"
 	"github.com/exanet-mpi/exanet/variants/envless"
 	"github.com/exanet-mpi/exanet/variants/readbased"
 	"github.com/exanet-mpi/exanet/variants/rtr"
@@ -64,34 +63,26 @@ var Protocols = []Protocol{
 		// as ticket is when a program uses many tags
 		Make: func(me int, dev Device) variants.Protocol { return ticket.NewKeeping(me, dev, 0) }},
 	{Name: "customized", Tickets: true, Leased: true, Brief: true, Hybrid: hybrid,
-		Make: func(me int, dev Device) variants.Protocol {
-			return customized.New(me, dev, customized.Bands{Hybrid: hybrid})
-		}},
+		Make: func(me int, dev Device) variants.Protocol { return ticket.NewHybrid(me, dev, hybrid) }},
 	{Name: "customized-read", Tickets: true, Bounded: true, Brief: true, Hybrid: hybrid, // by an agent
-		Make: func(me int, dev Device) variants.Protocol {
-			return customized.New(me, dev, customized.Bands{Hybrid: hybrid})
-		}},
+		Make: func(me int, dev Device) variants.Protocol { return ticket.NewHybrid(me, dev, hybrid) }},
 	{Name: "customized-written", Tickets: true, Brief: true, Hybrid: hybrid, // by a device that has neither
 		Make: func(me int, dev Device) variants.Protocol {
-			return customized.New(me, struct {
+			return ticket.NewHybrid(me, struct {
 				packetizer.Port
 				rdmaeng.Engine
-			}{dev, dev}, customized.Bands{Hybrid: hybrid})
+			}{dev, dev}, hybrid)
 		}},
 	{Name: "auto", Tickets: true, Leased: true, Brief: true, Hybrid: hybrid,
-		Make: func(me int, dev Device) variants.Protocol { return auto.NewBy(me, dev, hybrid, quick) }},
+		Make: func(me int, dev Device) variants.Protocol { return ticket.NewAuto(me, dev, hybrid, quick) }},
 	{Name: "auto-read", Tickets: true, Brief: true, Hybrid: hybrid, // by an agent
-		Make: func(me int, dev Device) variants.Protocol { return auto.NewBy(me, dev, hybrid, quick) }},
+		Make: func(me int, dev Device) variants.Protocol { return ticket.NewAuto(me, dev, hybrid, quick) }},
 	{Name: "customized-elided", Tickets: true, Brief: true, Hybrid: hybrid, Same: true, // as customized-read
 		Order: rdmaeng.AllOrder | rdmaeng.LastByteLast,
-		Make: func(me int, dev Device) variants.Protocol {
-			return customized.New(me, dev, customized.Bands{Hybrid: hybrid})
-		}},
+		Make:  func(me int, dev Device) variants.Protocol { return ticket.NewHybrid(me, dev, hybrid) }},
 	{Name: "customized-unordered", Tickets: true, Brief: true, Hybrid: hybrid, Same: true, // on a device that does not
 		// promise what that needs
-		Make: func(me int, dev Device) variants.Protocol {
-			return customized.New(me, dev, customized.Bands{Hybrid: hybrid})
-		}},
+		Make: func(me int, dev Device) variants.Protocol { return ticket.NewHybrid(me, dev, hybrid) }},
 	{Name: "standing", Tickets: true, Brief: true, Standing: true,
 		Make: func(me int, dev Device) variants.Protocol { return ticket.NewStanding(me, dev, standing, 0) }},
 	{Name: "standing-leased", Tickets: true, Leased: true, Brief: true, Standing: true,
@@ -111,7 +102,7 @@ var Protocols = []Protocol{
 }
 
 // quick changes the choices of package auto as soon as can be.
-var quick = ticket.Rule{Silence: 1, Late: 1, Crossed: 1}
+var quick = auto.Rule{Silence: 1, Late: 1, Crossed: 1}
 
 // hybrid is the size in bytes of the long messages of most programs.
 const hybrid = 48

@@ -11,7 +11,6 @@ import (
 	"github.com/exanet-mpi/exanet/test/pairtest"
 	"github.com/exanet-mpi/exanet/variants"
 	"github.com/exanet-mpi/exanet/variants/auto"
-	"github.com/exanet-mpi/exanet/variants/customized"
 	"github.com/exanet-mpi/exanet/variants/ticket"
 )
 
@@ -30,7 +29,9 @@ func newPair(t require.TestingT, make func(me int, f *host.Fabric) *ticket.Proto
 	return p
 }
 
-func newAuto(me int, f *host.Fabric) *ticket.Protocol { return auto.New(me, f, hybrid) }
+func newAuto(me int, f *host.Fabric) *ticket.Protocol {
+	return ticket.NewAuto(me, f, hybrid, auto.Default)
+}
 
 // message is one from rank 0 to rank 1.
 type message struct {
@@ -101,9 +102,9 @@ func neverManyMore(t *testing.T, silence int) {
 		}), 1, 12).Draw(t, "bursts")
 		other := newPair(t, func(me int, f *host.Fabric) *ticket.Protocol { return ticket.New(me, f) })
 		third := newPair(t, func(me int, f *host.Fabric) *ticket.Protocol {
-			return customized.New(me, f, customized.Bands{Hybrid: hybrid})
+			return ticket.NewHybrid(me, f, hybrid)
 		})
-		ours := newPair(t, func(me int, f *host.Fabric) *ticket.Protocol { return auto.NewBy(me, f, hybrid, rule) })
+		ours := newPair(t, func(me int, f *host.Fabric) *ticket.Protocol { return ticket.NewAuto(me, f, hybrid, rule) })
 		for _, burst := range bursts {
 			for _, p := range []*pair{other, third, ours} {
 				pass(t, p, burst)

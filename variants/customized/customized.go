@@ -18,16 +18,11 @@
 // FIN, the paper's message after a write, is the write's notification here. On a device that promises
 // rdmaeng.LastByteLast it is left out as the paper has it (variants/elide.go).
 //
-// The code is ticket's, where hybrid is looked at (send.go), and variants/copies.go. What the paper's figure 6 gets
+// The code is ticket's (hybrid.go there) and variants/copies.go; here are the sizes. What the paper's figure 6 gets
 // wrong cannot happen so: a size of exactly the threshold (the receiver need not know the band), calls that cross
 // before either waits (every call carries on all requests), a named receive behind a wildcard (it has no ticket, and
 // does not advertise).
 package customized
-
-import (
-	"github.com/exanet-mpi/exanet/variants"
-	"github.com/exanet-mpi/exanet/variants/ticket"
-)
 
 // Bands are the sizes in bytes up to which messages go in one way, both inclusive.
 type Bands struct {
@@ -37,8 +32,3 @@ type Bands struct {
 
 // Paper are those of the paper, which were best for ping-pong on its cluster.
 var Paper = Bands{Eager: 12 << 10, Hybrid: 40 << 10}
-
-// New makes the protocol of rank me of the job. What is eager is the device's affair, whose limit the owner has set.
-func New(me int, dev variants.Device, b Bands) *ticket.Protocol {
-	return ticket.NewHybrid(me, dev, b.Hybrid)
-}

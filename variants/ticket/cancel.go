@@ -1,9 +1,8 @@
 package ticket
 
 import (
-	"slices"
-
 	"github.com/exanet-mpi/exanet/variants"
+	"github.com/exanet-mpi/exanet/variants/channels"
 )
 
 // Cancelling.
@@ -25,65 +24,44 @@ func (p *Protocol) Cancel(r *variants.Request) {
 	if !p.Cancellable(r) {
 		return
 	}
-	c := p.comms.Of(r.Ctx)
+	c := p.Of(r.Ctx)
 	switch {
 	case !r.Recv:
-		p.AskCancel(p.outChannel(c, r.Peer, r.Tag).peer, c.Envelope(variants.CancelSend, r.Tag, r.Ticket), r)
+		p.AskCancel(p.To(c, r.Peer, r.Tag).Peer, c.Envelope(variants.CancelSend, r.Tag, r.Ticket), r)
 	case r.Ticketed:
-		p.revoke(p.inChannel(c, r.Peer, r.Tag).landing)
-		p.AskCancel(p.inChannel(c, r.Peer, r.Tag).peer, c.Envelope(variants.CancelRecv, r.Tag, r.Ticket), r)
+		l := p.In(c, r.Peer, r.Tag)
+		p.revoke(l.Landing)
+		p.AskCancel(l.Peer, c.Envelope(variants.CancelRecv, r.Tag, r.Ticket), r)
 	default:
-		p.takeBack(c, r)
+		p.TakeBack(r)
 		p.Cancelled(r)
 	}
 }
 
-// takeBack removes a receive without a ticket from its queue.
-func (p *Protocol) takeBack(c *comm, r *variants.Request) {
-	if r.Peer == variants.AnySource || r.Tag == variants.AnyTag {
-		p.removeWild(c, r)
-		return
-	}
-	l := p.inChannel(c, r.Peer, r.Tag)
-	l.posted.Remove(r)
-	l.unticketed--
+func (p *Protocol) onCancelRecv(c *channels.Comm, e variants.Envelope, payload []byte) {
+	l := p.To(c, e.Src, e.Tag)
+	p.AnswerCancel(l.Peer, c.Envelope(variants.CancelRecv, e.Tag, e.Ticket), payload, l.SkipSend(e.Ticket))
 }
 
-func (p *Protocol) onCancelRecv(c *comm, e variants.Envelope, payload []byte) {
-	l := p.outChannel(c, e.Src, e.Tag)
-	unused := !before(e.Ticket, l.Next)
-	if unused {
-		l.skip.add(e.Ticket)
-		l.rtrs = slices.DeleteFunc(l.rtrs, func(a rtr) bool { return a.ticket == e.Ticket })
-	}
-	p.AnswerCancel(l.peer, c.Envelope(variants.CancelRecv, e.Tag, e.Ticket), payload, unused)
-}
-
-func (p *Protocol) onCancelSend(c *comm, e variants.Envelope, payload []byte) {
-	l := p.inChannel(c, e.Src, e.Tag)
-	m := l.unexpected.First()
-	for m != nil && m.Ticket != e.Ticket {
-		m = m.InChannel.Next()
-	}
+func (p *Protocol) onCancelSend(c *channels.Comm, e variants.Envelope, payload []byte) {
+	l := p.In(c, e.Src, e.Tag)
+	m := c.SkipReceive(l, e.Ticket)
 	if m != nil {
-		c.drop(l, m)
-		l.skip.add(m.Ticket)
-		l.Next = l.skip.pass(l.Next)
 		if m.Kind == variants.EnvDS {
-			p.Out.Consumed(l.peer, m.Size)
+			p.Out.Consumed(l.Peer, m.Size)
 		}
 		p.Recycle(m)
 	}
-	p.AnswerCancel(l.peer, c.Envelope(variants.CancelSend, e.Tag, e.Ticket), payload, m != nil)
+	p.AnswerCancel(l.Peer, c.Envelope(variants.CancelSend, e.Tag, e.Ticket), payload, m != nil)
 }
 
-func (p *Protocol) onCancelReply(c *comm, e variants.Envelope) {
+func (p *Protocol) onCancelReply(c *channels.Comm, e variants.Envelope) {
 	// A peer that has closed the communicator says yes to everything. What it
 	// has written before is here.
 	p.Look(p.Notified)
-	q := &p.inChannel(c, e.Src, e.Tag).posted
+	q := &p.In(c, e.Src, e.Tag).Posted
 	if e.Flags&variants.ForSend != 0 {
-		q = &p.outChannel(c, e.Src, e.Tag).posted
+		q = &p.To(c, e.Src, e.Tag).Posted
 	}
 	r := q.Head()
 	for r != nil && !(r.Cancelling && r.Ticket == e.Ticket) {

@@ -3,6 +3,7 @@ package ticket
 import (
 	"github.com/exanet-mpi/exanet/rdmaeng"
 	"github.com/exanet-mpi/exanet/variants"
+	"github.com/exanet-mpi/exanet/variants/channels"
 )
 
 // HYBRID of Small and Yuan, for package customized: a send that comes first leaves a copy, which its stand-in
@@ -20,20 +21,25 @@ const (
 	crossed = 1 << 2
 )
 
+// leavesCopy decides whether a send that comes first leaves a copy.
+func (p *Protocol) leavesCopy(r *variants.Request) bool {
+	return r.Mode == variants.Standard && r.Len() <= p.hybrid && p.choices.Copies(r)
+}
+
 // announce sends the RTS of a stand-in.
-func (p *Protocol) announce(c *comm, l *outChannel, s *variants.Request) {
+func (p *Protocol) announce(c *channels.Comm, l *channels.Out, s *variants.Request) {
 	e := c.Envelope(variants.RTS, s.Tag, s.Ticket)
 	if !p.agents || p.Room(s) != nil {
-		p.Announce(l.peer, e, s)
+		p.Announce(l.Peer, e, s)
 		return
 	}
 	e.Flags = offered
 	w := p.Offer(s)
-	p.Out.Control(l.peer, e, uint64(s.Len()), w.Addr, w.Notify)
+	p.Out.Control(l.Peer, e, uint64(s.Len()), w.Addr, w.Notify)
 }
 
 // fetch carries on a receive that an RTS has matched which offers a copy.
-func (p *Protocol) fetch(c *comm, peer *variants.Peer, r *variants.Request, copied []byte) {
+func (p *Protocol) fetch(c *channels.Comm, peer *variants.Peer, r *variants.Request, copied []byte) {
 	err := error(nil)
 	switch {
 	case peer.Failed:
@@ -63,7 +69,7 @@ func (p *Protocol) fetch(c *comm, peer *variants.Peer, r *variants.Request, copi
 }
 
 // release tells the sender of a receive that its copy is free.
-func (p *Protocol) release(c *comm, r *variants.Request) {
+func (p *Protocol) release(c *channels.Comm, r *variants.Request) {
 	e := c.Envelope(variants.Ack, r.Status.Tag, r.Ticket)
 	if r.Advertised {
 		e.Flags = crossed
@@ -72,10 +78,10 @@ func (p *Protocol) release(c *comm, r *variants.Request) {
 }
 
 // released ends the stand-in of a copy.
-func (p *Protocol) released(c *comm, e variants.Envelope, r *variants.Request) {
+func (p *Protocol) released(e variants.Envelope, r *variants.Request) {
 	if e.Flags&crossed != 0 {
-		p.bothAtOnce(c, r)
+		p.choices.BothAtOnce(r)
 	} else {
-		p.senderFirst(c, r)
+		p.choices.SenderFirst(r)
 	}
 }

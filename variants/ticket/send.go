@@ -1,6 +1,9 @@
 package ticket
 
-import "github.com/exanet-mpi/exanet/variants"
+import (
+	"github.com/exanet-mpi/exanet/variants"
+	"github.com/exanet-mpi/exanet/variants/channels"
+)
 
 // The sending side of thesis 3.6.2 and 3.6.3.
 
@@ -13,152 +16,114 @@ func (p *Protocol) eager(ctx *variants.Context, dst, tag int32, buf []byte, copi
 	if len(buf) > p.Limit() {
 		return false
 	}
-	c := p.comms.Of(ctx)
-	l := p.lookOut(c, dst, tag)
-	if l.Granted {
-		p.lessee.Number(&l.Lease)
-	}
-	l.drop()
-	variants.Number(&l.header, l.Next) // where nothing has come between it has that number
-	if !p.Out.EagerPacked(l.peer, variants.EnvD, &l.header, buf, copied) {
+	l := p.NextTo(ctx, dst, tag)
+	if !p.Out.EagerPacked(l.Peer, variants.EnvD, &l.Header, buf, copied) {
 		return false
 	}
-	if l.Next++; l.Granted {
-		p.lessee.Renumber(&l.Lease)
-	}
-	variants.Number(&l.header, l.Next) // now, so that it has left the store buffer when it is copied
-	p.Done.Tickets++
-	if len(l.rtrs) > 0 {
+	if p.UseTo(l) {
 		// Eager sends of the thesis leave stale advertisements to the next
-		// long one (fig. 3.28); to look at an empty list costs nothing.
-		if _, ok := p.take(l, l.Next-1); ok {
-			p.Count.StaleRTRs++
-		}
+		// long one (fig. 3.28).
+		p.Count.StaleRTRs++
 	}
 	return true
 }
 
 // PostSend posts a send.
 func (p *Protocol) PostSend(r *variants.Request) {
-	c := p.comms.Of(r.Ctx)
-	l := p.outChannel(c, r.Peer, r.Tag)
+	c := p.Of(r.Ctx)
+	l := p.To(c, r.Peer, r.Tag)
 	p.Begin(r)
-	if l.peer.Failed {
+	if l.Peer.Failed {
 		p.Complete(r, variants.ErrPeerDied)
-		c.removeOut(l)
+		c.RemoveOut(l)
 		return
 	}
 	if r.Mode == variants.Standard && r.Len() <= p.Limit() && p.eager(r.Ctx, r.Peer, r.Tag, r.Buf, true) {
 		p.Complete(r, nil)
 		return
 	}
-	l.drop()
-	r.Ticket = l.Next
-	l.Next++
-	p.Done.Tickets++
-	if a, ok := p.take(l, r.Ticket); ok {
+	p.Number(l, r)
+	if a, ok := p.Stored(l, r.Ticket); ok {
 		p.Count.FastReceives++
 		p.fast(c, l, r, a)
 		return
 	}
-	if l.remote.takes(r) {
-		p.write(l.remote, r)
+	if l.Remote.Takes(r) {
+		p.stand(l, r)
 		return
 	}
 	if r.Len() <= p.Limit() {
-		if r.Mode == variants.Synchronous && p.Out.Eager(l.peer, c.Envelope(variants.EnvDS, r.Tag, r.Ticket), r.Buf,
+		if r.Mode == variants.Synchronous && p.Out.Eager(l.Peer, c.Envelope(variants.EnvDS, r.Tag, r.Ticket), r.Buf,
 			true) {
 			r.Delivered = true
-			l.posted.Push(r)
-			p.Await(l.peer)
+			l.Posted.Push(r)
+			p.Await(l.Peer)
 			return
 		}
 		p.Count.NoCredit++
-		p.Await(l.peer)
+		p.Await(l.Peer)
 	}
-	if p.leavesCopy(c, r) {
+	if p.leavesCopy(r) {
 		if s := p.StandIn(r); s != nil {
 			p.announce(c, l, s)
-			l.posted.Push(s)
+			l.Posted.Push(s)
 			return
 		}
 	}
-	p.Announce(l.peer, c.Envelope(variants.RTS, r.Tag, r.Ticket), r)
-	l.posted.Push(r)
+	p.Announce(l.Peer, c.Envelope(variants.RTS, r.Tag, r.Ticket), r)
+	l.Posted.Push(r)
 }
 
 // fast sends to a receive that was advertised before the send was posted.
-func (p *Protocol) fast(c *comm, l *outChannel, r *variants.Request, a rtr) {
-	if r.Len() <= p.Limit() && p.Out.Eager(l.peer, c.Envelope(variants.EnvD, r.Tag, r.Ticket), r.Buf, true) {
+func (p *Protocol) fast(c *channels.Comm, l *channels.Out, r *variants.Request, a channels.Advertised) {
+	if r.Len() <= p.Limit() && p.Out.Eager(l.Peer, c.Envelope(variants.EnvD, r.Tag, r.Ticket), r.Buf, true) {
 		p.Complete(r, nil) // a synchronous send: the receive is known to be posted
 		return
 	}
-	p.receiverFirst(c, r)
-	p.Write(l.peer, r, a.Room, false)
+	p.choices.ReceiverFirst(r)
+	p.Write(l.Peer, r, a.Room, false)
 }
 
 // onRTR takes the advertisement of a receive (thesis 3.6.3).
-func (p *Protocol) onRTR(c *comm, e variants.Envelope, payload []byte) {
-	l := p.outChannel(c, e.Src, e.Tag)
-	a := rtr{variants.Advertised(payload), e.Ticket}
-	if r := l.posted.Find(&p.Done, e.Ticket); r != nil {
+func (p *Protocol) onRTR(c *channels.Comm, e variants.Envelope, payload []byte) {
+	l := p.To(c, e.Src, e.Tag)
+	a := channels.Advertised{Room: variants.Advertised(payload), Ticket: e.Ticket}
+	if r := l.Posted.Find(&p.Done, e.Ticket); r != nil {
 		if r.Copy && r.Slot >= 0 {
 			return // the receiver has it read
 		}
-		l.posted.Remove(r)
+		l.Posted.Remove(r)
 		if r.Delivered {
 			p.Complete(r, nil) // the EnvDS is on its way to that receive
 			return
 		}
-		p.bothAtOnce(c, r)
-		p.Write(l.peer, r, a.Room, true)
+		p.choices.BothAtOnce(r)
+		p.Write(l.Peer, r, a.Room, true)
 		return
 	}
-	if before(e.Ticket, l.Next) {
+	if !p.Store(l, a) {
 		p.Count.StaleRTRs++ // it was for an eager send
-		return
 	}
-	l.rtrs = append(l.rtrs, a)
-	p.Done.Objects++
 }
 
 // onCTS takes the answer to an RTS.
-func (p *Protocol) onCTS(c *comm, e variants.Envelope, payload []byte) {
-	l := p.outChannel(c, e.Src, e.Tag)
-	if r := l.posted.Find(&p.Done, e.Ticket); r != nil {
-		l.posted.Remove(r)
-		p.senderFirst(c, r)
-		p.Cleared(l.peer, r, variants.RoomOf(payload))
+func (p *Protocol) onCTS(c *channels.Comm, e variants.Envelope, payload []byte) {
+	l := p.To(c, e.Src, e.Tag)
+	if r := l.Posted.Find(&p.Done, e.Ticket); r != nil {
+		l.Posted.Remove(r)
+		p.choices.SenderFirst(r)
+		p.Cleared(l.Peer, r, variants.RoomOf(payload))
 	}
 }
 
 // onAck takes the answer to an EnvDS (thesis 3.10), and to an RTS that offered a copy.
-func (p *Protocol) onAck(c *comm, e variants.Envelope) {
-	l := p.outChannel(c, e.Src, e.Tag)
-	if r := l.posted.Find(&p.Done, e.Ticket); r != nil {
-		l.posted.Remove(r)
+func (p *Protocol) onAck(c *channels.Comm, e variants.Envelope) {
+	l := p.To(c, e.Src, e.Tag)
+	if r := l.Posted.Find(&p.Done, e.Ticket); r != nil {
+		l.Posted.Remove(r)
 		if r.Copy {
-			p.released(c, e, r)
+			p.released(e, r)
 		}
 		p.Complete(r, nil)
 	}
-}
-
-// drop moves the next ticket past those of cancelled receives.
-func (l *outChannel) drop() {
-	if len(l.skip) > 0 {
-		l.Next = l.skip.pass(l.Next)
-	}
-}
-
-// take returns the stored advertisement with the ticket of a send. Those before it are gone:
-// the send with that number has taken each, or it has been cancelled.
-func (p *Protocol) take(l *outChannel, ticket uint32) (a rtr, ok bool) {
-	p.Done.Searched++
-	if len(l.rtrs) == 0 || l.rtrs[0].ticket != ticket {
-		return a, false
-	}
-	a = l.rtrs[0]
-	l.rtrs = l.rtrs[:copy(l.rtrs, l.rtrs[1:])]
-	return a, true
 }

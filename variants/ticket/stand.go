@@ -1,105 +1,126 @@
 package ticket
 
 import (
+	"github.com/exanet-mpi/exanet/packetizer"
 	"github.com/exanet-mpi/exanet/rdmaeng"
 	"github.com/exanet-mpi/exanet/variants"
+	"github.com/exanet-mpi/exanet/variants/channels"
+	"github.com/exanet-mpi/exanet/variants/standing"
 )
 
-// Buffers that stand, for package standing (thesis 6.2): sends without a rendezvous.
-//
-// A receiver that posts the same receive again and again gives the sender two buffers of its own for the channel, by
-// one Stand. From then on such a receive sends no RTR. A send takes the buffers in turn: it is one write, whose
-// notification has the ticket, and it completes with the write. The receiver copies the message to the receive with
-// that ticket; until one is posted, the message waits in the buffer as an unexpected one. The write never touches the
-// program's memory, so nothing is assumed of the time between two uses of it.
-//
-// A buffer may be used again when its message has been received. The sender learns so from the number of uses that are
-// over. That number travels in the notifications of the writes of the other direction, so it costs nothing while
-// messages go both ways. A sender that has no buffer left sends an RTS, as ever; its receiver then knows that nothing
-// goes back, and tells it by a Freed whenever both buffers are free.
-//
-// # Order
-//
-// A write into such a buffer matches like a message, so it must be seen where it was sent, among all messages of the
-// pair: a receive of any tag could take any of them.
-//
-//   - No later message leaves before the write is done (Core.WriteBefore), and the receiver takes the notifications
-//     that are there before it looks at a message (Deliver, next).
-//   - An earlier message is delivered before the write is shown: the device promises that (rdmaeng.MessagesFirst). A
-//     message that waits for the device is not overtaken: the send goes by RTS behind it.
-//   - Writes are numbered for each pair. One that is shown early waits for those before (landed).
-//
-// # The end
-//
-// The receiver ends it by a Revoke: when a receive has another buffer or is cancelled, and when the communicator is
-// closed. The sender drops the buffers and answers Revoked, which leaves behind its last write; then nothing is on its
-// way, and the receiver takes them back. Numbers of buffers are used again only then.
-//
-//	stand.go       what both sides have
-//	stand_recv.go  the receiver: gives, takes what lands, revokes
-//	stand_send.go  the sender
+// Buffers that stand: what is sent about them, and what is sent into them. Package standing has their order and their
+// end.
 
-const (
-	standSlots = 2       // buffers of a channel
-	standMost  = 256     // channels of a rank that have some
-	standRoom  = 4 << 20 // bytes of all of them
-)
-
-// stands is what a rank has of buffers that stand.
-type stands struct {
-	most  int // size of a buffer in bytes; 0: there are none
-	after int // so many receives of the same buffer come before one that gives
-
-	given    []*landing         // by number; nil: free
-	slots    map[int]*landing   // by slot of the device
-	held     int                // bytes
-	partners map[int32]*partner // by rank in the job
-}
-
-// partner is what this rank and another have of each other.
-type partner struct {
-	peer   *variants.Peer
-	sent   uint32 // writes into buffers of the other
-	shown  uint32 // writes into our own that have been dealt with
-	early  []early
-	oneWay bool               // the other has had no buffer for a send, and this rank has written nothing to it since
-	owing  []*landing         // with uses that are over, which the other has not been told
-	got    map[uint32]*remote // buffers of the other, by number
-}
-
-// Of a write's notification, the second word is the ticket, and the third has three numbers: which write of the pair it
-// is, which buffers its sender tells of, and how many of their uses are over.
-const (
-	orderBits  = 10
-	numberBits = 10 // 0: it tells of none
-	usesBits   = 11
-)
-
-// notice makes the notification of a write into a buffer that stands.
-func notice(size int, ticket, order uint32, told *landing) rdmaeng.Notification {
-	w := order & (1<<orderBits - 1)
-	if told != nil {
-		w |= (told.number+1)<<orderBits | told.freed&(1<<usesBits-1)<<(orderBits+numberBits)
+// repeats takes note of a receive that is about to be posted: buffers are given if it repeats others, and revoked if
+// it does not.
+func (p *Protocol) repeats(c *channels.Comm, l *channels.In, r *variants.Request) {
+	if p.stands == nil || r.Len() <= p.Limit() {
+		return
 	}
-	return rdmaeng.Notification{int32(size), int32(ticket), int32(w), 0}
+	if !l.Repeats.Again(r.Home) {
+		p.revoke(l.Landing)
+	}
+	if !l.Landing.Over() || l.Forgetting || l.World == p.Me || l.Peer.Failed || !p.stands.Repeated(l.Repeats, r.Len()) {
+		return
+	}
+	if g, words := p.stands.Give(c.Context, l.Src, l.Tag, l.Peer, r.Len()); g != nil {
+		l.Landing = g
+		p.Out.Control(l.Peer, c.Envelope(variants.Stand, l.Tag, g.Number), words...)
+	}
 }
 
-// partner returns what this rank and another have of each other.
-func (p *Protocol) partner(peer *variants.Peer) *partner {
-	x := p.stand.partners[peer.World]
-	if x == nil {
-		x = &partner{peer: peer, got: make(map[uint32]*remote)}
-		p.stand.partners[peer.World] = x
+// landed takes the notification of a write into a buffer that stands.
+func (p *Protocol) landed(slot int, n rdmaeng.Notification) {
+	x := p.stands.Landed(slot, n)
+	for x != nil {
+		u, ok := x.Next()
+		if !ok {
+			return
+		}
+		if u.Ctx != nil {
+			e := u.Ctx.Envelope(variants.Landed, u.Tag, u.Ticket)
+			e.Src, e.Flags = u.Src, u.Buffer
+			p.arrive(p.Of(u.Ctx), e, u.Size, nil)
+		}
 	}
-	return x
 }
 
-// NewStanding is New with buffers that stand, of up to so many bytes each, for receives that so many of the same
-// buffer have come before, see package standing. There are none where the device does not promise what they need.
-func NewStanding(me int, dev variants.Device, most, after int) *Protocol {
-	p := New(me, dev)
-	if dev.Order()&rdmaeng.Standing == rdmaeng.Standing {
-		p.stand = stands{most: most, after: after, slots: make(map[int]*landing), partners: make(map[int32]*partner)}
+// data is what an EnvD has brought, or what lies in a buffer that stands.
+func data(l *channels.In, e variants.Envelope, size int, payload []byte) []byte {
+	if e.Kind == variants.Landed {
+		return l.Landing.Message(e.Flags, size)
 	}
-	return p
+	return payload
+}
+
+// taken ends a use of a channel's buffers, whose message has been received.
+func (p *Protocol) taken(l *channels.In, e variants.Envelope) {
+	if e.Kind == variants.Landed && p.stands.Taken(l.Landing) {
+		p.tell(l.Landing)
+	}
+}
+
+// tell says how many uses of buffers are over.
+func (p *Protocol) tell(g *standing.Landing) {
+	p.Out.Control(g.Peer(), variants.Envelope{Kind: variants.Freed, Ticket: g.Number}, uint64(g.Tell()))
+}
+
+// hungers takes note of an RTS for so many bytes.
+func (p *Protocol) hungers(g *standing.Landing, size int) {
+	if g.Hungers(size) {
+		p.tell(g)
+	}
+}
+
+// revoke asks for buffers back, if there are any.
+func (p *Protocol) revoke(g *standing.Landing) {
+	if g.Revoke() {
+		p.Out.Control(g.Peer(), g.Ctx.Envelope(variants.Revoke, g.Tag, g.Number))
+	}
+}
+
+// closeStands ends what a communicator has of buffers.
+func (p *Protocol) closeStands(c *channels.Comm) {
+	if p.stands == nil {
+		return
+	}
+	for _, l := range c.Receiving() {
+		p.revoke(l.Landing)
+		p.stands.Abandon(l.Landing)
+	}
+	p.stands.Forget(c.Context)
+}
+
+// standing takes the messages about buffers that stand which are for no communicator.
+func (p *Protocol) standing(h packetizer.Header, payload []byte) bool {
+	switch e := variants.Unpack(h); e.Kind {
+	case variants.Freed:
+		p.stands.Partner(p.Out.Peer(e.Src)).Freed(e.Ticket, uint32(variants.Word(payload, 0)))
+	case variants.Revoked:
+		p.stands.Withdraw(e.Ticket)
+	default:
+		return false
+	}
+	return true
+}
+
+// onStand takes the buffers that a receiver gives.
+func (p *Protocol) onStand(c *channels.Comm, e variants.Envelope, payload []byte) {
+	l := p.To(c, e.Src, e.Tag)
+	l.Remote = p.stands.Partner(l.Peer).Got(c.Context, e.Ticket, payload)
+}
+
+// onRevoke drops buffers. The answer leaves when all that has been written to that rank is done.
+func (p *Protocol) onRevoke(c *channels.Comm, e variants.Envelope) {
+	l := p.To(c, e.Src, e.Tag)
+	l.Remote = nil
+	p.stands.Partner(l.Peer).Drop(e.Ticket)
+	p.Out.Control(l.Peer, variants.Envelope{Kind: variants.Revoked, Ticket: e.Ticket})
+}
+
+// stand sends into the next of the buffers that stand.
+func (p *Protocol) stand(l *channels.Out, r *variants.Request) {
+	to, n := l.Remote.Use(r)
+	p.Count.Standing++
+	p.WriteBefore(l.Peer, r, to, n)
 }

@@ -11,8 +11,10 @@ import (
 // A receive that would be posted now does not overtake one that has been posted and
 // has no ticket yet, since the sender is being asked to forget the channel.
 func TestTakeDoesNotOvertake(t *testing.T) {
-	p := newPair(t)
-	p.in().forgetting = true
+	p := newPairKeeping(t, 0)
+	p.in()
+	p.Rank[1].In(p.Rank[1].Of(p.World[1]), 0, 4) // asks about the other
+	require.True(t, p.in().Forgetting)
 	first, second := make([]byte, 4), make([]byte, 4)
 	r := p.Recv(1, 3, first)
 	require.True(t, p.Rank[0].TrySend(p.World[0], 1, 3, []byte("one")))
@@ -29,8 +31,9 @@ func TestTakeDoesNotOvertake(t *testing.T) {
 	require.True(t, r.Done)
 	require.Equal(t, "one\x00", string(first))
 
-	p.in().forgetting = false
-	p.Rank[1].lift(p.Rank[1].comms.Of(p.World[1]))
+	p.Poll(0)
+	p.Poll(1)
+	require.False(t, p.in().Forgetting)
 	require.True(t, p.Rank[0].TrySend(p.World[0], 1, 3, []byte("two")))
 	h, n = p.Fabric[1].Look(0, 1)
 	require.NotNil(t, h)

@@ -8,20 +8,23 @@ import (
 	"github.com/exanet-mpi/exanet/emu/host"
 	"github.com/exanet-mpi/exanet/test/pairtest"
 	"github.com/exanet-mpi/exanet/variants"
+	"github.com/exanet-mpi/exanet/variants/channels"
 )
 
 // pair is two ranks of this protocol.
 type pair struct{ *pairtest.Pair[*Protocol] }
 
-func newPair(t *testing.T) pair {
-	p, err := pairtest.New(40, func(me int, f *host.Fabric) *Protocol { return New(me, f) })
+func newPair(t *testing.T) pair { return newPairKeeping(t, channels.Kept) }
+
+func newPairKeeping(t *testing.T, kept int) pair {
+	p, err := pairtest.New(40, func(me int, f *host.Fabric) *Protocol { return NewKeeping(me, f, kept) })
 	require.NoError(t, err)
 	return pair{p}
 }
 
 // The two ends of the channel of tag 3 from rank 0 to rank 1.
-func (p pair) out() *outChannel { return p.Rank[0].outChannel(p.Rank[0].comms.Of(p.World[0]), 1, 3) }
-func (p pair) in() *inChannel   { return p.Rank[1].inChannel(p.Rank[1].comms.Of(p.World[1]), 0, 3) }
+func (p pair) out() *channels.Out { return p.Rank[0].To(p.Rank[0].Of(p.World[0]), 1, 3) }
+func (p pair) in() *channels.In   { return p.Rank[1].In(p.Rank[1].Of(p.World[1]), 0, 3) }
 
 // One message from rank 0 to rank 1. first says who posts first; the other
 // polls before it posts.
@@ -52,12 +55,12 @@ func TestStaleRTRsDoNotGather(t *testing.T) {
 	short, buf := []byte("short"), make([]byte, 100)
 	for i := range n {
 		p.transfer(t, short, buf, i%2) // the RTR is stored before the send, or comes after it
-		if stored := len(p.out().rtrs); stored > 1 {
+		if stored := len(p.out().RTRs); stored > 1 {
 			require.FailNow(t, "RTRs gather", "%d after %d messages", stored, i+1)
 		}
 	}
 	require.Equal(t, uint64(n/2), p.Rank[0].Count.StaleRTRs)
-	require.Empty(t, p.out().rtrs)
+	require.Empty(t, p.out().RTRs)
 }
 
 // Tickets compare as serial numbers: nothing happens when they pass 2^32.

@@ -1,4 +1,4 @@
-package ticket
+package channels
 
 import "github.com/exanet-mpi/exanet/variants"
 
@@ -12,16 +12,16 @@ import "github.com/exanet-mpi/exanet/variants"
 // any time the receives of a channel that have tickets come before those that have
 // not, and a newer receive never overtakes an older one by its RTR.
 
-func (c *comm) suspends(src int32) bool {
+func (c *Comm) suspends(src int32) bool {
 	return c.anySource > 0 || len(c.anyTag) > 0 && c.anyTag[src] > 0
 }
 
 // suspended reports whether receives of a channel get no ticket now: a wildcard
 // is posted, or the sender is forgetting the channel (forget.go).
-func (l *inChannel) suspended(c *comm) bool { return l.forgetting || c.suspends(l.src) }
+func (l *In) suspended(c *Comm) bool { return l.Forgetting || c.suspends(l.Src) }
 
 // hold notes that the newest receive of a channel has no ticket.
-func (c *comm) hold(l *inChannel) {
+func (c *Comm) hold(l *In) {
 	if l.unticketed == 0 && !l.held {
 		l.held = true
 		c.held = append(c.held, l)
@@ -29,8 +29,9 @@ func (c *comm) hold(l *inChannel) {
 	l.unticketed++
 }
 
-func (p *Protocol) postWild(c *comm, r *variants.Request) {
-	p.revokeIn()
+// PostWild posts a receive with a wildcard.
+func (t *Table) PostWild(c *Comm, r *variants.Request) {
+	t.revokeIn()
 	c.order++
 	r.Order = c.order
 	c.wild.Push(r)
@@ -43,7 +44,7 @@ func (p *Protocol) postWild(c *comm, r *variants.Request) {
 
 // removeWild takes a wildcard receive out and lifts the suspension if it was
 // the last.
-func (p *Protocol) removeWild(c *comm, r *variants.Request) {
+func (t *Table) removeWild(c *Comm, r *variants.Request) {
 	c.wild.Remove(r)
 	if r.Peer == variants.AnySource {
 		c.anySource--
@@ -51,11 +52,11 @@ func (p *Protocol) removeWild(c *comm, r *variants.Request) {
 		delete(c.anyTag, r.Peer)
 	}
 	if len(c.held) > 0 && c.anySource == 0 {
-		p.lift(c)
+		t.lift(c)
 	}
 }
 
-func (p *Protocol) lift(c *comm) {
+func (t *Table) lift(c *Comm) {
 	keep := c.held[:0]
 	for _, l := range c.held {
 		if l.suspended(c) {
@@ -63,10 +64,11 @@ func (p *Protocol) lift(c *comm) {
 			continue
 		}
 		l.held = false
-		for r := range l.posted.All() {
+		for r := range l.Posted.All() {
 			if !r.Ticketed {
-				p.Count.Lifted++
-				p.assign(c, l, r)
+				t.Count.Lifted++
+				t.assign(l, r)
+				t.ticketed(c, l, r)
 			}
 		}
 		l.unticketed = 0
@@ -76,7 +78,7 @@ func (p *Protocol) lift(c *comm) {
 }
 
 // firstWild returns the oldest wildcard receive that takes a message.
-func (c *comm) firstWild(src, tag int32) *variants.Request {
+func (c *Comm) firstWild(src, tag int32) *variants.Request {
 	for r := range c.wild.All() {
 		if variants.Takes(r.Peer, r.Tag, src, tag) {
 			return r

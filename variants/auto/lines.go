@@ -1,32 +1,36 @@
-package ticket
+package auto
 
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 )
 
-// Choices tells what this rank has counted of the communicators that are open, and what it has come to: a line for each
-// class.
-func (p *Protocol) Choices(f func(line string)) {
-	open := slices.SortedFunc(p.comms.All(), func(a, b *comm) int {
-		return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Gen, b.Gen))
-	})
-	for _, c := range open {
-		for _, k := range sorted(c.sends) {
-			f(fmt.Sprintf("communicator %d, sends to %s: %s", c.ID, k, c.sends[k]))
-		}
-		for _, k := range sorted(c.receives) {
-			f(fmt.Sprintf("communicator %d, receives from %s: %s", c.ID, k, c.receives[k]))
-		}
+// Lines tells what this rank has counted of the communicators that are open, and what it has come to: a line for each
+// class, those of sends first.
+func (h *Choices) Lines(f func(line string)) {
+	if h == nil {
+		return
 	}
-}
-
-func sorted[H any](m map[class]*H) []class {
-	return slices.SortedFunc(maps.Keys(m), func(a, b class) int {
-		return cmp.Or(cmp.Compare(a.peer, b.peer), cmp.Compare(a.bits, b.bits))
+	type entry struct {
+		class
+		what   string
+		counts fmt.Stringer
+	}
+	var all []entry
+	for k, s := range h.sends {
+		all = append(all, entry{k, "sends to", s})
+	}
+	for k, s := range h.receives {
+		all = append(all, entry{k, "receives from", s})
+	}
+	slices.SortFunc(all, func(a, b entry) int {
+		return cmp.Or(cmp.Compare(a.id, b.id), cmp.Compare(a.gen, b.gen), cmp.Compare(b.what, a.what),
+			cmp.Compare(a.peer, b.peer), cmp.Compare(a.bits, b.bits))
 	})
+	for _, e := range all {
+		f(fmt.Sprintf("communicator %d, %s %s: %s", e.id, e.what, e.class, e.counts))
+	}
 }
 
 func (s *sends) String() string {

@@ -1,4 +1,4 @@
-package ticket
+package channels
 
 // spans is a set of tickets, as ranges in serial order. Between two ranges lies
 // at least one receive (or send) that is still outstanding, so their number is

@@ -1,4 +1,4 @@
-package ticket
+package channels
 
 import "github.com/exanet-mpi/exanet/variants"
 
@@ -16,176 +16,165 @@ import "github.com/exanet-mpi/exanet/variants"
 //
 // Between question and answer the receiver does not know which numbers come
 // next. Receives posted meanwhile have no ticket, as under a wildcard, and get
-// theirs with the answer; messages match them all the same. So nobody waits for
-// the answer.
+// theirs with the answer; messages match them all the same. So nobody waits.
 //
 // A channel at the sender has one at the receiver, as soon as its first message has
 // arrived. So the bound holds for both.
 
 const (
-	// channelsKept is how many channels to receive on a communicator has before it
+	// Kept is how many channels to receive on a communicator has before it
 	// begins to forget. One takes about 250 bytes.
-	channelsKept = 1024
-	// channelsAsked is how many channels a question names: what fits the smallest
-	// message.
-	channelsAsked = 5
-	// channelsSeen bounds how many channels are looked at to find them.
-	channelsSeen = 16
-	// channelsSpare bounds the forgotten channels of either side that wait for new ones.
-	channelsSpare = 256
+	Kept       = 1024
+	askedMost  = 5   // channels that a question names: what fits the smallest message
+	seenMost   = 16  // channels that are looked at to find them
+	sparesMost = 256 // forgotten channels of either side that wait for new ones
 )
 
 // idle reports whether nothing is under way on the receiver's side of a channel.
 // What has matched does not need it any more.
-func (l *inChannel) idle() bool {
-	return !l.forgetting && !l.held && l.posted.Head() == nil && l.unexpected.First() == nil && len(l.skip) == 0
+func (l *In) idle() bool {
+	return !l.Forgetting && !l.held && l.Posted.Head() == nil && l.unexpected.First() == nil && len(l.skip) == 0
 }
 
 // idle reports whether nothing is under way on the sender's side.
-func (l *outChannel) idle() bool {
-	return l.posted.Head() == nil && len(l.rtrs) == 0 && len(l.skip) == 0
+func (l *Out) idle() bool {
+	return l.Posted.Head() == nil && len(l.RTRs) == 0 && len(l.skip) == 0
 }
 
 // note adds a new channel to those that may be forgotten, and asks for others if
 // they are too many.
-func (p *Protocol) note(c *comm, l *inChannel) {
+func (t *Table) note(c *Comm, l *In) {
 	l.at = len(c.channels)
 	c.channels = append(c.channels, l)
-	if len(c.channels)-c.asked > p.keep {
-		p.forget(c, l)
+	if len(c.channels)-c.asked > t.kept {
+		t.forget(c, l)
 	}
 }
 
 // forget asks one peer about some idle channels, but for one that is about to be
 // used. Those that were used last are as good as any: to ask costs little.
-func (p *Protocol) forget(c *comm, used *inChannel) {
-	var words [channelsAsked]uint64
+func (t *Table) forget(c *Comm, used *In) {
+	var words [askedMost]uint64
 	var peer *variants.Peer
 	n := 0
-	for seen := 0; seen < min(channelsSeen, len(c.channels)) && n < channelsAsked; seen++ {
+	for seen := 0; seen < min(seenMost, len(c.channels)) && n < askedMost; seen++ {
 		if c.hand >= len(c.channels) {
 			c.hand = 0
 		}
 		l := c.channels[c.hand]
 		if l.Granted {
-			p.lessee.Revoke(&l.Lease)
+			t.lessee.Revoke(&l.Lease)
 		}
-		if l != used && l.idle() && l.landing == nil {
-			if l.peer.Failed {
+		if l != used && l.idle() && l.Landing.Over() {
+			if l.Peer.Failed {
 				c.remove(l) // another takes its place under the hand
 				continue
 			}
-			if peer != nil && peer != l.peer {
+			if peer != nil && peer != l.Peer {
 				break
 			}
-			peer = l.peer
-			l.forgetting = true
+			peer = l.Peer
+			l.Forgetting = true
 			c.asked++
-			words[n] = uint64(uint32(l.tag)) | uint64(l.Next)<<32
+			words[n] = uint64(uint32(l.Tag)) | uint64(l.Next)<<32
 			n++
 		}
 		c.hand++
 	}
 	if n > 0 {
-		p.Out.Control(peer, c.Envelope(variants.Forget, 0, 0), words[:n]...)
+		t.Out.Control(peer, c.Envelope(variants.Forget, 0, 0), words[:n]...)
 	}
 }
 
-// tidy drops a channel that its sender has not got either, if it is idle.
-func (c *comm) tidy(l *inChannel) {
+// Tidy drops a channel that its sender has not got either, if it is idle.
+func (c *Comm) Tidy(l *In) {
 	if l.idle() {
 		c.remove(l)
 	}
 }
 
 // remove drops an idle channel to receive.
-func (c *comm) remove(l *inChannel) {
+func (c *Comm) remove(l *In) {
 	last := c.channels[len(c.channels)-1]
 	c.channels[l.at], last.at = last, l.at
 	c.channels[len(c.channels)-1] = nil
 	c.channels = c.channels[:len(c.channels)-1]
-	delete(c.in, key(l.src, l.tag))
+	delete(c.in, key(l.Src, l.Tag))
 	if c.lastIn == l {
 		c.lastIn = nil
 	}
-	if len(c.spareIn) < channelsSpare {
-		c.spareIn = append(c.spareIn, l)
-	}
+	c.spareIn.put(l)
 }
 
-// removeOut drops an idle channel to send.
-func (c *comm) removeOut(l *outChannel) {
-	delete(c.out, key(l.dst, l.tag))
+// RemoveOut drops a channel to send, which is idle or whose receiver has died.
+func (c *Comm) RemoveOut(l *Out) {
+	delete(c.out, key(l.Dst, l.Tag))
 	if c.lastOut == l {
 		c.lastOut = nil
 	}
-	if len(c.spareOut) < channelsSpare {
-		c.spareOut = append(c.spareOut, l)
-	}
+	c.spareOut.put(l)
 }
 
-// newIn returns a channel to receive, to be filled in.
-func (c *comm) newIn() *inChannel {
-	n := len(c.spareIn)
+// spares are forgotten channels that wait for new ones.
+type spares[T any] struct{ list []*T }
+
+// get returns a channel, to be filled in.
+func (s *spares[T]) get() *T {
+	n := len(s.list)
 	if n == 0 {
-		return new(inChannel)
+		return new(T)
 	}
-	l := c.spareIn[n-1]
-	c.spareIn = c.spareIn[:n-1]
+	l := s.list[n-1]
+	s.list = s.list[:n-1]
 	return l
 }
 
-// newOut returns a channel to send, to be filled in.
-func (c *comm) newOut() *outChannel {
-	n := len(c.spareOut)
-	if n == 0 {
-		return new(outChannel)
+func (s *spares[T]) put(l *T) {
+	if len(s.list) < sparesMost {
+		s.list = append(s.list, l)
 	}
-	l := c.spareOut[n-1]
-	c.spareOut = c.spareOut[:n-1]
-	return l
 }
 
-// onForget answers which channels this rank has forgotten.
-func (p *Protocol) onForget(c *comm, e variants.Envelope, payload []byte) {
-	var words [channelsAsked]uint64
-	n := min(len(payload)/8, channelsAsked)
+// OnForget answers which channels this rank has forgotten.
+func (t *Table) OnForget(c *Comm, e variants.Envelope, payload []byte) {
+	var words [askedMost]uint64
+	n := min(len(payload)/8, askedMost)
 	for i := range n {
 		w := variants.Word(payload, i)
 		tag, count := int32(uint32(w)), uint32(w>>32)
 		words[i] = uint64(uint32(tag))
-		if p.forgets(c, e.Src, tag, count) {
+		if t.forgets(c, e.Src, tag, count) {
 			words[i] |= 1 << 32
 		}
 	}
-	p.Out.Control(p.Out.Peer(c.World(e.Src)), c.Envelope(variants.Forgotten, 0, 0), words[:n]...)
+	t.Out.Control(t.Out.Peer(c.World(e.Src)), c.Envelope(variants.Forgotten, 0, 0), words[:n]...)
 }
 
 // forgets drops the channel to dst if its receiver has counted as many sends as
 // this rank. A channel that is not there has had none.
-func (p *Protocol) forgets(c *comm, dst, tag int32, count uint32) bool {
+func (t *Table) forgets(c *Comm, dst, tag int32, count uint32) bool {
 	l := c.out[key(dst, tag)]
 	if l == nil {
 		return count == 0
 	}
 	if l.Granted {
-		p.lessee.Revoke(&l.Lease)
+		t.lessee.Revoke(&l.Lease)
 	}
 	l.drop()
 	if l.Next != count || !l.idle() {
 		return false
 	}
-	c.removeOut(l)
+	c.RemoveOut(l)
 	return true
 }
 
-// onForgotten takes the answer: channels go if they are still idle, or begin anew.
-func (p *Protocol) onForgotten(c *comm, e variants.Envelope, payload []byte) {
-	var channels [channelsAsked]*inChannel
-	for i := range min(len(payload)/8, channelsAsked) {
+// OnForgotten takes the answer: channels go if they are still idle, or begin anew.
+func (t *Table) OnForgotten(c *Comm, e variants.Envelope, payload []byte) {
+	var channels [askedMost]*In
+	for i := range min(len(payload)/8, askedMost) {
 		w := variants.Word(payload, i)
 		l := c.in[key(e.Src, int32(uint32(w)))]
-		l.forgetting = false
+		l.Forgetting = false
 		c.asked--
 		if w>>32 != 0 {
 			l.Next = 0 // until a lift below gives it out
@@ -193,11 +182,11 @@ func (p *Protocol) onForgotten(c *comm, e variants.Envelope, payload []byte) {
 		}
 	}
 	if len(c.held) > 0 && c.anySource == 0 {
-		p.lift(c)
+		t.lift(c)
 	}
 	for _, l := range channels {
 		if l != nil {
-			c.tidy(l)
+			c.Tidy(l)
 		}
 	}
 }
