@@ -3,6 +3,7 @@ package launch_test
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -27,6 +28,10 @@ func init() { roles["talk"] = talkRole }
 // talkSizes are those of the messages that each rank of talkRole sends to each other one in a round.
 var talkSizes = []int{8, 4 << 10, 64 << 10, 1 << 20}
 
+// talkSame is for how many rounds the buffers of talkRole are the same, so that the protocol standing gives some of its
+// own, uses them for a while, and asks them back.
+const talkSame = 6
+
 // talkRole sends messages to all others and checks what comes from them, for so many rounds. It says when it has begun,
 // and whom it has lost.
 func talkRole(args []string) int {
@@ -35,9 +40,16 @@ func talkRole(args []string) int {
 		panic(err)
 	}
 	world, err := mpi.Init()
+	var all []letter
 	for round := 0; err == nil && round < rounds; round++ {
-		if err = talk(world, round); err == nil && round == 0 {
+		if round%talkSame == 0 {
+			all = letters(world)
+		}
+		if err = talk(all, round); err == nil && round == talkSame-1 {
 			fmt.Printf("rank %d talks, process %d.\n", world.Rank(), os.Getpid())
+			if os.Getenv("EXANET_VARIANT") == "standing" && world.Counters()["standing"] == 0 {
+				err = errors.New("no buffer stands")
+			}
 		}
 	}
 	if err == nil {
@@ -56,39 +68,48 @@ func talkRole(args []string) int {
 	return 4
 }
 
-func talk(world *mpi.Comm, round int) error {
-	var reqs []*mpi.Request
-	type incoming struct {
-		from, number int
-		buf          []byte
-	}
-	var in []incoming
+// letter is a message to a rank, and one from it.
+type letter struct {
+	world     *mpi.Comm
+	peer, tag int
+	out, in   []byte
+}
+
+// letters are those between a rank and all others.
+func letters(world *mpi.Comm) (all []letter) {
 	for peer := range world.Size() {
-		if peer == world.Rank() {
-			continue
-		}
-		for i, n := range talkSizes {
-			buf, out := make([]byte, n), make([]byte, n)
-			fill(out, world.Rank(), round+i)
-			r, err := mpi.Irecv(world, buf, peer, i)
-			if err != nil {
-				return err
+		for tag, n := range talkSizes {
+			if peer != world.Rank() {
+				all = append(all, letter{world, peer, tag, make([]byte, n), make([]byte, n)})
 			}
-			s, err := mpi.Isend(world, out, peer, i)
-			if err != nil {
-				return err
-			}
-			reqs, in = append(reqs, r, s), append(in, incoming{peer, round + i, buf})
 		}
+	}
+	return all
+}
+
+// talk exchanges letters once.
+func talk(all []letter, round int) error {
+	var reqs []*mpi.Request
+	for _, m := range all {
+		fill(m.out, m.world.Rank(), round+m.tag)
+		r, err := mpi.Irecv(m.world, m.in, m.peer, m.tag)
+		if err != nil {
+			return err
+		}
+		s, err := mpi.Isend(m.world, m.out, m.peer, m.tag)
+		if err != nil {
+			return err
+		}
+		reqs = append(reqs, r, s)
 	}
 	for range reqs { // the first that fails: others may need ranks that live
 		if _, _, err := mpi.WaitAny(reqs...); err != nil {
 			return err
 		}
 	}
-	for _, m := range in {
-		if i := differs(m.buf, m.from, m.number); i >= 0 {
-			return fmt.Errorf("round %d: byte %d of %d from rank %d differs", round, i, len(m.buf), m.from)
+	for _, m := range all {
+		if i := differs(m.in, m.peer, round+m.tag); i >= 0 {
+			return fmt.Errorf("round %d: byte %d of %d from rank %d differs", round, i, len(m.in), m.peer)
 		}
 	}
 	return nil
@@ -133,7 +154,7 @@ func TestFaultsNone(t *testing.T) {
 	w := netns.New(t, 2)
 	for _, variant := range mpi.Variants() {
 		t.Run(variant, func(t *testing.T) {
-			j := prepareTalk(t, w, "node0:2,node1:2", 3)
+			j := prepareTalk(t, w, "node0:2,node1:2", talkSame+1)
 			j.Env = append(j.Env, "EXANET_VARIANT="+variant)
 			require.Zero(t, j.run(t), j.err.String())
 			require.Empty(t, j.err.String())
@@ -148,25 +169,56 @@ func TestFaultsRankKilled(t *testing.T) {
 			j := prepareTalk(t, w, "node0:2,node1:2", forEver)
 			j.Env = append(j.Env, "EXANET_VARIANT="+variant)
 			j.begun(t, 4)
-			pid := regexp.MustCompile(`rank 3 talks, process (\d+)`).FindStringSubmatch(j.out.String())
-			victim, err := strconv.Atoi(pid[1])
-			require.NoError(t, err)
-			require.NoError(t, syscall.Kill(victim, syscall.SIGKILL))
-			j.requireLost(t, "012", "3")
-			require.Equal(t, 137, j.over(t), j.err.String())
-			require.Regexp(t, `^exanet: rank 3 \(pid \d+\) .*SIGKILL.*\n$`, j.err.String())
+			j.losesRank(t)
 		})
 	}
+}
+
+// losesRank kills rank 3 of four.
+func (j *hostsJob) losesRank(t *testing.T) {
+	t.Helper()
+	pid := regexp.MustCompile(`rank 3 talks, process (\d+)`).FindStringSubmatch(j.out.String())
+	victim, err := strconv.Atoi(pid[1])
+	require.NoError(t, err)
+	require.NoError(t, syscall.Kill(victim, syscall.SIGKILL))
+	j.requireLost(t, "012", "3")
+	require.Equal(t, 137, j.over(t), j.err.String())
+	require.Regexp(t, `^exanet: rank 3 \(pid \d+\) .*SIGKILL.*\n$`, j.err.String())
 }
 
 func TestFaultsHostKilled(t *testing.T) {
 	w := netns.New(t, 2)
 	j := prepareTalk(t, w, "node0:2,node1:2", forEver)
 	j.begun(t, 4)
+	j.losesHost(t, w)
+}
+
+// losesHost kills the second of two hosts, and its two ranks with it.
+func (j *hostsJob) losesHost(t *testing.T, w *netns.Network) {
+	t.Helper()
 	w.Kill(t, 1)
 	j.requireLost(t, "01", "23")
 	require.NotZero(t, j.over(t))
 	require.Regexp(t, `^exanet: host node1: .*\n$`, j.err.String())
+}
+
+// A rank or a host dies at any moment of those in which the protocol standing gives buffers, uses them, or asks them
+// back.
+func TestFaultsStanding(t *testing.T) {
+	w := netns.New(t, 2)
+	for i := range 2 * often(10) {
+		t.Run(strconv.Itoa(i), func(t *testing.T) {
+			j := prepareTalk(t, w, "node0:2,node1:2", forEver)
+			j.Env = append(j.Env, "EXANET_VARIANT=standing")
+			j.begun(t, 4)
+			time.Sleep(time.Duration(rand.IntN(30_000)) * time.Microsecond)
+			if i%2 == 0 {
+				j.losesRank(t)
+			} else {
+				j.losesHost(t, w)
+			}
+		})
+	}
 }
 
 func TestFaultsCutForGood(t *testing.T) {

@@ -60,7 +60,7 @@ var repetitions = map[string]repeated{
 }
 
 // standingDevices are the devices of which buffers can stand, with a size that goes so.
-var standingDevices = map[string]int{"host": 100 << 10, "prototype": 1000}
+var standingDevices = map[string]int{"host": 100 << 10, "network": 100 << 10, "prototype": 1000}
 
 func withStanding(t *testing.T, device string) []mpi.Option {
 	if !slices.Contains(mpi.Variants(), "standing") {
