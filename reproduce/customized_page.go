@@ -56,6 +56,9 @@ func (l *lab) customized() part {
 	}}
 }
 
+// roundAxis is the axis of the progress benchmark.
+const roundAxis = "a round, us"
+
 // curvesOf are the figures of the compared variants over sizes.
 func (s *sheet) curvesOf(u setup, sizes []int) (curves []plots.Curve) {
 	for _, v := range compared {
@@ -84,7 +87,7 @@ func (s *sheet) barsOf(title string, names []string, of func(i int) setup) *plot
 		}
 		groups = append(groups, g)
 	}
-	return plots.Bars(title, "us", styles, groups)
+	return plots.Bars(title, roundAxis, styles, groups)
 }
 
 // ended finishes a figure if its simulations have succeeded.
@@ -98,7 +101,8 @@ func (s *sheet) ended(where, title, about string, p *plot.Plot) (plotted, error)
 func (l *lab) drawPingpong() (plotted, error) {
 	s := &sheet{lab: l}
 	const title = "Ping-pong, round trip"
-	return s.ended("7", title, "", plots.OverSizes(title, "us", s.curvesOf(pair("pingpong", sameQFDB), pingpongSizes)))
+	return s.ended("7", title, "", plots.OverSizes(title, "there and back, us", s.curvesOf(pair("pingpong", sameQFDB),
+		pingpongSizes)))
 }
 
 func (l *lab) draw9a() (plotted, error) {
@@ -139,7 +143,7 @@ func (l *lab) drawLarge(order string) (plotted, error) {
 		title = "Progress benchmark, (27,0,0,20,20,20)"
 		about = "The receiver comes first, and computes before it waits."
 	}
-	return s.ended(order, title, about, plots.OverSizes(title, "us", s.curvesOf(inOrderOf(order), largeSizes)))
+	return s.ended(order, title, about, plots.OverSizes(title, roundAxis, s.curvesOf(inOrderOf(order), largeSizes)))
 }
 
 // drawBackground shows all orders with progress while ranks compute, which the paper's libraries have not.

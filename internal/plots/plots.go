@@ -56,9 +56,9 @@ func New(title, unit string) *plot.Plot {
 	return p
 }
 
-// OverSizes draws curves over bytes with logarithmic axes; nil if there are none.
+// OverSizes draws curves over sizes of messages with logarithmic axes; nil if there are none.
 func OverSizes(title, unit string, curves []Curve) *plot.Plot {
-	return Curves(title, "bytes", unit, plot.TickerFunc(sizeTicks), curves)
+	return Curves(title, "message size", unit, plot.TickerFunc(sizeTicks), curves)
 }
 
 // Curves draws curves with logarithmic axes; nil if there are none.
