@@ -182,9 +182,14 @@ func (w *World) actor(a Action) *rank {
 
 // input is what an action gives its actor. What a queue refuses depends on the
 // others, so how much room there is counts as an input; and so do the
-// notifications that a protocol finds if it looks for them.
+// notifications that a protocol finds if it looks for them, and that the peer of a
+// write has died.
 func (w *World) input(a Action) uint64 {
 	v := uint64(a.Kind+1) | uint64(a.From)<<8 | uint64(a.N)<<16 | bit(a.Agent)<<24
+	if a.Kind == Finish {
+		x := w.ranks[a.From].writes[a.N]
+		v |= bit(w.ranks[x.to].dead && !x.all) << 25
+	}
 	if a.Kind == Deliver || a.Kind == Direct {
 		to := w.actor(a).id
 		for _, r := range w.ranks {

@@ -12,6 +12,7 @@ import "github.com/exanet-mpi/exanet/rdmaeng"
 func (d *device) Watch(i int, n rdmaeng.Notification) {
 	s := &d.slots[i]
 	s.watch, s.was = &n, s.buf[len(s.buf)-1]
+	d.rank.give(mix(uint64(s.was)<<32 | uint64(i) | 1<<48)) // what has landed before is not an input otherwise
 }
 
 // Unwatch implements rdmaeng.Watcher.
