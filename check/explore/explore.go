@@ -13,7 +13,9 @@
 // recognised by World.Fingerprint, so that each is visited once: two orders
 // that give every rank the same inputs in the same order lead to the same
 // state. The fingerprint of a successor is known before the action is executed,
-// so an action that leads to a known state costs nothing but a look-up.
+// so an action that leads to a known state costs nothing but a look-up. Nor is an
+// action executed of which it is known from elsewhere that it leads to a known state
+// (World.Foresee).
 //
 // Programs that differ only in the last operation of each rank are explored
 // together, as a Family: what happens before the last operations is then
@@ -58,19 +60,26 @@ func (f *Failure) Error() string { return f.Violation.Error() }
 
 // explorer explores families one after the other and keeps its memory.
 type explorer struct {
-	cfg        world.Config
-	family     Family
-	w          *world.World
-	stale      bool // w is not in the state of path
-	path       []world.Action
-	acts       [][]world.Action // by depth
-	digests    [][]uint64       // by depth
-	seen       map[uint64]struct{}
-	remembered map[uint64]uint64 // see World.Remembered
-	exact      bool              // tell states apart by their fingerprints alone
-	distrust   func()            // called when a remembered digest is wrong; nil: do not look
-	stats      Stats
-	failure    *Failure
+	cfg      world.Config
+	family   Family
+	w        *world.World
+	stale    bool // w is not in the state of path
+	path     []world.Action
+	acts     [][]world.Action // by depth
+	digests  [][]uint64       // by depth
+	ahead    [][]successor    // by depth
+	seen     map[uint64]struct{}
+	memory   *world.Memory
+	exact    bool   // tell states apart by their fingerprints alone
+	distrust func() // called when what is remembered is wrong; nil: do not look
+	stats    Stats
+	failure  *Failure
+}
+
+// successor is what is known of the state to which an action leads, before it is executed.
+type successor struct {
+	fingerprint, digest uint64
+	foreseen            bool // the digest
 }
 
 // Explore visits every state of a program and returns what it has counted, and
@@ -90,8 +99,8 @@ func (e *explorer) explore(f Family) *Failure {
 	if e.seen == nil {
 		e.seen = make(map[uint64]struct{})
 	}
-	if e.remembered == nil || len(e.remembered) > 1<<18 {
-		e.remembered = make(map[uint64]uint64)
+	if !e.exact && (e.memory == nil || e.memory.Full()) {
+		e.memory = world.NewMemory()
 	}
 	clear(e.seen)
 	e.w, e.stale = e.replay(), false
@@ -108,36 +117,53 @@ func (e *explorer) visit() {
 	if depth == len(e.acts) {
 		e.acts = append(e.acts, nil)
 		e.digests = append(e.digests, nil)
+		e.ahead = append(e.ahead, nil)
 	}
 	acts := e.w.Enabled(e.acts[depth][:0])
 	settled := e.family.settled(e.w, acts)
 	acts = e.family.allowed(e.w, acts)
 	e.acts[depth] = acts
 	e.digests[depth] = e.w.Digests(e.digests[depth])
+	ahead := e.ahead[depth][:0] // of all, while the world is in this state
+	for _, a := range acts {
+		s := successor{fingerprint: e.w.After(a)}
+		if !e.known(s.fingerprint) {
+			s.digest, s.foreseen = e.w.Foresee(a)
+		}
+		ahead = append(ahead, s)
+	}
+	e.ahead[depth] = ahead
 	if settled {
 		e.settle()
 		e.stale = true
 	}
 	e.stats.Transitions += len(acts)
-	for _, a := range acts {
+	for i, a := range acts {
 		if e.failure != nil {
 			return
+		}
+		s := ahead[i]
+		if !e.fresh(s.fingerprint) || s.foreseen && e.known(s.digest) && e.distrust == nil {
+			continue
 		}
 		if e.stale {
 			e.w, e.stale = e.replay(), false
 			e.w.SetDigests(e.digests[depth])
 		}
-		if !e.fresh(e.w.After(a)) {
-			continue
+		if !s.foreseen { // perhaps it has been learnt meanwhile
+			s.digest, s.foreseen = e.w.Foresee(a)
+			if s.foreseen && e.known(s.digest) && e.distrust == nil {
+				continue
+			}
 		}
-		e.w.Do(a)
+		e.w.Learn(a)
 		e.stats.Executed++
 		e.path = append(e.path, a)
 		if e.w.Violation() != nil {
 			e.fail(false)
 			return
 		}
-		if e.distrust != nil && e.w.Digest() != e.w.DigestAnew() {
+		if e.distrust != nil && (e.w.Digest() != e.w.DigestAnew() || s.foreseen && e.w.Digest() != s.digest) {
 			e.distrust()
 		}
 		if e.exact || e.fresh(e.w.Digest()) {
@@ -149,9 +175,15 @@ func (e *explorer) visit() {
 	}
 }
 
+// known reports whether a hash has been noted.
+func (e *explorer) known(h uint64) bool {
+	_, known := e.seen[h]
+	return known
+}
+
 // fresh notes a hash and reports whether it is new.
 func (e *explorer) fresh(h uint64) bool {
-	if _, known := e.seen[h]; known {
+	if e.known(h) {
 		return false
 	}
 	e.seen[h] = struct{}{}
@@ -182,9 +214,7 @@ func (e *explorer) replay() *world.World {
 	for r, ops := range e.family.Last {
 		w.Choose(r, ops)
 	}
-	if !e.exact {
-		w.Remembered = e.remembered
-	}
+	w.Memory = e.memory
 	for _, a := range e.path {
 		w.Do(a)
 	}

@@ -269,6 +269,7 @@ func (w *World) Do(a Action) {
 		if a.N > 0 {
 			r.chosen = int(a.N)
 			r.program = append(slices.Clip(r.program), r.choices[a.N-1])
+			r.planned = 0
 		}
 		r.give(r.program[r.pc].hash())
 	}

@@ -44,13 +44,20 @@ func (d *device) TrySend(to int, h packetizer.Header, payload []byte) bool {
 	}
 	if !d.w.room(d.rank.id, to) {
 		q.refused = true
+		if l := d.w.lesson; l != nil {
+			l.refused |= 1 << to
+		}
 		return false
 	}
 	d.w.nextID++
 	m := message{header: h, n: len(payload), id: d.w.nextID}
 	copy(m.payload[:], payload)
+	m.sum = m.hash()
 	if d.w.keeps(rdmaeng.WritesFirst) {
 		m.behind = d.taken(to)
+	}
+	if l := d.w.lesson; l != nil {
+		l.sent = append(l.sent, sent{to, m.state()})
 	}
 	q.msgs = append(q.msgs, m)
 	if d.w.Log != nil {
@@ -122,6 +129,7 @@ func (d *device) start(t *rdmaeng.Transfer, from int) *write {
 	t.Done = 0
 	if q := d.w.queue(from, t.To); d.w.cfg.Standing {
 		v.behind = q.delivered + len(q.msgs)
+		d.w.looks()
 	}
 	d.rank.writes = append(d.rank.writes, v)
 	return v
@@ -162,6 +170,7 @@ func (d *device) Notified() (int, rdmaeng.Notification, bool) {
 	for _, r := range d.w.ranks {
 		for _, v := range r.writes {
 			if v.to == d.rank.id && d.w.noticeable(v) {
+				d.w.looks()
 				return d.w.notice(v)
 			}
 		}
@@ -193,6 +202,7 @@ func (d *device) Fetch(from int, src, dst rdmaeng.Window, size int, n rdmaeng.No
 		d.full = from + 1
 		return false
 	}
+	d.w.looks()
 	t := &rdmaeng.Transfer{To: d.rank.id, Dst: dst, Notify: n}
 	v := d.start(t, from)
 	v.agent, v.finished, v.offered = true, true, src

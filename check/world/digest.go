@@ -17,54 +17,38 @@ import (
 // Left out are statistics and the fields named in volatile. Everything that the
 // checks look at later is in it.
 func (w *World) Digest() uint64 {
-	h := uint64(0)
+	w.digestRanks()
+	return w.digestWith(change{rank: -1, popped: -1})
+}
+
+// digestRanks computes the digests that are not known.
+func (w *World) digestRanks() {
 	for i, r := range w.ranks {
 		if w.digests[i] == 0 {
 			w.digests[i] = w.remembered(r)
 		}
-		h += mix(w.digests[i] + uint64(i)<<56)
 	}
-	for i := range w.queues {
-		q := &w.queues[i]
-		k := uint64(i)
-		for j := range q.msgs {
-			m := &q.msgs[j]
-			k = mix(k ^ m.hash() + m.waits())
-		}
-		if q.refused {
-			k++
-		}
-		h += mix(k)
-	}
-	for _, r := range w.ranks {
-		for _, v := range r.writes {
-			if left := v.behind - w.queue(v.from, v.to).delivered; left > 0 && !v.noticed {
-				h += mix(v.mark() ^ uint64(v.from)<<48 ^ uint64(left)<<32 ^ 7)
-			}
-		}
-	}
-	return h
 }
 
 // DigestAnew is Digest without anything remembered.
 func (w *World) DigestAnew() uint64 {
 	fresh := *w
-	fresh.Remembered, fresh.digests = nil, make([]uint64, len(w.digests))
+	fresh.Memory, fresh.digests = nil, make([]uint64, len(w.digests))
 	return fresh.Digest()
 }
 
 // remembered is the digest of a rank. What its memory holds follows from what
 // it has been given, contents included, and what has been written into it.
 func (w *World) remembered(r *rank) uint64 {
-	if w.Remembered == nil {
+	if w.Memory == nil {
 		return r.digest()
 	}
 	key := mix(mix(r.given+uint64(r.id)<<56) ^ r.touched)
-	if d, ok := w.Remembered[key]; ok {
+	if d, ok := w.Memory.digests[key]; ok {
 		return d
 	}
 	d := r.digest()
-	w.Remembered[key] = d
+	w.Memory.digests[key] = d
 	return d
 }
 
@@ -73,6 +57,9 @@ func (w *World) remembered(r *rank) uint64 {
 func (m *message) hash() uint64 {
 	return mix(mix(mix(m.header[0]^checksum(m.payload[:m.n]))^m.header[1]) ^ m.header[2])
 }
+
+// state is the contents of a message, and what must land before it is delivered.
+func (m *message) state() uint64 { return m.sum + m.waits() }
 
 func (v *write) hash() uint64 {
 	n := v.t.Notify

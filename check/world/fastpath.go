@@ -279,6 +279,7 @@ func (f *fastPath) execute(o Op) *Request {
 		f.pending = append(f.pending, q)
 		c.pending++
 	} else {
+		f.r.w.looks() // at a queue
 		f.take(c, q)
 	}
 	return q
@@ -342,7 +343,7 @@ func (r *rank) next(from, at int) message {
 	if w.Log != nil {
 		w.logMessage(Delivered, from, r.id, &m)
 	}
-	r.give(m.hash())
+	r.give(m.sum)
 	return m
 }
 
@@ -404,7 +405,7 @@ func (r *rank) receives() (n int) {
 // peek is probe for a message that is still in the mailbox.
 func (r *rank) peek(o Op) bool {
 	m := &r.w.queue(r.mail(o), r.id).msgs[0]
-	r.give(m.hash())
+	r.give(m.sum)
 	st, found := r.proto.(variants.Taker).Peek(r.ctx[o.Comm], int32(o.Peer), o.Tag, &m.header, m.n)
 	if !found {
 		return r.probe(o)

@@ -2,7 +2,9 @@ package world
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
+	"math/bits"
 
 	"github.com/exanet-mpi/exanet/rdmaeng"
 	"github.com/exanet-mpi/exanet/variants"
@@ -64,15 +66,14 @@ func (r *rank) request(o Op) *Request {
 	q.r.Ctx, q.r.Peer, q.r.Tag = r.ctx[o.Comm], int32(o.Peer), o.Tag
 	r.reqs = append(r.reqs, q)
 	if o.Kind == Recv {
-		q.memory = make([]byte, o.Size+2*guardSize)
-		for i := range q.memory {
-			q.memory[i] = guardByte
-		}
+		n := o.Size + 2*guardSize
+		both := bytes.Repeat([]byte{guardByte}, 2*n)
+		q.memory, q.before = both[:n:n], both[n:]
 		if r.w.cfg.Same && o.Size > 0 {
 			first := Request{Rank: 1 - r.id}
 			q.memory[guardSize+o.Size-1] = first.pattern(o.Size - 1)
 		}
-		q.before = bytes.Clone(q.memory)
+		copy(q.before, q.memory)
 		q.r.Recv = true
 		q.r.Home = uint64(o.Size) // a protocol that asks takes those of one size for one buffer
 		q.r.Buf = q.memory[guardSize : guardSize+o.Size : guardSize+o.Size]
@@ -331,21 +332,17 @@ func fits(o, send Op, source int) bool {
 		(o.Tag == variants.AnyTag || o.Tag == send.Tag)
 }
 
-func allGuard(b []byte) bool {
-	for _, x := range b {
-		if x != guardByte {
-			return false
-		}
-	}
-	return true
-}
+func allGuard(b []byte) bool { return bytes.Count(b, []byte{guardByte}) == len(b) }
 
 func checksum(b []byte) uint64 {
-	h := uint64(14695981039346656037)
-	for _, x := range b {
-		h = (h ^ uint64(x)) * 1099511628211
+	h := uint64(len(b))
+	for ; len(b) >= 8; b = b[8:] {
+		h = bits.RotateLeft64((h^binary.LittleEndian.Uint64(b))*0x9e3779b97f4a7c15, 29)
 	}
-	return h
+	for _, x := range b {
+		h = (h ^ uint64(x)) * 0x9e3779b97f4a7c15
+	}
+	return mix(h)
 }
 
 // synchronous checks that every synchronous send that has completed has, or can

@@ -39,6 +39,7 @@ func (d lender) Lend(t *rdmaeng.Transfer) (rdmaeng.Window, bool) {
 
 // Borrow implements rdmaeng.Lender.
 func (d lender) Borrow(slot, from int, src rdmaeng.Window, size int, n rdmaeng.Notification) bool {
+	d.w.looks()
 	l := d.w.ranks[from].dev.loans[src.Notify]
 	s := &d.slots[slot]
 	v := d.start(&rdmaeng.Transfer{To: d.rank.id, Src: l.t.Src[:size],
@@ -56,6 +57,7 @@ func (d lender) Reclaim(t *rdmaeng.Transfer) {
 		d.w.fail(d.rank.id, "a source is taken back that is not lent")
 		return
 	}
+	d.w.looks()
 	l.over, t.Stage = true, 0
 	for _, v := range d.w.ranks[t.To].writes {
 		if v.loan == l && d.w.lands(v) && !d.w.ranks[t.To].dead {

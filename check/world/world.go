@@ -111,9 +111,9 @@ type World struct {
 	failure *Violation
 	digests []uint64 // by rank; 0: to be computed
 
-	// Remembered, if set, keeps the digests of ranks by what led to them.
-	// Worlds of one Config can share it.
-	Remembered map[uint64]uint64
+	// Memory, if set, is asked before things are computed. Worlds of one Config can share it.
+	Memory *Memory
+	lesson *lesson // of Learn
 
 	// Log, if set, is told everything that happens.
 	Log func(Event)
@@ -143,6 +143,7 @@ type rank struct {
 	touched uint64 // fingerprint of what has been done to its memory and its writes besides
 	tried   int    // moment of a blocking probe that found nothing
 	doubted int    // moment of the last doubt
+	planned uint64 // see plan; 0: to be computed
 	taking  int    // whose message it is dealing with, 1 for rank 0; 0: nobody's
 	dead    bool
 	told    bool // that somebody has died
@@ -160,6 +161,7 @@ type message struct {
 	payload [packetizer.PayloadLimit]byte
 	n       int
 	id      int
+	sum     uint64   // hash
 	behind  []*write // that land before it is delivered
 }
 
