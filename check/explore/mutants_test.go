@@ -210,9 +210,6 @@ func TestHunt(t *testing.T) {
 	p, err := world.ProtocolNamed(name)
 	require.NoError(t, err)
 	for _, part := range Plan(p, true, false) {
-		if part.Exact {
-			continue
-		}
 		if _, f := Run(part.configure(p.Config(part.Ranks)), part.Programs, false, nil); f != nil {
 			f = Minimal(f)
 			file := f.Scenario(p.Name)

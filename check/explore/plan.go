@@ -12,9 +12,8 @@ import (
 type Part struct {
 	Name     string
 	Ranks    int
-	Pieces   int // in which writes land
-	Capacity int // of the mailboxes; 0: no limit
-	Exact    bool
+	Pieces   int   // in which writes land
+	Capacity int   // of the mailboxes; 0: no limit
 	Doubts   bool  // who waits may ask at any moment (package optimistic)
 	Window   int64 // bytes of credit; 0: as ever
 	Room     int   // buffers that a rank can expose at a time; 0: any number
@@ -58,8 +57,6 @@ func Plan(p world.Protocol, short, deep bool) []Part {
 			Programs: reduced.Programs(cfg, 2)},
 		{Name: "all of 2, communicators freed and reopened", Ranks: 2, Pieces: 1,
 			Programs: Reused.Without(cfg).Programs(cfg, 2)},
-		{Name: "all of 2, reduced, states by history", Ranks: 2, Pieces: 1, Exact: true,
-			Programs: reduced.Programs(cfg, 2)},
 		{Name: "all of 1, full", Ranks: 2, Pieces: 2, Programs: full.Programs(cfg, 1)},
 		{Name: "sample of 3, full, writes in 2 pieces", Ranks: 2, Pieces: 2, Programs: sample(full, 3, 200*many, 1)},
 		{Name: "sample of 4, full, mailboxes of 2", Ranks: 2, Pieces: 1, Capacity: 2,
@@ -135,7 +132,7 @@ func Plan(p world.Protocol, short, deep bool) []Part {
 		}
 	}
 	if p.Forgetful { // otherwise it is as the protocol that keeps its channels
-		if parts = parts[6:10:10]; !p.Tickets {
+		if parts = parts[5:9:9]; !p.Tickets {
 			parts = nil
 		}
 		parts = append(parts, Part{Name: "sample of 4, tags", Ranks: 2, Pieces: 1,
