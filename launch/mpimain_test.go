@@ -45,8 +45,9 @@ func TestMainOfAProgram(t *testing.T) {
 	require.Equal(t, 1, re.ExitCode())
 	require.Regexp(t, `^rank 1: no such file\nexanet: rank 1 \(pid \d+\) exited with code 1; .*\n$`, o.errs)
 
-	cfg.Args, cfg.Env = nil, append(cfg.Env, "EXANET_VARIANT=none") // Init fails
+	cfg.Args, cfg.Env = nil, append(cfg.Env, "EXANET_VARIANT=none") // Init fails at each rank, and one says so
 	o = runJob(t, cfg)
 	require.ErrorAs(t, o.err, &re)
 	require.Contains(t, o.errs, `mpi: Init: cannot begin or end MPI: there is no protocol "none"`)
+	require.Equal(t, 1, strings.Count(o.errs, "there is no protocol"), o.errs)
 }

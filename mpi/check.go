@@ -71,9 +71,6 @@ func newChecker(k *rank, o *settings) *checker {
 	return x
 }
 
-// isOn reports whether a variable that switches something on does so.
-func isOn(value string) bool { return value != "" && value != "0" }
-
 // found reports a mistake.
 func (x *checker) found(format string, a ...any) { x.report(fmt.Sprintf(format, a...)) }
 

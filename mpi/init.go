@@ -41,7 +41,7 @@ type settings struct {
 	device  string
 	path    string // of the device registers; "": the launcher has a model of it
 
-	wantedBands, silence string // as the environment has them, which complete reads
+	wantedBands, wantedCheck, silence string // as the environment has them, which complete reads
 
 	recycling bool
 	buffers   BufferRule
@@ -139,17 +139,22 @@ func options(opts []Option) (*settings, error) {
 			continue
 		}
 		if err := o(s); err != nil {
-			return nil, initError(err, "")
+			return nil, initError(settingError{err}, "")
 		}
 	}
 	if do, err := s.complete(); err != nil {
-		return nil, initError(err, do)
+		return nil, initError(settingError{err}, do)
 	}
 	if err := statsFolder(os.Getenv(env.Stats)); err != nil {
-		return nil, initError(err, chooseFolder)
+		return nil, initError(settingError{err}, chooseFolder)
 	}
 	return s, nil
 }
+
+// settingError is a mistake in the settings, which all ranks of most jobs have in common.
+type settingError struct{ error }
+
+func (e settingError) Unwrap() error { return e.error }
 
 func initError(err error, do string) error {
 	return (*Comm)(nil).fail("Init", noValue, noValue, noValue, fmt.Errorf("%w: %w", ErrInit, err), do)

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"time"
+
+	"github.com/exanet-mpi/exanet/internal/env"
 )
 
 // launcherEnds is how long Main leaves it to the launcher to end this rank after
@@ -15,7 +17,8 @@ const launcherEnds = 3 * time.Second
 // with the world communicator, and leaves (Finalize). If one of them fails, Main prints the error,
 // with the rank, on the standard error and ends the process with exit code 1; then the launcher ends
 // the other ranks. Their errors would only say that a rank has died, which the launcher has said: so
-// they wait a moment to be ended before they print them.
+// they wait a moment to be ended before they print them. So do all but rank 0 with a mistake in the settings, if the
+// launcher has told a process its rank.
 //
 // Main returns if all went well. MPI is over then. In tests, Run runs the same
 // function.
@@ -24,11 +27,25 @@ func Main(main func(world *Comm) error, opts ...Option) {
 	if err == nil {
 		return
 	}
-	if errors.Is(err, ErrProcFailed) {
+	var setting settingError
+	if errors.Is(err, ErrProcFailed) || errors.As(err, &setting) && !firstRank() {
 		time.Sleep(launcherEnds)
 	}
 	fmt.Fprintln(os.Stderr, err)
 	os.Exit(1)
+}
+
+// rankVariables are those by which launchers tell a process its rank, the most particular one first.
+var rankVariables = []string{env.Rank, "PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID"}
+
+// firstRank reports whether this process is rank 0, as far as its environment tells.
+func firstRank() bool {
+	for _, name := range rankVariables {
+		if rank, told := os.LookupEnv(name); told {
+			return rank == "0"
+		}
+	}
+	return true
 }
 
 func asProcess(main func(*Comm) error, opts []Option) error {

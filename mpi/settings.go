@@ -21,7 +21,7 @@ import (
 // settingsOf are those of the environment in which get finds the variables.
 func settingsOf(get func(name string) string) *settings {
 	return &settings{level: ThreadMultiple, variant: get(env.Variant), wantedBands: get(env.Bands),
-		device: get(env.Device), collectives: get(env.Coll), silence: get(env.Silence), check: isOn(get(env.Check)),
+		device: get(env.Device), collectives: get(env.Coll), silence: get(env.Silence), wantedCheck: get(env.Check),
 		patience: patience}
 }
 
@@ -32,6 +32,13 @@ func (s *settings) complete() (do string, err error) {
 	}
 	if do, err = oneOf("protocol", s.variant, Variants(), protocolTag); err != nil {
 		return do, err
+	}
+	switch s.wantedCheck {
+	case "", "0":
+	case "1":
+		s.check = true
+	default:
+		return "give 1, or 0 as without it", fmt.Errorf("%s=%s is neither", env.Check, s.wantedCheck)
 	}
 	if err := s.setBands(); err != nil {
 		return "give two sizes, or none", err

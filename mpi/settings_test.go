@@ -1,0 +1,40 @@
+package mpi
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/exanet-mpi/exanet/internal/env"
+)
+
+// The checking mode is switched by 1 and 0. Anything else would be a guess at what was meant.
+func TestTheSwitchOfTheCheckingMode(t *testing.T) {
+	for value, on := range map[string]bool{"": false, "0": false, "1": true} {
+		t.Setenv(env.Check, value)
+		s, err := options(nil)
+		require.NoError(t, err, value)
+		require.Equal(t, on, s.check, value)
+	}
+	for _, value := range []string{"yes", "true", "on", "no", "off", "2", " 1"} {
+		t.Setenv(env.Check, value)
+		_, err := options(nil)
+		require.ErrorIs(t, err, ErrInit)
+		require.ErrorContains(t, err, env.Check+"="+value)
+		require.ErrorContains(t, err, "give 1, or 0")
+		require.ErrorContains(t, checkSettings([]string{env.Check + "=" + value}, false), "give 1, or 0")
+	}
+}
+
+// A process knows that it is not rank 0 if its launcher has told it.
+func TestFirstRank(t *testing.T) {
+	require.True(t, firstRank())
+	for _, name := range rankVariables {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv(name, "1")
+			require.False(t, firstRank())
+			t.Setenv(name, "0")
+			require.True(t, firstRank())
+		})
+	}
+}
