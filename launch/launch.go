@@ -93,6 +93,7 @@ type Job struct {
 	stderr      sink
 	notices     chan notice
 	printing    sync.WaitGroup // of notices
+	told        int            // lines on stderr when it had been told of the failure; 0: it has not
 	events      events
 	reports     chan struct{}
 	others      chan bool // another part of the job has failed; true: it has been told which rank was the first
@@ -202,6 +203,7 @@ func (j *Job) drain() {
 		}
 		close(j.notices)
 		j.printing.Wait()
+		j.recall()
 	}()
 	if j.failure == nil && !j.interrupted {
 		<-relays

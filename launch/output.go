@@ -30,6 +30,7 @@ type sink struct {
 	mu     sync.Mutex
 	w      io.Writer
 	broken atomic.Bool // a write has failed, usually since whoever read it has gone
+	lines  int         // written
 
 	failure error // the first failed write; read when all relays have ended
 }
@@ -38,6 +39,7 @@ func (s *sink) write(p []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	_, err := s.w.Write(p)
+	s.lines += bytes.Count(p, []byte{'\n'})
 	if err != nil {
 		s.broken.Store(true)
 		if s.failure == nil {
@@ -45,6 +47,13 @@ func (s *sink) write(p []byte) error {
 		}
 	}
 	return err
+}
+
+// count returns how many lines have been written.
+func (s *sink) count() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.lines
 }
 
 // lost returns the error of output that could not be passed on, but for a
@@ -67,7 +76,8 @@ type relay struct {
 	done   chan struct{}
 
 	buf   []byte
-	shown bool // part of the line in buf has been written already
+	last  []byte // line that has been passed on; to be read when the relay has ended
+	shown bool   // part of the line in buf has been written already
 }
 
 // newPipe makes the pipe for a rank's output. The rank's end blocks, ours
@@ -171,6 +181,9 @@ func (r *relay) pass(n int) error {
 		return nil
 	}
 	out := r.buf[:n]
+	if text := bytes.TrimRight(out, "\n"); len(text) > 0 {
+		r.last = append(r.last[:0], text[bytes.LastIndexByte(text, '\n')+1:]...)
+	}
 	if len(r.label) > 0 {
 		out = r.labelled(out)
 	}

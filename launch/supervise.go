@@ -396,5 +396,29 @@ func (j *Job) printNotices() {
 			}
 		}
 		_ = j.stderr.write([]byte(n.line + "\n"))
+		if n.after != nil {
+			j.told = j.stderr.count()
+		}
 	}
+}
+
+// mayBury is how many lines behind that about the failed rank let it be overlooked.
+const mayBury = 2
+
+// mostWords is how many bytes of a rank's last line are worth saying again.
+const mostWords = 400
+
+// recall names the rank that has failed first, and its last line, once more if others have said much since. All output
+// has been passed on.
+func (j *Job) recall() {
+	if j.told == 0 || j.stderr.count()-j.told < mayBury {
+		return
+	}
+	i := slices.IndexFunc(j.ranks, func(r *rank) bool { return r.number == j.failure.Rank })
+	line := "exanet: the first to fail: " + j.failure.Error()
+	// The last line of a trace says nothing.
+	if last := j.ranks[i].stderr.last; len(last) > 0 && len(last) <= mostWords && last[0] != '\t' {
+		line += "; its last words: " + string(last)
+	}
+	_ = j.stderr.write([]byte(line + "\n"))
 }

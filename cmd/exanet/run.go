@@ -40,7 +40,8 @@ SIGINT, SIGTERM, SIGHUP, SIGUSR2 and their like go to all ranks; whatever is
 left two seconds after SIGINT or SIGTERM, or at the second SIGINT, is killed.
 SIGUSR1 or SIGQUIT (^\) shows what each rank waits for.
 
-If a rank fails, the others are ended within two seconds. The exit code is that
+If a rank fails, the others are ended within two seconds; if they print much more,
+the last line says again which was the first. The exit code is that
 of the first rank that failed (128 + N for signal N), 0 if none did; 127 or 126
 if the program cannot be started, 2 for a mistake in the command line or in an
 EXANET_ variable, 124 if the job has timed out.
