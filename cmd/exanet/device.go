@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/exanet-mpi/exanet/emu/regs"
 	"github.com/exanet-mpi/exanet/endpoint/selftest"
+	"github.com/exanet-mpi/exanet/packetizer"
 )
 
 func init() { commands = append(commands, newDevice) }
@@ -59,7 +61,7 @@ the check under the same name, and says what to look at. A line that begins with
 
 It takes up to three free interfaces of each block and gives them back. The
 device should be idle. Each wait has a limit, so it ends within seconds whatever
-the device does. The exit code is 1 if a check has failed.
+the device does.
 
 PATH is that of a device node, a UIO node, a PCI resource file or a register
 file, or /dev/mem@0xADDRESS (docs/devices.md), with or without registers: before
@@ -113,7 +115,12 @@ func checkDevice(w io.Writer, path string) error {
 		width = max(width, len(name))
 	}
 	fmt.Fprintln(w, "device", path)
-	return selftest.Run(path, selftest.Limit, func(l selftest.Line) {
+	err := selftest.Run(path, selftest.Limit, func(l selftest.Line) {
 		fmt.Fprintf(w, "%-4v  %-*s  %s\n", l.Result, width, l.Check, l.Text)
 	})
+	var failed *selftest.FailedError
+	if err == nil || errors.As(err, &failed) || errors.Is(err, packetizer.ErrExhausted) {
+		return err
+	}
+	return usageError{err} // there is no device at that path
 }

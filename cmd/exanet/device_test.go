@@ -52,7 +52,7 @@ func TestDeviceCheckOfWhatIsNone(t *testing.T) {
 		out, errs, code := exanet(t, "", "device", "check", path)
 		file := strings.TrimPrefix(path, "registers:")
 		require.LessOrEqual(t, strings.Count(strings.ReplaceAll(errs, "/dev/mem@0x", ""), file), 1, errs)
-		require.NotZero(t, code, path)
+		require.Equal(t, exitUsage, code, path)
 		require.NotContains(t, out, "ok  ")
 		require.Contains(t, errs, says)
 		require.Equal(t, 1, strings.Count(errs, "\n"), errs)

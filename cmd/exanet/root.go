@@ -39,7 +39,13 @@ func newRoot() *cobra.Command {
 		Short: "MPI over the Exanet protocols",
 		Long: `Exanet runs MPI programs over the write-based protocols of the Exanet
 prototype: on an emulation of its devices in shared memory, or on a simulation
-of the whole in virtual time. It has not been on the hardware yet.`,
+of the whole in virtual time. It has not been on the hardware yet.
+
+The exit code is 0 if a command has done what it is for, 1 if that has failed (a
+check of exanet device check, say), and 2 if its arguments are wrong or a file
+that they name is. Those that run a program (run, preload, sim run) end with the
+program's code; 127 and 126 then say, as in a shell, that there is no such program
+and that it cannot be executed, and 124 that a --timeout is over.`,
 		Example: `  exanet run -n 4 ./hello
   exanet info`,
 		Version:       version(),
