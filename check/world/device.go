@@ -50,8 +50,8 @@ func (d *device) TrySend(to int, h packetizer.Header, payload []byte) bool {
 		return false
 	}
 	d.w.nextID++
-	m := message{header: h, n: len(payload), id: d.w.nextID}
-	copy(m.payload[:], payload)
+	m := message{header: h, id: d.w.nextID}
+	m.n = copy(m.payload[:], payload) // not all, if it was too long
 	m.sum = m.hash()
 	if d.w.keeps(rdmaeng.WritesFirst) {
 		m.behind = d.taken(to)
