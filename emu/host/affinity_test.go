@@ -118,3 +118,17 @@ func TestASleeperFences(t *testing.T) {
 		require.Equal(t, c.fence, j.head.fence.Load(), name)
 	}
 }
+
+// A rank that dies when it has joined, and has not told all how they stand, leaves the others as they were.
+func TestARankThatDiesBeforeItTells(t *testing.T) {
+	j, err := NewJob(2)
+	require.NoError(t, err)
+	defer j.Close()
+	m, err := j.join(0, "")
+	require.NoError(t, err)
+	j.MarkDead(1)
+	require.NoError(t, m.WaitJoined())
+	require.Positive(t, m.cores)
+	require.Positive(t, m.sharers)
+	require.Positive(t, m.PerCore())
+}

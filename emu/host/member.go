@@ -138,7 +138,9 @@ func (m *Member) WaitJoined() error {
 			return &ProfileError{Rank: m.me, Peer: i, Mine: mine, Theirs: theirs}
 		}
 	}
-	m.class = m.self.class()
+	if c := m.self.class(); c.cores > 0 { // else who would have told all how they stand has died, or is about to
+		m.class = c
+	}
 	return nil
 }
 
