@@ -191,7 +191,7 @@ test-guests:
 	scripts/guests.sh $(GUESTS_KERNEL)
 	$(GO) vet -tags guests ./launch/guests
 	GUESTS_KERNEL=$(abspath $(GUESTS_KERNEL)) ARM64_ROOT=$(abspath $(ARM64_ROOT)) ARM64_LIBRARIES=$(abspath bin/arm64) \
-		$(GO) test -count 1 -timeout 10m $(REAL_FLAGS) -tags guests -run '$(GUESTS_RUN)' -v ./launch/guests
+		$(GO) test -count 1 -timeout 40m $(REAL_FLAGS) -tags guests -run '$(GUESTS_RUN)' -v ./launch/guests
 
 # What people need who build nothing (docs/ci.md): exanet with the preload libraries, for this architecture, and for
 # arm64 where its packages can be had.

@@ -22,7 +22,7 @@ import (
 )
 
 // limit is what anything in guests may take on a machine that is busy otherwise.
-const limit = 2 * time.Minute
+const limit = 10 * time.Minute
 
 // console is that of a guest at which nobody types.
 type console struct{ collect.Buffer }
