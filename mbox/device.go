@@ -34,11 +34,14 @@ func Attach(b packetizer.Block, pdid uint32) (*Device, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p.Units <= 0 {
+	size := len(p.Bytes())
+	if p.Units <= 0 || p.Units > (size-mmio.SlotBase)/packetizer.MessageSize {
 		_ = p.Release()
 		return nil, &packetizer.Error{Op: "attach", Path: b.Path, Page: p.Index, PDID: pdid,
 			Err:   packetizer.ErrNoDevice,
-			Cause: fmt.Errorf("DEPTH is %d", p.Units), Do: "update the device: a mailbox has at least one slot"}
+			Cause: fmt.Errorf("UNITS is %d, and STRIDE %#x", p.Units, size),
+			Do: fmt.Sprintf("update the device: a mailbox has slots of %d bytes, from %#x on",
+				packetizer.MessageSize, mmio.SlotBase)}
 	}
 	d := &Device{
 		page:  p,

@@ -1,6 +1,7 @@
 package mbox_test
 
 import (
+	"encoding/binary"
 	"fmt"
 	"os"
 	"runtime"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"github.com/exanet-mpi/exanet/emu/regs"
+	"github.com/exanet-mpi/exanet/internal/mmio"
 	"github.com/exanet-mpi/exanet/mbox"
 	"github.com/exanet-mpi/exanet/packetizer"
 	"github.com/stretchr/testify/require"
@@ -89,4 +91,31 @@ func TestSlotsWrapAndNewOwner(t *testing.T) {
 		eventually(t, "loss", p.Drained)
 		require.NoError(t, p.Refused())
 	}
+}
+
+// A mailbox that says that it has more slots than registers is refused, or one without any.
+func TestSlotsThatAreNotThere(t *testing.T) {
+	d, err := regs.New(regs.Config{Nodes: []regs.Node{{PDIDs: []uint32{8}}}})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, d.Close()) }()
+	_, block, _ := d.Blocks(0)
+	f, err := os.OpenFile(block.Path, os.O_RDWR, 0)
+	require.NoError(t, err)
+	defer f.Close()
+	var right [8]byte
+	_, err = f.ReadAt(right[:], block.Offset+mmio.RegUnits)
+	require.NoError(t, err)
+	n := binary.LittleEndian.Uint64(right[:])
+	for _, units := range []uint64{0, n + 1<<10, 1 << 40, 1<<63 + 1} {
+		_, err = f.WriteAt(binary.LittleEndian.AppendUint64(nil, units), block.Offset+mmio.RegUnits)
+		require.NoError(t, err)
+		_, err = mbox.Attach(block, 0)
+		require.ErrorIs(t, err, packetizer.ErrNoDevice, units)
+		require.ErrorContains(t, err, "UNITS is")
+	}
+	_, err = f.WriteAt(right[:], block.Offset+mmio.RegUnits)
+	require.NoError(t, err)
+	b, err := mbox.Attach(block, 0)
+	require.NoError(t, err)
+	require.NoError(t, b.Close())
 }
