@@ -132,3 +132,16 @@ func TestARankThatDiesBeforeItTells(t *testing.T) {
 	require.Positive(t, m.sharers)
 	require.Positive(t, m.PerCore())
 }
+
+// Only where ranks are elsewhere can one have been lost there.
+func TestNoPeerIsLostWhereAllAreHere(t *testing.T) {
+	j, err := NewJob(2)
+	require.NoError(t, err)
+	defer j.Close()
+	m, err := j.join(0, "")
+	require.NoError(t, err)
+	m.Miss()
+	require.False(t, j.LostPeer(0))
+	j.control(1).elsewhere.Store(1)
+	require.True(t, j.LostPeer(0))
+}

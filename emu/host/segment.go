@@ -255,7 +255,10 @@ func (m *Member) Here(rank int) bool { return m.job.Here(rank) }
 func (m *Member) Spread() bool       { return m.job.here() < m.job.ranks }
 
 // LostPeer reports whether a rank has learnt of the death of one of another host: its own end may follow from that.
-func (j *Job) LostPeer(rank int) bool { return j.control(rank).lostPeer.Load() != 0 }
+// Where all ranks are here the device has died, which is nobody else's failure.
+func (j *Job) LostPeer(rank int) bool {
+	return j.here() < j.ranks && j.control(rank).lostPeer.Load() != 0
+}
 
 // here is how many are.
 func (j *Job) here() (n int) {
