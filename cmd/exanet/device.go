@@ -115,11 +115,17 @@ func checkDevice(w io.Writer, path string) error {
 		width = max(width, len(name))
 	}
 	fmt.Fprintln(w, "device", path)
+	var lost error // a line that could not be written
 	err := selftest.Run(path, selftest.Limit, func(l selftest.Line) {
-		fmt.Fprintf(w, "%-4v  %-*s  %s\n", l.Result, width, l.Check, l.Text)
+		if _, err := fmt.Fprintf(w, "%-4v  %-*s  %s\n", l.Result, width, l.Check, l.Text); lost == nil {
+			lost = err
+		}
 	})
+	if err == nil {
+		return lost
+	}
 	var failed *selftest.FailedError
-	if err == nil || errors.As(err, &failed) || errors.Is(err, packetizer.ErrExhausted) {
+	if errors.As(err, &failed) || errors.Is(err, packetizer.ErrExhausted) {
 		return err
 	}
 	return usageError{err} // there is no device at that path

@@ -43,6 +43,17 @@ func TestDeviceCheckFails(t *testing.T) {
 		errs, out)
 }
 
+// A line that cannot be written is an error.
+func TestDeviceCheckIntoNothing(t *testing.T) {
+	d, err := regs.New(regs.Config{Nodes: []regs.Node{{ID: 1, PDIDs: []uint32{1, 1, 2}}}})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, d.Close()) }()
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	require.NoError(t, err)
+	defer full.Close()
+	require.ErrorContains(t, checkDevice(full, d.Path(0)), "no space left")
+}
+
 func TestDeviceCheckOfWhatIsNone(t *testing.T) {
 	for path, says := range map[string]string{
 		"/dev/exanet-none": "check the path", "/dev/mem": "/dev/mem@0x", os.DevNull: "name a file that can be mapped",
