@@ -13,7 +13,8 @@
 // A receiver chooses whether to advertise a receive. An RTR is wasted if an eager message takes its receive. To be
 // silent saves it; but if a long message comes, an RTS and a CTS go instead of the one RTR. So silence is earned: a
 // silent receive costs as much as Rule.Silence wasted RTRs, and an eager message that takes it gives that back. Hence
-// there is never more than one message too many for so many that ticket would have wasted as well.
+// there is never more than one message too many for so many that ticket would have wasted as well, as far as mailboxes
+// have room: what a full one delays may come after a receive rather than before it.
 //
 // A sender that comes first chooses whether to leave a copy and go on. That is worth it only if the receive is posted
 // much later. The sender counts up with every send that a CTS has answered, whose receive was posted after its RTS had
