@@ -114,7 +114,7 @@ func TestVersion(t *testing.T) {
 // A variable that looks like a setting is named once for all ranks, with the setting that is meant.
 func TestUnknownVariables(t *testing.T) {
 	t.Setenv("EXANET_VARAINT", "rtr")
-	_, errs, code := exanet(t, "", "run", "-n", "2", self(), "demo-rank")
+	_, errs, code := exanet(t, "", "run", "-n", "2", self(), "demo-rank", "--grid=16")
 	require.Zero(t, code, errs)
 	require.Equal(t, "exanet: EXANET_VARAINT is not a setting; did you mean EXANET_VARIANT?\n", errs)
 }

@@ -30,7 +30,7 @@ func TestRunOnHosts(t *testing.T) {
 		{"-n 3 --hosts a:2,b --label echo y", "", "[0] y [1] y [2] y", 0},
 		{"--hosts a,b cat", "in\n", "in", 0},
 		{"--hosts a,b --variant rtr printenv EXANET_VARIANT EXANET_DEVICE", "", "rtr network rtr network", 0},
-		{"--hosts a,b:2 " + self() + " demo-rank", "", "", 0},
+		{"--hosts a,b:2 " + self() + " demo-rank --grid=16", "", "", 0},
 		{"--hosts a,b --device network true", "", "", 0},
 		{"--hosts a false", "", "", 1},
 		{"--hosts a no-such-program", "", "", 127},
@@ -59,13 +59,13 @@ func TestRegistersOnHosts(t *testing.T) {
 	require.NoError(t, err)
 	defer d.Close()
 	out, errs, code := exanet(t, "", "run", "--shell", localShell(t), "--hosts", "a:2,b:2", "--device",
-		strings.TrimPrefix(device, "EXANET_DEVICE="), self(), "demo-rank")
+		strings.TrimPrefix(device, "EXANET_DEVICE="), self(), "demo-rank", "--grid=16")
 	require.Zero(t, code, errs)
 	require.Empty(t, errs)
 	require.Contains(t, out, `{"report":`)
 
 	_, errs, code = exanet(t, "", "run", "--shell", localShell(t), "--hosts", "a,b", "--device", "registers:/none",
-		self(), "demo-rank")
+		self(), "demo-rank", "--grid=16")
 	require.NotZero(t, code)
 	require.Contains(t, errs, "/none: nothing there")
 }
