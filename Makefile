@@ -26,7 +26,7 @@ test-fast:
 	$(MAKE) -j2 --output-sync=target test-most test-random
 
 test-most:
-	$(GO) test -timeout 60m $$($(GO) list ./... | grep -v /test/randprog)
+	$(GO) test -timeout 60m -p 4 $$($(GO) list ./... | grep -v /test/randprog)
 
 test-random: # -v shows how often each event of the protocols occurred
 	$(GO) test -timeout 60m -v ./test/randprog

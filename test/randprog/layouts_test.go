@@ -218,6 +218,7 @@ func TestProcessesLayouts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long")
 	}
+	t.Parallel()
 	for _, how := range []struct{ name, role, device string }{
 		{"attach", launcher, "host"}, {"no attach", confined, "host"},
 		{"prototype messages", launcher, "prototype"}, {"registers", launcher, "registers"},

@@ -211,8 +211,9 @@ func playsOfProcesses() []play {
 	return slices.DeleteFunc(slices.Clone(plays), func(p play) bool { return p.device != "" })
 }
 
-// Programs of processes.
+// Programs of processes. Tests of jobs run beside each other, since jobs wait more than they compute.
 func TestProcesses(t *testing.T) {
+	t.Parallel()
 	for _, p := range playsOfProcesses() {
 		t.Run(p.name, func(t *testing.T) {
 			if p.name != mpi.DefaultVariant {
@@ -230,6 +231,7 @@ func TestProcesses(t *testing.T) {
 
 // Processes that may not write into each other's memory.
 func TestProcessesWithoutAttach(t *testing.T) {
+	t.Parallel()
 	for _, p := range playsOfProcesses() {
 		t.Run(p.name, func(t *testing.T) {
 			j := jobs{confined, nil, nil, 5, 12}
@@ -243,6 +245,7 @@ func TestProcessesWithoutAttach(t *testing.T) {
 
 // Messages of at most 64 bytes, as on the prototype.
 func TestProcessesPrototypeMessages(t *testing.T) {
+	t.Parallel()
 	for _, p := range playsOfProcesses() {
 		t.Run(p.name, func(t *testing.T) {
 			j := jobs{launcher, nil, []string{"EXANET_DEVICE=prototype"}, 5, 12}
@@ -256,6 +259,7 @@ func TestProcessesPrototypeMessages(t *testing.T) {
 
 // Ranks of two hosts, and of one host that share no memory.
 func TestProcessesNetwork(t *testing.T) {
+	t.Parallel()
 	for _, role := range []string{spread, launcher} {
 		for _, p := range playsOfProcesses() {
 			programs := 3
@@ -274,6 +278,7 @@ func TestProcessesNetwork(t *testing.T) {
 
 // The registers of two nodes that reach pinned memory only, and are not coherent with the ranks' caches.
 func TestProcessesPinned(t *testing.T) {
+	t.Parallel()
 	var cfg regs.Config
 	for id := range uint8(2) {
 		cfg.Nodes = append(cfg.Nodes, regs.Node{ID: id, PDIDs: []uint32{6, 6, 6}, Window: 64 << 20, Incoherent: true})
@@ -295,6 +300,7 @@ func TestProcessesPinned(t *testing.T) {
 // The prototype's register pages, as software, of a machine of 4 nodes: the ranks
 // of a node, and those of different ones. These are 1,000 programs.
 func TestProcessesRegisters(t *testing.T) {
+	t.Parallel()
 	for _, p := range playsOfProcesses() {
 		t.Run(p.name, func(t *testing.T) {
 			j := jobs{launcher, nil, []string{"EXANET_DEVICE=registers", nodesVar + "=4"}, 5, 15}
