@@ -51,7 +51,7 @@ const doubted = 1 << 8 // the asker has waited for a while
 // again, is harmless.
 func (p *Protocol) Doubt() {
 	for c := range p.comms.All() {
-		for _, m := range c.peers {
+		for m := range variants.InOrder(c.peers) {
 			if m.news {
 				m.news = false
 				p.tellLoose(c, m)

@@ -96,7 +96,7 @@ func (p *Protocol) PeerFailed(world int) {
 		return
 	}
 	for c := range p.comms.All() {
-		for _, m := range c.peers {
+		for m := range variants.InOrder(c.peers) {
 			if m.peer.World == w {
 				m.rtrs = nil
 				p.Fail(&m.posted)

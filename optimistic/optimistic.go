@@ -206,7 +206,7 @@ func (p *Protocol) Waiting(f func(line string)) {
 	}
 	for c := range p.comms.All() {
 		tell(&c.Posted, "no message has arrived")
-		for _, m := range c.peers {
+		for m := range variants.InOrder(c.peers) {
 			tell(&m.posted, "no RTR has arrived")
 			tell(&m.synced, "EnvDS sent, no receive has matched")
 		}

@@ -163,10 +163,10 @@ func (o *opened[C]) rankOf(world int32) int32 {
 	return rank
 }
 
-// All yields the open communicators.
+// All yields the open communicators, by generation and id.
 func (s *Comms[C]) All() iter.Seq[*C] {
 	return func(yield func(*C) bool) {
-		for _, o := range s.open {
+		for o := range InOrder(s.open) {
 			if !yield(o.state) {
 				return
 			}

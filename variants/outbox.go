@@ -97,8 +97,8 @@ func (o *Outbox) Peer(world int32) *Peer {
 // MoveAccounts has the accounts of all peers, of those to come too, where account returns them.
 func (o *Outbox) MoveAccounts(account func(world int32) *Account) {
 	o.account = account
-	for w, p := range o.peers {
-		a := account(w)
+	for p := range InOrder(o.peers) {
+		a := account(p.World)
 		*a = *p.Account
 		p.Account = a
 	}

@@ -6,7 +6,8 @@
 // cancelled, a message or a notification has arrived, a peer has died. Its
 // outputs are messages and RDMA writes, given to a Device that takes them
 // without waiting, and requests that become Done. It has no threads, clocks or
-// locks; whoever owns it serialises the calls and decides how to wait.
+// locks; whoever owns it serialises the calls and decides how to wait. The same
+// inputs always lead to the same outputs, in the same order (InOrder).
 package variants
 
 import (

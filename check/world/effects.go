@@ -85,8 +85,7 @@ func (w *World) Learn(a Action) {
 	w.Memory.effects[cause] = l.effect
 }
 
-// cause is a hash of all that the effect of an action follows from. Of some actions it follows from more, and after a
-// death the protocols go through maps.
+// cause is a hash of all that the effect of an action follows from. Of some actions it follows from more.
 func (w *World) cause(a Action) (h uint64, ok bool) {
 	if w.Memory == nil {
 		return 0, false
@@ -94,7 +93,7 @@ func (w *World) cause(a Action) (h uint64, ok bool) {
 	r := w.actor(a)
 	message := uint64(0)
 	switch a.Kind {
-	case Step, Fast, Enter, Flush, Doubt:
+	case Step, Fast, Enter, Flush, Doubt, Tell:
 	case Deliver, Poll:
 		message = w.queue(int(a.From), int(a.To)).msgs[a.N].sum
 	case Finish:
@@ -108,13 +107,11 @@ func (w *World) cause(a Action) (h uint64, ok bool) {
 	default:
 		return 0, false
 	}
-	for _, o := range w.ranks {
-		if o.dead { // what it ends it ends in any order
-			return 0, false
-		}
-	}
 	w.digestRanks()
 	h = mix(w.digests[r.id]+uint64(r.id)<<56) ^ r.plan()
+	for _, o := range w.ranks { // what is sent to a rank that has died is lost
+		h = mix(h ^ bit(o.dead))
+	}
 	h = mix(h^w.input(a)) ^ message
 	for _, slot := range r.dev.free { // whose order a digest leaves out: the names of slots make no difference
 		h = mix(h ^ uint64(slot))

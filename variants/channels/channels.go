@@ -202,11 +202,11 @@ func (t *Table) EachPosted(f func(*variants.Request)) {
 		}
 	}
 	for c := range t.comms.All() {
-		for _, l := range c.in {
+		for l := range variants.InOrder(c.in) {
 			each(&l.Posted)
 		}
 		each(&c.wild)
-		for _, l := range c.out {
+		for l := range variants.InOrder(c.out) {
 			each(&l.Posted)
 		}
 	}

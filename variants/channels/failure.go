@@ -6,13 +6,13 @@ import "github.com/exanet-mpi/exanet/variants"
 func (t *Table) FailPeer(world int32) {
 	t.RevokeAll()
 	for c := range t.comms.All() {
-		for _, l := range c.out {
+		for l := range variants.InOrder(c.out) {
 			if l.Peer.World == world {
 				t.Fail(&l.Posted)
 				c.RemoveOut(l)
 			}
 		}
-		for _, l := range c.in {
+		for l := range variants.InOrder(c.in) {
 			if l.World == world {
 				t.Fail(&l.Posted)
 				l.unticketed = 0

@@ -67,7 +67,7 @@ func (p *Protocol) PeerFailed(world int) {
 		return
 	}
 	for c := range p.comms.All() {
-		for _, d := range c.dests {
+		for d := range variants.InOrder(c.dests) {
 			if d.peer.World != w {
 				continue
 			}

@@ -154,7 +154,7 @@ func (p *Protocol) Waiting(f func(line string)) {
 			}
 			f(fmt.Sprintf("%s: %s", variants.Describe(r), state))
 		}
-		for _, d := range c.dests {
+		for d := range variants.InOrder(c.dests) {
 			for s := d.posted.First(); s != nil; s = s.link.Next() {
 				if s.r != nil {
 					f(fmt.Sprintf("%s: no receive has answered", variants.Describe(s.r)))
