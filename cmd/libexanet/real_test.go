@@ -114,20 +114,37 @@ func TestOverTheNetwork(t *testing.T) {
 
 // The same with the protocols that are not the default.
 func TestProtocols(t *testing.T) {
+	thesis := []string{"readbased", "rtr", "envless", "optimistic"}
+	later := []string{"customized", "auto", "standing"} // as the default where no message is long
 	eachHost(t, func(t *testing.T, h *host) {
 		lib := h.library(t)
-		for _, name := range []string{"p2p", "types", "wait", "probe"} {
-			program := h.compile(t, name)
+		for _, c := range []struct {
+			name     string
+			variants []string
+		}{
+			{"p2p", append(thesis, later...)}, {"types", thesis}, {"wait", thesis},
+			{"probe", append(thesis, "standing")}, {"matched", later[:2]}, // whose long sends come first
+		} {
+			program := h.compile(t, c.name)
 			alone := h.job(t, 3, nil, program)
-			for _, variant := range []string{"readbased", "rtr", "envless", "optimistic", "standing"} {
-				ours := h.job(t, 3, []string{lib, "EXANET_VARIANT=" + variant}, program)
-				if variant == "optimistic" && name == "probe" {
+			for _, variant := range c.variants {
+				dir := t.TempDir()
+				ours := h.job(t, 3, []string{lib, "EXANET_VARIANT=" + variant, "EXANET_STATS=" + dir}, program)
+				if variant == "optimistic" && c.name == "probe" {
 					// Long messages that are probed break its assumptions (thesis 3.14).
 					assert.NotZero(t, ours.code)
 					assert.Contains(t, ours.out, "optimistic", "it says why")
 					continue
 				}
-				same(t, alone, ours, name+", "+variant)
+				same(t, alone, ours, c.name+", "+variant)
+				copies := uint64(0)
+				for _, rank := range statsOf(t, dir, 3) {
+					assert.Equal(t, variant, rank.Variant)
+					copies += rank.Counters["copies"]
+				}
+				if c.name == "matched" {
+					assert.NotZero(t, copies, variant)
+				}
 			}
 		}
 	})
