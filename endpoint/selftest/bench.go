@@ -15,9 +15,11 @@ import (
 
 // bench is what the checks work with.
 type bench struct {
-	reader  *mmio.Reader // of headers; with a driver, a page that is held belongs to an open file of its own
-	limit   time.Duration
+	reader  *mmio.Reader  // of headers; with a driver, a page that is held belongs to an open file of its own
+	limit   time.Duration // of a wait
 	shorter time.Duration // the limit when a wait has failed already
+	left    time.Duration // of all waits together
+	waited  time.Duration // in the last wait that has failed
 	pid     uint64
 	blocks  [blockCount]block
 
@@ -44,8 +46,8 @@ func newBench(text string, limit time.Duration) (*bench, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &bench{reader: r, limit: limit, shorter: limit / 20, pid: uint64(os.Getpid()),
-		random: uint64(time.Now().UnixNano())}
+	b := &bench{reader: r, limit: limit, shorter: limit / 20, left: allWaits * limit,
+		pid: uint64(os.Getpid()), random: uint64(time.Now().UnixNano())}
 	if err := b.locate(path, base); err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
@@ -114,9 +116,10 @@ const (
 	longestRound = 5 * time.Millisecond
 )
 
-// wait polls until cond holds, and reports false if the limit is over first.
+// wait polls until cond holds, and reports false if the limit is over first, or the time for all waits.
 func (b *bench) wait(cond func() bool) bool {
-	left, last := b.limit, time.Now()
+	limit := min(b.limit, b.left)
+	left, last := limit, time.Now()
 	for round := 0; !cond(); round++ {
 		switch {
 		case round < spinRounds:
@@ -127,14 +130,16 @@ func (b *bench) wait(cond func() bool) bool {
 			time.Sleep(50 * time.Microsecond)
 		}
 		now := time.Now()
-		left -= min(now.Sub(last), longestRound)
+		passed := min(now.Sub(last), longestRound)
+		b.left = max(b.left-passed, 0)
+		left -= passed
 		if last = now; left >= 0 {
 			continue
 		}
 		if cond() {
 			return true
 		}
-		b.limit = b.shorter
+		b.limit, b.waited = b.shorter, limit.Round(time.Millisecond)
 		return false
 	}
 	return true

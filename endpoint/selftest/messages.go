@@ -92,7 +92,6 @@ func (p *port) stays(window int, after time.Duration) error {
 
 // window waits for a free window.
 func (b *bench) window(p *port) (window int, err error) {
-	limit := b.limit
 	if !b.wait(func() bool {
 		for window = range mmio.Windows {
 			if p.free(window) {
@@ -101,7 +100,7 @@ func (b *bench) window(p *port) (window int, err error) {
 		}
 		return false
 	}) {
-		return 0, p.stays(0, limit)
+		return 0, p.stays(0, b.waited)
 	}
 	return window, nil
 }
@@ -114,9 +113,8 @@ func (b *bench) send(p *port, dest uint64, m message, want uint64, what string) 
 	}
 	p.fill(k, dest, m)
 	p.submit()
-	limit := b.limit
 	if !b.wait(func() bool { return p.free(k) }) {
-		return p.stays(k, limit)
+		return p.stays(k, b.waited)
 	}
 	if r := p.at(k, mmio.WinResult).Load(); r != want {
 		// It may be on its way: see resultBeforeDone.
@@ -230,12 +228,11 @@ func (b *bench) slotBeforeTail() (string, error) {
 		}
 		p.fill(k, x.address(), m)
 		p.submit()
-		limit := b.limit
 		if !b.wait(func() bool { return x.tail() != x.taken }) {
 			if p.free(k) {
 				return b.receive(x, m)
 			}
-			return p.stays(k, limit)
+			return p.stays(k, b.waited)
 		}
 		return b.receive(x, m)
 	})
@@ -248,9 +245,8 @@ func (b *bench) order() (string, error) {
 	burst := min(mmio.Windows, x.Units)
 	n, err := often(rounds, func(round int) error {
 		for k := range mmio.Windows { // all windows, which the burst takes in another order each time
-			limit := b.limit
 			if !b.wait(func() bool { return p.free(k) }) {
-				return p.stays(k, limit)
+				return p.stays(k, b.waited)
 			}
 		}
 		first, step := int(b.word()%mmio.Windows), 1+2*int(b.word()%(mmio.Windows/2))
@@ -271,11 +267,10 @@ func (b *bench) order() (string, error) {
 // inOrder takes messages out of a mailbox that must come in this order.
 func (b *bench) inOrder(p *port, x *box, sent []message) error {
 	for i, want := range sent {
-		limit := b.limit
 		if !b.wait(func() bool { return x.tail() != x.taken }) {
 			for k := range mmio.Windows {
 				if !p.free(k) {
-					return p.stays(k, limit)
+					return p.stays(k, b.waited)
 				}
 			}
 			return fmt.Errorf("message %d of %d has left its window, and TAIL does not count it: it is lost", i+1,
@@ -326,11 +321,10 @@ func (b *bench) fullMailbox() (string, error) {
 		p.fill(k, x.address(), sent[i])
 		p.submit()
 	}
-	limit := b.limit
 	if !b.wait(func() bool { return x.tail() >= full }) {
 		return "", fmt.Errorf("TAIL is %d after %v, and the mailbox has room for messages up to %d: it refuses too "+
 			"early",
-			x.tail(), limit, full)
+			x.tail(), b.waited, full)
 	}
 	waiting := func() (n int) {
 		for k := range mmio.Windows {
@@ -467,9 +461,8 @@ func (b *bench) resultBeforeDone() (string, error) {
 	p, x := &b.own.port, &b.own.box
 	const window = 0
 	n, err := often(rounds, func(round int) error {
-		limit := b.limit
 		if !b.wait(func() bool { return p.free(window) }) {
-			return p.stays(window, limit)
+			return p.stays(window, b.waited)
 		}
 		dest, want := x.address(), uint64(mmio.OK)
 		if round%2 == 1 {
@@ -479,7 +472,7 @@ func (b *bench) resultBeforeDone() (string, error) {
 		p.fill(window, dest, m)
 		p.submit()
 		if !b.wait(func() bool { return p.free(window) }) {
-			return p.stays(window, limit)
+			return p.stays(window, b.waited)
 		}
 		if r := p.at(window, mmio.WinResult).Load(); r != want {
 			if b.wait(func() bool { return p.at(window, mmio.WinResult).Load() == want }) {

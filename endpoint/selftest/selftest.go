@@ -12,7 +12,8 @@
 // The checks drive the registers themselves and not through the wrappers: they
 // look between the steps of a hand-over, which is where a board goes wrong.
 // Every wait has a limit, and after one that ran out the others are shorter, so
-// a device that does nothing at all is told of within seconds.
+// a device that does nothing at all is told of within seconds. One that is slow
+// at everything is told of when the time for all waits is over.
 package selftest
 
 import (
@@ -42,8 +43,11 @@ type Line struct {
 	Text   string // what was seen, what is wrong, or why it was not tried
 }
 
-// Limit is how long the check waits for the device to do something.
+// Limit is how long the check waits for the device to do something, while this process runs.
 const Limit = 5 * time.Second
+
+// allWaits is how many times of a wait's limit all waits may take together.
+const allWaits = 6
 
 // late is for how long the check looks whether a RESULT or an ERROR comes that should have been there before DONE.
 const late = 100 * time.Millisecond
@@ -102,7 +106,8 @@ func Names() (names []string) {
 
 // Run checks the device at path, calls report with each line as it is known,
 // and returns an error that says how many checks have failed. An error before
-// the first line says why there is nothing to check. limit bounds each wait.
+// the first line says why there is nothing to check. limit bounds each wait, and
+// allWaits times as much all of them.
 func Run(path string, limit time.Duration, report func(Line)) error {
 	b, err := newBench(path, limit)
 	if err != nil {
@@ -133,6 +138,10 @@ func (b *bench) try(c check, results map[string]Result) Line {
 			line.Result, line.Text = NotTried, fmt.Sprintf("needs %q", needed)
 			return line
 		}
+	}
+	if b.left == 0 {
+		line.Result, line.Text = NotTried, "the time for all waits is over"
+		return line
 	}
 	b.forget()
 	seen, err := c.do(b)

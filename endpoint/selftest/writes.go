@@ -102,9 +102,8 @@ func (w *write) arrived() bool {
 
 // start submits a write to descriptor k of a channel.
 func (b *bench) start(c *channel, k int, w *write) error {
-	limit := b.limit
 	if !b.wait(func() bool { return c.done(k) }) {
-		return c.busy(k, limit)
+		return c.busy(k, b.waited)
 	}
 	or := func(other, addr uint64) uint64 {
 		if other != 0 {
@@ -136,13 +135,12 @@ func (c *channel) busy(k int, after time.Duration) error {
 
 // end waits for a write to end as want says.
 func (b *bench) end(c *channel, w *write, want uint64, what string) error {
-	limit := b.limit
 	if !b.wait(func() bool { return c.done(w.k) }) {
 		if w.notified() {
 			return fmt.Errorf("%s was notified, but DONE of descriptor %d stays at %d", what, w.k,
 				c.at(w.k, mmio.DescDone).Load())
 		}
-		return c.busy(w.k, limit)
+		return c.busy(w.k, b.waited)
 	}
 	if code := c.at(w.k, mmio.DescError).Load(); code != want {
 		if watch(late, func() bool { code = c.at(w.k, mmio.DescError).Load(); return code == want }) {
