@@ -83,9 +83,8 @@ func only(found []Found) (path string, err error) {
 		}
 		e.Err, e.Cause = ErrSeveral, errors.New(strings.Join(paths, ", "))
 		e.Do = "choose one of them, as registers:" + paths[0]
-	case len(found) > 0:
+	case len(found) > 0: // the error says what to do
 		e.Err, e.Cause = packetizer.ErrNoDevice, found[0].Err
-		e.Do = fmt.Sprintf("see why %s cannot be used, or name another path, as registers:PATH", found[0].Path)
 	default:
 		e.Cause = fmt.Errorf("no node /dev/%s, no UIO device named %s, no PCI device %s:%s", driverNodes, uioName,
 			pciVendor[2:], pciDevice[2:])

@@ -52,6 +52,7 @@ func TestLocateErrors(t *testing.T) {
 	_, err := Locate(write(t, good))
 	require.NoError(t, err)
 	version := mmio.ID(mmio.KindDirectory, mmio.FlagClaim) + 1
+	pinned := mmio.ID(mmio.KindChannel, mmio.FlagClaim|mmio.FlagWindow)
 	for _, c := range []struct {
 		name, path string
 		want       error
@@ -74,16 +75,41 @@ func TestLocateErrors(t *testing.T) {
 		{"too small for the blocks", write(t, good[:2*mmio.PageSize]), ErrSmall, "file ends"},
 		{"too small for the last page", write(t, good[:len(good)-mmio.PageSize]), ErrSmall, "2 interfaces"},
 		{"further on", write(t, good) + "@0x1000", ErrKind, "check the path"},
+		{"a word for an address", write(t, good) + "@zzz", ErrAddress, `"zzz" is behind the @); give one in hex`},
+		{"a word in hex", write(t, good) + "@0xzz", ErrAddress, "as /dev/mem@0xa0000000"},
+		{"no digits", write(t, good) + "@0x", ErrAddress, `"0x" is behind the @`},
+		{"nothing for an address", "/dev/mem@", ErrAddress, `"" is behind the @`},
+		{"a decimal address", write(t, good) + "@4096", ErrAddress, `"4096" is behind the @`},
+		{"a negative address", write(t, good) + "@-0x1000", ErrAddress, `"-0x1000" is behind the @`},
+		{"a huge address", write(t, good) + "@0xfffffffffffff000", ErrAddress, "give one in hex"},
+		{"beyond the end", write(t, good) + "@0x7ffffffffffff000", ErrSmall, "file ends"},
+		{"an @ in a folder's name", "/none@0x1000/exanet0", ErrNotThere, "check the path"},
+		{"no interfaces", write(t, changed(good, mmio.DirMailbox, mmio.RegCount, 0)), packetizer.ErrNoDevice,
+			"COUNT is 0"},
+		{"too many interfaces", write(t, changed(good, mmio.DirPacketizer, mmio.RegCount, 1<<62)),
+			packetizer.ErrNoDevice, "1 to 65536 interfaces"},
+		{"interfaces of no pages", write(t, changed(good, mmio.DirChannel, mmio.RegStride, 0x123)),
+			packetizer.ErrMisaligned, "STRIDE is 0x123"},
+		{"interfaces of no size", write(t, changed(good, mmio.DirChannel, mmio.RegStride, 0)),
+			packetizer.ErrMisaligned, "STRIDE is 0x0"},
+		{"mailboxes without slots", write(t, changed(good, mmio.DirMailbox, mmio.RegUnits, 0)), packetizer.ErrNoDevice,
+			"UNITS is 0"},
+		{"slots beyond a mailbox", write(t, changed(good, mmio.DirMailbox, mmio.RegUnits, 1<<58)),
+			packetizer.ErrNoDevice, "slots of 64 bytes"},
+		{"no pinned memory", write(t, changed(good, mmio.DirChannel, mmio.RegID, pinned)), packetizer.ErrNoDevice,
+			"WINSIZE is 0x0"},
+		{"another header in the second interface", write(t, changed(good, mmio.DirPacketizer,
+			mmio.PageSize+mmio.RegCount, 3)), packetizer.ErrNoDevice, "is not that of the first one"},
 	} {
 		_, err := Locate(c.path)
 		require.ErrorIs(t, err, c.want, c.name)
 		require.ErrorContains(t, err, c.says, c.name)
-		path := strings.Split(c.path, "@0x")[0]
+		path, _, _ := strings.Cut(c.path, "@")
 		require.ErrorContains(t, err, path, c.name)
 		text := strings.ReplaceAll(err.Error(), "/dev/mem@0x", "")
 		require.Equal(t, 1, strings.Count(text, path), "%s: %v", c.name, err)
 		require.NotContains(t, err.Error(), "\n", c.name)
-		for _, other := range []error{ErrNotThere, ErrPermission, ErrSmall, ErrKind, ErrVersion, ErrNode} {
+		for _, other := range []error{ErrNotThere, ErrAddress, ErrPermission, ErrSmall, ErrKind, ErrVersion, ErrNode} {
 			if other != c.want {
 				require.NotErrorIs(t, err, other, c.name)
 			}
@@ -103,6 +129,14 @@ func TestLocateMayNot(t *testing.T) {
 	_, err := Locate(path)
 	require.ErrorIs(t, err, ErrPermission)
 	require.ErrorContains(t, err, "give this user")
+}
+
+// An @ may be in a file's name.
+func TestLocateAFileWithAnAt(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "registers@home")
+	require.NoError(t, os.WriteFile(path, image(t), 0o600))
+	_, err := Locate(path)
+	require.NoError(t, err)
 }
 
 // Registers may begin anywhere in a file.

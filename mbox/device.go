@@ -1,8 +1,6 @@
 package mbox
 
 import (
-	"fmt"
-
 	"github.com/exanet-mpi/exanet/internal/mem"
 	"github.com/exanet-mpi/exanet/internal/mmio"
 	"github.com/exanet-mpi/exanet/packetizer"
@@ -33,15 +31,6 @@ func Attach(b packetizer.Block, pdid uint32) (*Device, error) {
 	p, err := mmio.Claim(b, mmio.KindMailbox, pdid)
 	if err != nil {
 		return nil, err
-	}
-	size := len(p.Bytes())
-	if p.Units <= 0 || p.Units > (size-mmio.SlotBase)/packetizer.MessageSize {
-		_ = p.Release()
-		return nil, &packetizer.Error{Op: "attach", Path: b.Path, Page: p.Index, PDID: pdid,
-			Err:   packetizer.ErrNoDevice,
-			Cause: fmt.Errorf("UNITS is %d, and STRIDE %#x", p.Units, size),
-			Do: fmt.Sprintf("update the device: a mailbox has slots of %d bytes, from %#x on",
-				packetizer.MessageSize, mmio.SlotBase)}
 	}
 	d := &Device{
 		page:  p,

@@ -59,6 +59,9 @@ func TestDeviceCheckOfWhatIsNone(t *testing.T) {
 		"/dev/exanet-none": "check the path", "/dev/mem": "/dev/mem@0x", os.DevNull: "name a file that can be mapped",
 		"device_test.go": "check the path and the offset", "/dev": "name the file in it",
 		"registers:/dev/exanet-none": "check the path", "registers:/dev/mem": "/dev/mem@0x",
+		"/dev/mem@zzz":     `("zzz" is behind the @); give one in hexadecimal digits, as /dev/mem@0xa0000000`,
+		"device_test.go@x": `not an address ("x" is behind the @)`, "device_test.go@": `("" is behind the @)`,
+		"device_test.go@0x10": "a multiple of 0x1000",
 	} {
 		out, errs, code := exanet(t, "", "device", "check", path)
 		file := strings.TrimPrefix(path, "registers:")

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -13,6 +14,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
 
+	"github.com/exanet-mpi/exanet/emu/regs"
+	"github.com/exanet-mpi/exanet/internal/mmio"
 	"github.com/exanet-mpi/exanet/launch"
 	"github.com/exanet-mpi/exanet/mpi"
 )
@@ -32,6 +35,26 @@ func newShowArgs() *cobra.Command {
 			}
 			return nil
 		},
+	}
+}
+
+// What is wrong with the headers of a device is told once, before there are ranks.
+func TestHeadersAreLookedAtOnce(t *testing.T) {
+	d, err := regs.New(regs.Config{Nodes: []regs.Node{{PDIDs: []uint32{1, 1, 1}}}})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, d.Close()) }()
+	_, box, _ := d.Blocks(0)
+	for reg, says := range map[int64]string{mmio.RegUnits: "UNITS is 10995", mmio.RegStride: "misaligned",
+		mmio.RegCount: "COUNT is 10995"} {
+		image, err := os.ReadFile(d.Path(0))
+		require.NoError(t, err)
+		image[box.Offset+reg+5] = 1
+		file := filepath.Join(t.TempDir(), "registers")
+		require.NoError(t, os.WriteFile(file, image, 0o600))
+		_, errs, code := exanet(t, "", "run", "-n", "3", "--device", "registers:"+file, self(), "demo-rank")
+		require.Equal(t, exitUsage, code, errs)
+		require.Equal(t, 1, strings.Count(errs, "\n"), errs)
+		require.Contains(t, errs, says)
 	}
 }
 

@@ -244,9 +244,6 @@ func (b *bench) nodeIDs() (string, error) {
 func (b *bench) takePages() (string, error) {
 	own, err := b.take(0)
 	if err != nil {
-		if errors.Is(err, mmio.ErrExhausted) {
-			return "", fmt.Errorf("no interface is free: end the programs that use the device (%w)", err)
-		}
 		return "", err
 	}
 	b.own = own

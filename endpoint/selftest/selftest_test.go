@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/exanet-mpi/exanet/emu/regs"
+	"github.com/exanet-mpi/exanet/endpoint"
 	"github.com/stretchr/testify/require"
 )
 
@@ -37,6 +38,26 @@ func TestModel(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Whoever has no free interface is told one thing to do.
+func TestAllInterfacesAreTaken(t *testing.T) {
+	d, err := regs.New(regs.Config{Nodes: []regs.Node{{PDIDs: []uint32{7}}}})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, d.Close()) }()
+	blocks, err := endpoint.Locate(d.Path(0))
+	require.NoError(t, err)
+	e, err := endpoint.Attach(blocks, 0)
+	require.NoError(t, err)
+	defer e.Close()
+	said := ""
+	require.Error(t, Run(d.Path(0), time.Minute, func(l Line) {
+		if l.Check == "pages" {
+			said = l.Text
+		}
+	}))
+	require.Equal(t, "attach "+d.Path(0)+": all pages are in use (1 pages in the block); end what else uses the "+
+		"device, or start fewer processes", said)
 }
 
 // Where there is one interface, what needs two is not tried, and nothing fails.

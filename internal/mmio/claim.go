@@ -66,20 +66,31 @@ func Claim(b Block, kind uint32, pdid uint32) (*Page, error) {
 	if err != nil {
 		return nil, err
 	}
-	id := head.Reg(RegID).Load()
-	count, stride := int(head.Reg(RegCount).Load()), int(head.Reg(RegStride).Load())
+	h, err := ReadHeader(b, head, kind)
 	_ = head.Close()
-	if err := CheckID(b, id, kind); err != nil {
+	if err != nil {
 		return nil, err
 	}
-	if stride < PageSize || stride%PageSize != 0 {
-		return fail(-1, ErrMisaligned, fmt.Errorf("STRIDE is %#x", stride),
-			"update the device: interfaces are whole pages")
+	count, stride := int(h.Count), int(h.Stride)
+	mapped := func(at int64) (Region, error) {
+		r, err := Map(f, at, stride)
+		if err != nil {
+			return Region{}, err
+		}
+		here := Block{b.Path, at}
+		other, err := ReadHeader(here, r, kind)
+		if err == nil {
+			err = h.Differs(here, other)
+		}
+		if err != nil {
+			_ = r.Close()
+		}
+		return r, err
 	}
 
 	pid := uint64(os.Getpid())
-	if uint16(id>>16)&FlagClaim == 0 {
-		r, err := Map(f, b.Offset, stride)
+	if !h.Claims() {
+		r, err := mapped(b.Offset)
 		if err != nil {
 			return nil, err
 		}
@@ -100,7 +111,7 @@ func Claim(b Block, kind uint32, pdid uint32) (*Page, error) {
 	seen := false
 	for i := range count {
 		at := b.Offset + int64(i)*int64(stride)
-		r, err := Map(f, at, stride)
+		r, err := mapped(at)
 		if err != nil {
 			return nil, err
 		}
@@ -119,7 +130,7 @@ func Claim(b Block, kind uint32, pdid uint32) (*Page, error) {
 			"use a protection ID that the device was set up with")
 	}
 	return fail(-1, ErrExhausted, fmt.Errorf("%d pages in the block", count),
-		"start fewer processes, or a device with more pages")
+		"end what else uses the device, or start fewer processes")
 }
 
 // complete maps what else belongs to a page, which is at an offset of the file, and does what

@@ -21,6 +21,7 @@ var (
 // Kinds of ErrNoDevice, one for each thing that can be wrong with a path.
 var (
 	ErrNotThere   error = noDevice("nothing there")
+	ErrAddress    error = noDevice("not an address")
 	ErrPermission error = noDevice("not permitted")
 	ErrSmall      error = noDevice("too small for the registers")
 	ErrKind       error = noDevice("not the registers that belong there")

@@ -4,6 +4,7 @@
 // the offsets of registers from here. docs/registers.md is the reference.
 //
 //	Region   mapped memory, by whatever file: device node or memory file
+//	Header   what the interfaces of a block say of themselves
 //	Page     an interface of a block that this process holds (Claim)
 //	Reader   single registers of a file, without holding anything
 //	Reg      one register, loaded with acquire and stored with release order
@@ -59,7 +60,7 @@ func Map(f *os.File, offset int64, size int) (Region, error) {
 	}
 	// The end of a regular file is known; touching pages beyond it would be
 	// a bus error later.
-	if st, err := f.Stat(); err == nil && st.Mode().IsRegular() && offset+int64(size) > st.Size() {
+	if st, err := f.Stat(); err == nil && st.Mode().IsRegular() && offset > st.Size()-int64(size) {
 		e.Err, e.Do = ErrSmall, "check the path and the offset of the block"
 		e.Cause = fmt.Errorf("%d bytes at %#x, but the file ends at %#x", size, offset, st.Size())
 		return Region{}, e
@@ -67,7 +68,7 @@ func Map(f *os.File, offset int64, size int) (Region, error) {
 	b, err := unix.Mmap(int(f.Fd()), offset, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 	switch {
 	case errors.Is(err, unix.EBUSY), errors.Is(err, unix.ENOSPC):
-		e.Err, e.Cause, e.Do = ErrExhausted, err, "end a process that holds a page"
+		e.Err, e.Cause, e.Do = ErrExhausted, err, "end a process that uses the device"
 		return Region{}, e
 	case err != nil:
 		return Region{}, openError("map", f.Name(), err)

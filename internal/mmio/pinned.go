@@ -1,7 +1,6 @@
 package mmio
 
 import (
-	"fmt"
 	"os"
 	"slices"
 
@@ -53,11 +52,6 @@ func (p *Page) pin(f *os.File, at int64) error {
 		return nil
 	}
 	size := int(p.Reg(RegWindowSize).Load())
-	if size < MinWindow || size%PageSize != 0 {
-		return &Error{Op: "attach", Path: p.Path, Page: p.Index, Err: ErrNoDevice,
-			Cause: fmt.Errorf("WINSIZE is %#x", size),
-			Do:    fmt.Sprintf("have the driver pin whole pages, and %d bytes at least", MinWindow)}
-	}
 	region := func(reg int) (Region, error) { return Map(f, at+int64(p.Reg(reg).Load()), size) }
 	window, err := region(RegWindow)
 	if err != nil {
