@@ -281,10 +281,15 @@ func join(o *settings) (fabric, error) {
 	if err := listen(rank); err != nil {
 		return nil, err
 	}
-	if _, segment := os.LookupEnv(env.Job); !segment && o.path != "" {
-		return joinAtPlace(o, rank)
-	} else if !segment && o.device == deviceRegisters {
-		return nil, errRegisters
+	if _, segment := os.LookupEnv(env.Job); !segment {
+		switch {
+		case o.path != "":
+			return joinAtPlace(o, rank)
+		case o.device == deviceRegisters:
+			return nil, errRegisters
+		}
+		return nil, fmt.Errorf("%s is set, and %s is not: exanet run sets both; ranks that something else starts need "+
+			"%s=%s:PATH", env.Rank, env.Job, env.Device, deviceRegisters)
 	}
 	file, err := env.File(env.Job)
 	if err != nil {

@@ -129,7 +129,7 @@ func exchange(m *host.Member, mine []byte) (cards [][]byte, secret net.Secret, e
 	case errors.Is(err, rdmaeng.ErrPeer):
 		m.Miss()
 	case errors.Is(err, net.ErrMeet):
-		err = fmt.Errorf("%w: start the job with exanet run --device network", err)
+		err = fmt.Errorf("%w; or start the job with exanet run --device network", err)
 	}
 	return cards, secret, err
 }

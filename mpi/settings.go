@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -49,6 +50,10 @@ func (s *settings) complete() (do string, err error) {
 	if path, ok := strings.CutPrefix(s.device, deviceRegisters+":"); ok {
 		if s.device, s.path = deviceRegisters, path; path == "" {
 			s.path = itself
+		}
+		if slices.Contains(strings.Split(s.path, ","), "") {
+			return "give paths with commas between, as " + deviceRegisters + ":/dev/exanet0,/dev/exanet1",
+				fmt.Errorf("a path is empty in the device %s:%s", deviceRegisters, s.path)
 		}
 	}
 	if do, err = oneOf("device", s.device, Devices(), ""); err != nil {

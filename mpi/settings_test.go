@@ -26,6 +26,23 @@ func TestTheSwitchOfTheCheckingMode(t *testing.T) {
 	}
 }
 
+// Of several paths none may be empty.
+func TestAnEmptyPathOfADevice(t *testing.T) {
+	for _, list := range []string{",", "a,", ",a", "a,,b"} {
+		err := checkSettings([]string{env.Device + "=registers:" + list}, false)
+		require.ErrorContains(t, err, "a path is empty in the device registers:"+list+"; give paths with commas")
+	}
+	require.NoError(t, checkSettings([]string{env.Device + "=registers:"}, false))
+}
+
+// Who starts ranks by hand is told what exanet run does besides.
+func TestARankWithoutAJob(t *testing.T) {
+	t.Setenv(env.Rank, "0")
+	_, err := join(&settings{device: deviceNetwork})
+	require.EqualError(t, err, "EXANET_RANK is set, and EXANET_JOB is not: exanet run sets both; ranks that something "+
+		"else starts need EXANET_DEVICE=registers:PATH")
+}
+
 // A process knows that it is not rank 0 if its launcher has told it.
 func TestFirstRank(t *testing.T) {
 	require.True(t, firstRank())

@@ -324,16 +324,38 @@ func TestPlace(t *testing.T) {
 	other := &Place{door: door{Listener: q.Listener, gate: gate{NewSecret(), thePlace}}}
 	_, _, err = Exchange(context.Background(), other.Meet(), 0, []byte("{}"))
 	require.ErrorIs(t, err, errStranger, "it is not the place of another job")
+	require.ErrorContains(t, err, "as EXANET_MEET has it")
 	ctx, cancel := context.WithCancel(context.Background())
 	time.AfterFunc(10*time.Millisecond, cancel)
 	_, _, err = Exchange(ctx, q.Meet(), 0, []byte("{}"))
 	require.Error(t, err, "rank 1 does not come")
 	q.Close()
-	hex := strings.Repeat("0", 2*len(Secret{}))
-	for _, word := range []string{"nonsense", hex, hex + "@", hex + "@127.0.0.1", hex + "@127.0.0.1:http",
-		hex + "@127.0.0.1:65536", hex[2:] + "@127.0.0.1:1"} {
-		_, _, err = Exchange(context.Background(), word, 0, nil)
+}
+
+// What is wrong with EXANET_MEET is told with the variable and the form that it has, and without the secret.
+func TestMistakesInMeet(t *testing.T) {
+	hex := strings.Repeat("7", 2*len(Secret{}))
+	for word, says := range map[string]string{
+		"":                              "it is not set",
+		"nonsense":                      "it has no @",
+		hex:                             "it has no @",
+		hex + "@":                       `"" is no address`,
+		hex + "@127.0.0.1":              `"127.0.0.1" is no address`,
+		hex + "@127.0.0.1:http":         `"127.0.0.1:http" is no address`,
+		hex + "@127.0.0.1:65536":        `"127.0.0.1:65536" is no address`,
+		hex + "@127.0.0.1:0":            `"127.0.0.1:0" is no address`,
+		hex + "@127.0.0.1:1,":           `"" is no address`,
+		hex[2:] + "@127.0.0.1:1":        "there are 62 characters before the @",
+		hex + hex + "@127.0.0.1:1":      "there are 128 characters before the @",
+		"x" + hex[1:] + "@127.0.0.1:1":  "what is before the @ has other characters",
+		"127.0.0.1:1@" + hex:            "there are 11 characters before the @",
+		hex[1:] + "\n" + "@127.0.0.1:1": "what is before the @ has other characters",
+	} {
+		_, _, err := Exchange(context.Background(), word, 0, nil)
 		require.ErrorIs(t, err, ErrMeet, word)
+		require.ErrorContains(t, err, "EXANET_MEET is not what ranks meet by: "+says+
+			"; want the job's secret, 64 hexadecimal digits, then @, then addresses with commas between, as 10.0.0.5:")
+		require.NotContains(t, err.Error(), hex[:20])
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/exanet-mpi/exanet/internal/env"
 	"github.com/exanet-mpi/exanet/rdmaeng"
 )
 
@@ -53,18 +54,30 @@ func (p *Place) Meet() string {
 }
 
 // ErrMeet is the error of a word that is not from Meet.
-var ErrMeet = errors.New("this says not where the ranks of the job meet")
+var ErrMeet = errors.New(env.Meet + " is not what ranks meet by")
 
+// parseMeet reads the value of EXANET_MEET. Errors do not show the secret.
 func parseMeet(word string) (s Secret, addrs []string, err error) {
-	secret, list, _ := strings.Cut(word, "@")
-	if n, err := hex.Decode(s[:], []byte(secret)); len(secret) != 2*len(s) || err != nil || n != len(s) {
-		return s, nil, ErrMeet
+	wrong := func(what string) (Secret, []string, error) {
+		return s, nil, fmt.Errorf("%w: %s; want the job's secret, %d hexadecimal digits, then @, then addresses with "+
+			"commas between, as 10.0.0.5:40123", ErrMeet, what, 2*len(s))
+	}
+	secret, list, at := strings.Cut(word, "@")
+	switch n, err := hex.Decode(s[:], []byte(secret[:min(len(secret), 2*len(s))])); {
+	case word == "":
+		return wrong("it is not set")
+	case !at:
+		return wrong("it has no @")
+	case len(secret) != 2*len(s):
+		return wrong(fmt.Sprintf("there are %d characters before the @", len(secret)))
+	case err != nil || n != len(s):
+		return wrong("what is before the @ has other characters")
 	}
 	addrs = strings.Split(list, ",")
 	for _, a := range addrs {
 		_, port, err := net.SplitHostPort(a)
-		if _, e := strconv.ParseUint(port, 10, 16); err != nil || e != nil {
-			return s, nil, ErrMeet
+		if n, e := strconv.ParseUint(port, 10, 16); err != nil || e != nil || n == 0 {
+			return wrong(fmt.Sprintf("%q is no address", a))
 		}
 	}
 	return s, addrs, nil
@@ -141,7 +154,8 @@ func Exchange(ctx context.Context, meet string, rank int, mine []byte) (cards []
 	}
 	c, err := reach(ctx, gate{secret, uint32(rank)}, addrs)
 	if err != nil {
-		return nil, secret, fmt.Errorf("rank %d does not reach its launcher at %v: %w", rank, addrs, err)
+		return nil, secret, fmt.Errorf("rank %d does not reach its launcher at %s, as %s has it: %w", rank,
+			strings.Join(addrs, ","), env.Meet, err)
 	}
 	defer c.Close()
 	stop := context.AfterFunc(ctx, func() { _ = c.Close() })
