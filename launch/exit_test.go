@@ -237,10 +237,10 @@ func TestNothingOfARankOutlivesTheJob(t *testing.T) {
 }
 
 func TestContextEndsTheJob(t *testing.T) {
-	ctx, cancel := context.WithTimeoutCause(t.Context(), 200*time.Millisecond, os.ErrDeadlineExceeded)
-	defer cancel()
+	ctx, cancel := context.WithCancelCause(t.Context())
 	j, err := launch.Start(ctx, launch.Config{Ranks: 2, Prog: "sleep", Args: []string{"100"}})
 	require.NoError(t, err)
+	time.AfterFunc(200*time.Millisecond, func() { cancel(os.ErrDeadlineExceeded) })
 	require.ErrorIs(t, j.Wait(), os.ErrDeadlineExceeded)
 	requireNoChildren(t)
 }
