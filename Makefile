@@ -61,7 +61,7 @@ vet:
 	if [ -n "$$unformatted" ]; then echo "not gofmt'ed: $$unformatted"; exit 1; fi
 	$(GO) vet ./...
 	GOARCH=arm64 $(GO) vet ./...
-	GOOS=darwin GOARCH=arm64 $(GO) build ./mpi ./launch ./bench/floor
+	GOOS=darwin GOARCH=arm64 $(GO) build ./mpi ./launch ./bench/floor ./cmd/exanet
 	scripts/columns.sh
 
 # The preload library (docs/preload.md), for each MPI whose headers are installed: the

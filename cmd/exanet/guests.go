@@ -1,3 +1,5 @@
+//go:build linux
+
 package main
 
 import (
@@ -45,7 +47,7 @@ Everything but QEMU goes into one folder. Nothing of the guests is left afterwar
 		RunE: func(c *cobra.Command, _ []string) error {
 			ctx, stop := interruptible(c.Context())
 			defer stop()
-			if console != "" {
+			if c.Flags().Changed("console") {
 				return attachConsole(ctx, console)
 			}
 			return runGuests(ctx, c.ErrOrStderr(), folder)
@@ -63,8 +65,11 @@ Everything but QEMU goes into one folder. Nothing of the guests is left afterwar
 
 // runGuests returns when the first guest has ended, or ctx has.
 func runGuests(ctx context.Context, log io.Writer, folder string) error {
-	if err := os.MkdirAll(folder, 0o755); err != nil {
+	if err := guests.Source(ctx); err != nil {
 		return err
+	}
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return usageErrorf("--folder %q: %w", folder, err)
 	}
 	kernel := filepath.Join(folder, "kernel")
 	fmt.Fprintf(log, "exanet guests: kernel and shell in %s; what is missing is fetched and built now\n", folder)

@@ -1,9 +1,10 @@
+//go:build linux
+
 package main
 
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"io"
 	"net"
 	"os"
@@ -128,7 +129,8 @@ func (s *socket) Write(b []byte) (int, error) {
 func attachConsole(ctx context.Context, path string) error {
 	c, err := net.Dial("unix", path)
 	if err != nil {
-		return fmt.Errorf("no console there: %w: exanet guests says where one is", err)
+		return usageErrorf("--console %q: no guest's console is there (%w); exanet guests says at its start where one "+
+			"is", path, err)
 	}
 	defer c.Close()
 	ctx, end := context.WithCancel(ctx)

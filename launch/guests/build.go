@@ -4,6 +4,7 @@ package guests
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -84,10 +85,28 @@ const (
 		"mkdir more mv ping ps pwd rm sleep sort strings tail tee time touch true uname uptime wc"
 )
 
+// ErrSource is the error of Source.
+var ErrSource = errors.New("guests need the source tree of exanet, and Go in PATH, as their programs are built")
+
+// Source returns an error unless this is a folder of this module, or of one that requires it, and there is Go.
+func Source(ctx context.Context) error {
+	err := exec.CommandContext(ctx, "go", "list", "-m", Module).Run()
+	switch {
+	case errors.Is(err, exec.ErrNotFound):
+		return fmt.Errorf("%w: there is no Go", ErrSource)
+	case err != nil:
+		return fmt.Errorf("%w: this is no folder of %s", ErrSource, Module)
+	}
+	return nil
+}
+
 // moduleFolder is where the sources of a module are, which are fetched if need be.
 func moduleFolder(ctx context.Context, module string) (string, error) {
+	if err := Source(ctx); err != nil {
+		return "", err
+	}
 	if err := run(ctx, "", nil, "go", "mod", "download", uroot); err != nil {
-		return "", fmt.Errorf("call exanet with Go, in a folder of %s: %w", Module, err)
+		return "", err
 	}
 	out, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", module).Output()
 	if err != nil {
