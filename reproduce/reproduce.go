@@ -68,14 +68,18 @@ type task struct {
 	do   func() error
 }
 
+// ErrFolder is the error of Run if there can be no files in the folder that it is to write to.
+var ErrFolder = errors.New("this is no folder that can be written")
+
 // writable makes a folder, and finds out before the simulations whether it takes files.
 func writable(folder string) error {
-	if err := os.MkdirAll(folder, 0o777); err != nil {
-		return err
+	err := os.MkdirAll(folder, 0o777)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrFolder, err)
 	}
 	f, err := os.CreateTemp(folder, ".writable")
 	if err != nil {
-		return err
+		return fmt.Errorf("%w: %w", ErrFolder, err)
 	}
 	return errors.Join(f.Close(), os.Remove(f.Name()))
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -29,15 +28,9 @@ one after the other. EXANET_COLL forces algorithms, see exanet info --collective
 			if err != nil {
 				return err
 			}
-			names := bench.Collectives()
-			if name != "all" {
-				names = strings.Split(name, ",")
-			}
-			for _, n := range names {
-				if !slices.Contains(bench.Collectives(), n) {
-					return usageErrorf("--op %s: use all, or some of %s with commas", n,
-						strings.Join(bench.Collectives(), ", "))
-				}
+			names, err := someOf("op", name, bench.Collectives())
+			if err != nil {
+				return err
 			}
 			return asRanks(cmd, f.ranks, func(world *mpi.Comm) error {
 				for i, n := range names {

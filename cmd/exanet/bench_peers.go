@@ -53,7 +53,7 @@ func (f *progressFlags) sideBySide(cmd *cobra.Command, sizes []int) error {
 	if f.variant == "" {
 		f.variant = mpi.DefaultVariant
 	}
-	protocols, err := variantsNamed(f.variant)
+	protocols, err := someOf("variant", f.variant, mpi.Variants())
 	if err != nil {
 		return err
 	}

@@ -5,8 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -34,31 +32,12 @@ type comparedFigures struct {
 	Variants  []bench.Column `json:"variants"`
 }
 
-// variantsNamed reads the value of --variant.
-func variantsNamed(value string) ([]string, error) {
-	if value == "all" {
-		return mpi.Variants(), nil
-	}
-	var names []string
-	for name := range strings.SplitSeq(value, ",") {
-		if !slices.Contains(mpi.Variants(), name) {
-			return nil, usageErrorf("--variant: there is no protocol %q: use all, or some of %s with commas", name,
-				strings.Join(mpi.Variants(), ", "))
-		}
-		if slices.Contains(names, name) {
-			return nil, usageErrorf("--variant: %s is there twice", name)
-		}
-		names = append(names, name)
-	}
-	return names, nil
-}
-
 // compareVariants measures the protocols that value names, and prints them.
 func compareVariants(cmd *cobra.Command, f *sweepFlags, value, unit, column string) error {
 	if inJob() {
 		return usageErrorf("%s --variant starts its own jobs: call it outside a job", cmd.CommandPath())
 	}
-	names, err := variantsNamed(value)
+	names, err := someOf("variant", value, mpi.Variants())
 	if err != nil {
 		return err
 	}

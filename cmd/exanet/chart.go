@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -29,11 +30,14 @@ variants/testdata; exanet explore writes one when it finds a fault.`,
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			text, err := os.ReadFile(args[0])
+			if svg == "" && c.Flags().Changed("svg") {
+				return usageErrorf("--svg: name the file to write, as crossing.svg")
+			}
+			text, err := readScenario(args[0])
 			if err != nil {
 				return usageError{err}
 			}
-			s, shown, err := scenario.PlayFile(string(text))
+			s, shown, err := scenario.PlayFile(text)
 			if err != nil {
 				return usageErrorf("%s is no scenario that can be played: %w", args[0], err)
 			}
@@ -41,9 +45,33 @@ variants/testdata; exanet explore writes one when it finds a fault.`,
 				_, err = fmt.Fprint(c.OutOrStdout(), shown)
 				return err
 			}
-			return atomicfile.WriteFile(svg, []byte(s.Chart.SVG()))
+			out, err := atomicfile.Create(svg)
+			if err != nil {
+				return usageErrorf("--svg: %w", err)
+			}
+			defer discard(out)
+			if _, err := out.WriteString(s.Chart.SVG()); err != nil {
+				return err
+			}
+			return out.CloseAtomicallyReplace()
 		},
 	}
 	c.Flags().StringVar(&svg, "svg", "", "write a drawing to this file instead")
 	return c
+}
+
+// longestScenario is how many bytes of a file are read: a device has no end.
+const longestScenario = 1 << 20
+
+func readScenario(name string) (string, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, longestScenario+1))
+	if err == nil && len(text) > longestScenario {
+		err = fmt.Errorf("%s is no scenario: it has more than %d bytes", name, longestScenario)
+	}
+	return string(text), err
 }

@@ -60,8 +60,9 @@ the check under the same name, and says what to look at. A line that begins with
 - says what could not be tried, and why.
 
 It takes up to three free interfaces of each block and gives them back. The
-device should be idle. Each wait has a limit, so it ends within seconds whatever
-the device does.
+device should be idle. A wait for the device has a limit of five seconds in which
+this process runs, and all waits together one of half a minute: so it ends whatever
+the device does, later on a busy machine.
 
 PATH is that of a device node, a UIO node, a PCI resource file or a register
 file, or /dev/mem@0xADDRESS (docs/devices.md), with or without registers: before
@@ -71,7 +72,14 @@ looks like.`,
 		Example: `  exanet device check /dev/exanet0
   exanet device check --model`,
 		Args: func(_ *cobra.Command, args []string) error {
+			path := strings.Join(args, "")
+			first, _, list := strings.Cut(path, ",")
 			switch {
+			case len(args) == 1 && path == "":
+				return usageErrorf("device check: the path is empty; name one, as /dev/exanet0")
+			case len(args) == 1 && list:
+				return usageErrorf("device check takes one path, and %s is a list: check one after the other, as "+
+					"exanet device check %s", path, first)
 			case len(args) > 1:
 				return usageErrorf("device check takes one path; here is %q too", args[1])
 			case model && len(args) > 0:

@@ -34,12 +34,12 @@ func TestExitCodes(t *testing.T) {
 		{exitUsage, []string{"reproduce"}},
 		{exitUsage, []string{"reproduce", "--out", nowhere, "--paper", "none"}},
 		{exitUsage, []string{"reproduce", "fit", "x"}},
-		{exitFailure, []string{"reproduce", "--out", nowhere}},
+		{exitUsage, []string{"reproduce", "--out", nowhere}},
 		{0, []string{"chart", figure}},
 		{exitUsage, []string{"chart", figure, figure}},
 		{exitUsage, []string{"chart", "none"}},
 		{exitUsage, []string{"chart", "exit_test.go"}},
-		{exitFailure, []string{"chart", figure, "--svg", nowhere}},
+		{exitUsage, []string{"chart", figure, "--svg", nowhere}},
 	} {
 		_, errs, code := exanetHere(c.line...)
 		require.Equal(t, c.code, code, "%v: %s", c.line, errs)

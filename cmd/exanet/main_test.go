@@ -69,6 +69,45 @@ func TestMistakesInTheCommandLine(t *testing.T) {
 		"device list x":          `"x"`,
 		"device check a b":       `here is "b" too`,
 		"device check --model a": "not both",
+
+		"device check a,b":            "check one after the other, as exanet device check a",
+		"device check --model=maybe":  "--model maybe: want true or false, or the flag alone",
+		"guests --console=":           `--console "": no guest's console is there`,
+		"guests --console /none":      "exanet guests says at its start where one is",
+		"guests --folder /dev/null/x": `--folder "/dev/null/x"`,
+
+		"run -n 2 --label=2 true":                        "--label 2: want true or false",
+		"run -n 2 --timeout 5 true":                      "--timeout 5: want a time, as 90s or 5m",
+		"run -n 2 --timeout= true":                       `--timeout "": want a time`,
+		"run -n 2 --timeout 9999999999h true":            "want a time",
+		"run -n 2 --shell sh true":                       "--shell sh: it is for --hosts",
+		"run -n 2 --nodes /dev/exanet0 true":             "as 4; paths go into --device, as registers:",
+		"run -n 2 --nodes= true":                         `--nodes "": want a number of nodes from 1 to 256`,
+		"run -n 2 --nodes 257 true":                      "from 1 to 256",
+		"run -n 2 --nodes 2 true":                        "it is for --device registers",
+		"run --hosts a,b --nodes 2 true":                 "with --hosts each host is a node",
+		"run -n 2 --nodes 2 --device registers:a,b true": "each path is a node",
+		"run -n 2 --device registers:a,,b true":          "a path is empty",
+		"run -n 2 --device registers:/dev/mem@zzz true":  `"zzz" is behind the @`,
+
+		"preload --nodes /dev/exanet0 true":             "paths go into --device",
+		"preload --nodes 2 --device registers:/dev/x a": "each path is a node",
+		"preload --device registers:, true":             "a path is empty",
+
+		"bench latency -n 99999999":                    "too many: one host takes up to 4096",
+		"bench latency --variant rtr,auto -n 99999999": "too many: one host takes up to 4096",
+		"bench latency --variant rtr,rtr":              "rtr is there twice",
+		"bench latency --variant=":                     `--variant "": use all, or some of`,
+		"bench coll --op bcast,bcast":                  "bcast is there twice",
+		"tune --op bcast,bcast":                        "bcast is there twice",
+		"demo -n 4097 --grid 1":                        "too many: one host takes up to 4096",
+		"sim bench latency x":                          `here is "x" too`,
+		"sim bench latency --seed -1":                  "--seed -1: want a number from 0 on",
+		"chart .":                                      "is a directory",
+		"chart /dev/zero":                              "/dev/zero is no scenario: it has more than 1048576 bytes",
+		"chart x --svg=":                               "--svg: name the file to write",
+
+		"chart ../../variants/testdata/fig3.05-crossing.txt --svg .": "--svg: . is there, and no file",
 	} {
 		t.Run(line, func(t *testing.T) {
 			var out, errs bytes.Buffer
@@ -117,6 +156,37 @@ func TestUnknownVariables(t *testing.T) {
 	_, errs, code := exanet(t, "", "run", "-n", "2", self(), "demo-rank", "--grid=16")
 	require.Zero(t, code, errs)
 	require.Equal(t, "exanet: EXANET_VARAINT is not a setting; did you mean EXANET_VARIANT?\n", errs)
+}
+
+// A word that is empty is told of as such.
+func TestEmptyArguments(t *testing.T) {
+	for says, c := range map[string]struct {
+		code int
+		line []string
+	}{
+		"the path is empty; name one, as /dev/exanet0": {exitUsage, []string{"device", "check", ""}},
+		`there is no simulated benchmark ""`:           {exitUsage, []string{"sim", "bench", ""}},
+		"cannot start : its name is empty":             {127, []string{"run", "-n", "1", ""}},
+		"no program: its name is empty":                {127, []string{"preload", ""}},
+	} {
+		out, errs, code := exanetHere(c.line...)
+		require.Equal(t, c.code, code, errs)
+		require.Empty(t, out)
+		require.Equal(t, 1, strings.Count(errs, "\n"), errs)
+		require.Contains(t, errs, says)
+	}
+}
+
+// Settings are looked at before a simulation begins.
+func TestMistakesInTheSettingsOfSimulations(t *testing.T) {
+	t.Setenv("EXANET_COLL", "x")
+	for _, line := range []string{"sim bench bcast --sizes 8", "sim bench bcast --sizes 8 --variant rtr",
+		"sim run -n 2 true"} {
+		_, errs, code := exanetHere(strings.Fields(line)...)
+		require.Equal(t, exitUsage, code)
+		require.Equal(t, "exanet: EXANET_COLL: \"x\" is not collective:algorithm; see exanet info --collectives\n",
+			errs)
+	}
 }
 
 // A flag that wants a number says so, in its own words.

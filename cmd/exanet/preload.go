@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -79,7 +80,7 @@ func (f *preloadFlags) plan(c *cobra.Command, words []string) (*preload.Command,
 }
 
 // model is the hardware of --device registers, if that is what the flag says, nil else.
-func (f *preloadFlags) model(c *cobra.Command, words []string, device string, nodes int) (*regs.Device, error) {
+func (f *preloadFlags) model(c *cobra.Command, words []string, device string, nodes nodeCount) (*regs.Device, error) {
 	if device == "" {
 		return nil, nil
 	}
@@ -93,32 +94,19 @@ func (f *preloadFlags) model(c *cobra.Command, words []string, device string, no
 	if err != nil {
 		return nil, err
 	}
-	if p.Ranks > 0 {
-		if err := checkNodesHaveRanks(nodes, p.Ranks); err != nil {
-			return nil, err
-		}
+	if err := checkNodes(nodes, device, false, p.Ranks); err != nil {
+		return nil, err
 	}
-	m, value, err := launch.NewModel(nodes, p.Ranks)
+	m, value, err := launch.NewModel(max(int(nodes), 1), p.Ranks)
 	f.env = append(f.env, env.Device+"="+value)
 	return m, err
-}
-
-// checkPreloadDevice checks --nodes, and what it needs of --device.
-func checkPreloadDevice(c *cobra.Command, device string, nodes int) error {
-	switch {
-	case c.Flags().Changed("nodes") && device != "registers":
-		return usageErrorf("--nodes is for --device registers, whose nodes are all on this host")
-	case nodes < 1 || nodes > regs.MostNodes:
-		return usageErrorf("--nodes %d: want 1 to %d", nodes, regs.MostNodes)
-	}
-	return nil
 }
 
 func newPreload() *cobra.Command {
 	var f preloadFlags
 	var timeout time.Duration
 	var device string
-	var nodes int
+	var nodes nodeCount
 	c := &cobra.Command{
 		Use:   "preload [flags] [--] COMMAND [ARGS...]",
 		Short: "Run a program built with MPICH or Open MPI over this stack",
@@ -159,7 +147,7 @@ for, and it gets SIGTERM, and SIGKILL two seconds later; the exit code is 124 th
 			if device == "" && os.Getenv(env.Device) == "registers" { // this process plays the hardware, as that of run
 				device = "registers"
 			}
-			if err := checkPreloadDevice(c, device, nodes); err != nil {
+			if err := checkNodes(nodes, cmp.Or(device, os.Getenv(env.Device)), false, 0); err != nil {
 				return err
 			}
 			return f.check(c, args)
@@ -186,7 +174,7 @@ for, and it gets SIGTERM, and SIGKILL two seconds later; the exit code is 124 th
 	c.Flags().DurationVar(&timeout, "timeout", 0, "how long the command may take, as 90s or 5m (default: for ever)")
 	c.Flags().StringVar(&device, "device", "", "fabric of the ranks: "+strings.Join(mpi.Devices(), ", ")+
 		",\nregisters:PATH (default host, or $EXANET_DEVICE)")
-	c.Flags().IntVar(&nodes, "nodes", 1, "with --device registers: how many nodes the emulated machine has")
+	c.Flags().Var(&nodes, "nodes", "with --device registers: how many nodes the emulated machine has (default 1)")
 	return c
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -40,7 +41,9 @@ seconds.`,
 			cfg.Progress = progress.at
 			err := reproduce.Run(ctx, cfg)
 			progress.end()
-			if err != nil {
+			if errors.Is(err, reproduce.ErrFolder) {
+				return usageErrorf("--out %s: %w", cfg.Out, err)
+			} else if err != nil {
 				return err
 			}
 			pages := map[string]string{"": "report.html and small-yuan.html", reproduce.Thesis: "report.html",

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"runtime/debug"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -57,9 +56,8 @@ and that it cannot be executed, and 124 that a --timeout is over.`,
 	root.SetVersionTemplate("exanet {{.Version}}\n")
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		var value *pflag.InvalidValueError
-		var number *strconv.NumError
-		if errors.As(err, &value) && errors.As(err, &number) {
-			err = fmt.Errorf("--%s %s: want a number (%w)", value.GetFlag().Name, value.GetValue(), number.Err)
+		if errors.As(err, &value) {
+			err = wrongValue(value)
 		}
 		return usageErrorf("%w (see %s --help)", err, c.CommandPath())
 	})

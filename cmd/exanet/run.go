@@ -2,18 +2,15 @@ package main
 
 import (
 	"context"
-	"errors"
 	"io"
 	"os"
 	"os/exec"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/exanet-mpi/exanet/emu/host"
-	"github.com/exanet-mpi/exanet/emu/regs"
 	"github.com/exanet-mpi/exanet/launch"
 	"github.com/exanet-mpi/exanet/mpi"
 	"github.com/exanet-mpi/exanet/mpi/inside"
@@ -24,7 +21,7 @@ func init() { commands = append(commands, newRun) }
 func newRun() *cobra.Command {
 	var (
 		ranks           rankCount
-		nodes           int
+		nodes           nodeCount
 		label           bool
 		timeout         time.Duration
 		variant, device string
@@ -70,16 +67,14 @@ EXANET_CHECK=1 has the ranks look for mistakes in how the program uses MPI
 			switch {
 			case ranks == 0 && !c.Flags().Changed("hosts"):
 				return usageErrorf("how many ranks? Say -n N (see exanet run --help)")
-			case int(ranks) > host.MaxRanks:
-				return usageErrorf("%d ranks are too many: one host takes up to %d", ranks, host.MaxRanks)
-			case c.Flags().Changed("nodes") && nodes < 1:
-				return usageErrorf("--nodes %d: want 1 or more", nodes)
+			case c.Flags().Changed("shell") && !c.Flags().Changed("hosts"):
+				return usageErrorf("--shell %s: it is for --hosts, and without that no other host is called", shell)
 			case timeout < 0:
 				return usageErrorf("--timeout %v: want a time that is not negative, as 90s", timeout)
 			case len(args) == 0:
 				return usageErrorf("which program? It comes after the flags (see exanet run --help)")
 			}
-			return nil
+			return checkRanks(int(ranks))
 		},
 		RunE: func(c *cobra.Command, args []string) error {
 			env := os.Environ()
@@ -90,14 +85,15 @@ EXANET_CHECK=1 has the ranks look for mistakes in how the program uses MPI
 				env = append(env, "EXANET_DEVICE="+device)
 			}
 			cfg := launch.Config{
-				Ranks: int(ranks), Nodes: nodes, Prog: args[0], Args: args[1:], Env: env, Label: label,
+				Ranks: int(ranks), Nodes: int(nodes), Prog: args[0], Args: args[1:], Env: env, Label: label,
 				Timeout: timeout,
 				Stdin:   os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 			}
-			if err := checkNodes(cfg, c.Flags().Changed("hosts")); err != nil {
+			onHosts := c.Flags().Changed("hosts")
+			if err := checkNodes(nodes, deviceOf(env), onHosts, int(ranks)); err != nil {
 				return err
 			}
-			if c.Flags().Changed("hosts") {
+			if onHosts {
 				return runOnHosts(c.Context(), cfg, hosts, shell)
 			}
 			return runJob(c.Context(), cfg)
@@ -113,25 +109,16 @@ EXANET_CHECK=1 has the ranks look for mistakes in how the program uses MPI
 		mpi.DefaultVariant+", or $EXANET_VARIANT)")
 	f.StringVar(&device, "device", "", "fabric: "+strings.Join(mpi.Devices(), ", ")+
 		",\nregisters:PATH (default host, or $EXANET_DEVICE); see exanet info")
-	f.IntVar(&nodes, "nodes", 0, "with --device registers: how many nodes the emulated machine has (default 1)")
+	f.Var(&nodes, "nodes", "with --device registers: how many nodes the emulated machine has (default 1)")
 	f.StringVar(&hosts, "hosts", "", "where the ranks run, as node1:2,node2:2; a host without a number has one")
 	f.StringVar(&shell, "shell", "ssh", "what runs a command on another host, given that and the command")
 	return c
 }
 
-// rankCount is a flag value: a number of ranks; zero until it is given.
-type rankCount int
-
-func (n *rankCount) String() string { return "" }
-
-func (n *rankCount) Type() string { return "N" }
-
-func (n *rankCount) Set(s string) error {
-	v, err := strconv.Atoi(s)
-	if err != nil || v < 1 {
-		return errors.New("want a whole number of ranks, 1 or more")
+func checkRanks(n int) error {
+	if n > host.MaxRanks {
+		return usageErrorf("%d ranks are too many: one host takes up to %d", n, host.MaxRanks)
 	}
-	*n = rankCount(v)
 	return nil
 }
 
@@ -157,22 +144,20 @@ func deviceOf(env []string) (device string) {
 	return device
 }
 
-// checkNodes checks --nodes, given the environment of the ranks.
-func checkNodes(cfg launch.Config, hosts bool) error {
-	if cfg.Nodes == 0 {
-		return nil
-	}
+// checkNodes checks --nodes, given the device of the ranks and, unless 0, their number.
+func checkNodes(nodes nodeCount, device string, hosts bool, ranks int) error {
 	switch {
-	case hosts || deviceOf(cfg.Env) != "registers":
-		return usageErrorf("--nodes is for --device registers, whose nodes are all on this host")
-	case cfg.Nodes > regs.MostNodes:
-		return usageErrorf("--nodes %d: a machine has up to %d", cfg.Nodes, regs.MostNodes)
-	}
-	return checkNodesHaveRanks(cfg.Nodes, cfg.Ranks)
-}
-
-func checkNodesHaveRanks(nodes, ranks int) error {
-	if nodes > ranks {
+	case nodes == 0:
+		return nil
+	case hosts:
+		return usageErrorf("--nodes %d: with --hosts each host is a node, so leave --nodes away; --device "+
+			"registers:PATH says where the registers of each are", nodes)
+	case strings.HasPrefix(device, "registers:"):
+		return usageErrorf("--nodes %d: it is for the model that --device registers has, so leave it away; of "+
+			"--device registers:A,B each path is a node", nodes)
+	case device != "registers":
+		return usageErrorf("--nodes %d: it is for --device registers, whose nodes are all on this host", nodes)
+	case ranks != 0 && int(nodes) > ranks:
 		return usageErrorf("--nodes %d: each node has at least one rank, and there are %d", nodes, ranks)
 	}
 	return nil
@@ -194,6 +179,9 @@ func runJob(ctx context.Context, cfg launch.Config) error {
 // environment. What the ranks print goes to out, their errors and the job's own
 // to the standard error. The error is that of launch.Start or Job.Wait.
 func launchSelf(ctx context.Context, ranks int, args []string, env []string, out io.Writer) error {
+	if err := checkRanks(ranks); err != nil {
+		return err
+	}
 	return runJob(ctx, launch.Config{
 		Ranks: ranks, Prog: self(), Args: args, Env: append(os.Environ(), env...),
 		Stdout: out, Stderr: os.Stderr,

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/exanet-mpi/exanet/emu/sim"
+	"github.com/exanet-mpi/exanet/internal/env"
 	"github.com/exanet-mpi/exanet/mpi"
 	"github.com/exanet-mpi/exanet/reproduce/virtual"
 	"github.com/exanet-mpi/exanet/variants"
@@ -174,16 +175,24 @@ func newSimConstants() *cobra.Command {
 }
 
 // simVariants reads the value of --variant of simulations; if it is not given, that of
-// EXANET_VARIANT counts, as for ranks on a host.
-func simVariants(value string) ([]string, error) {
+// EXANET_VARIANT counts, as for ranks on a host. It looks at the other settings as well.
+func simVariants(value string) (names []string, err error) {
+	names = []string{cmp.Or(os.Getenv(env.Variant), mpi.DefaultVariant)}
 	if value != "" {
-		return variantsNamed(value)
+		if names, err = someOf("variant", value, mpi.Variants()); err != nil {
+			return nil, err
+		}
 	}
-	name := os.Getenv("EXANET_VARIANT")
-	if err := checkSettings([]string{"EXANET_VARIANT=" + name}, false); err != nil {
-		return nil, err
+	for _, name := range names {
+		set := []string{env.Variant + "=" + name}
+		for _, other := range []string{env.Bands, env.Coll, env.Check} {
+			set = append(set, other+"="+os.Getenv(other))
+		}
+		if err := checkSettings(set, false); err != nil {
+			return nil, err
+		}
 	}
-	return []string{cmp.Or(name, mpi.DefaultVariant)}, nil
+	return names, nil
 }
 
 // simulate runs a program on a machine.

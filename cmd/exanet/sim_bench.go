@@ -120,7 +120,10 @@ that its sender found advertised when it posted the send.`,
   exanet sim bench allreduce --ranks 128 --sizes 8:8192 --variant all
   exanet sim bench barrier --ranks 65536 --torus 32x32x16 --iterations 1 --warmup 0`,
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
+			if len(args) > 1 {
+				return usageErrorf("sim bench takes one benchmark; here is %q too", args[1])
+			}
+			if len(args) == 0 {
 				return usageErrorf("which benchmark? Use one of %s", strings.Join(simBenchNames(), ", "))
 			}
 			if _, ok := simBenches[args[0]]; !ok {

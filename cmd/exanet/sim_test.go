@@ -115,7 +115,7 @@ func TestSimMistakes(t *testing.T) {
 		"sim bench latency --set nosuch=1":                  `"nosuch"`,
 		"sim bench latency --set call=x":                    "number",
 		"sim bench latency --set call=-1":                   "number",
-		"sim bench latency --variant nosuch":                `"nosuch"`,
+		"sim bench latency --variant nosuch":                "--variant nosuch: use all",
 		"sim bench latency --iterations 0":                  "--iterations",
 		"sim bench latency --warmup -1":                     "--warmup",
 		"sim bench latency --set noise=2":                   "from 0 to 1",

@@ -100,16 +100,11 @@ func (f *tuneFlags) check() error {
 		}
 		f.counts = append(f.counts, n)
 	}
-	f.names = tune.Collectives()
-	if f.ops != "all" {
-		f.names = strings.Split(f.ops, ",")
+	names, err := someOf("op", f.ops, tune.Collectives())
+	if err != nil {
+		return err
 	}
-	for _, name := range f.names {
-		if !slices.Contains(tune.Collectives(), name) {
-			return usageErrorf("--op %s: use all, or some of %s with commas", name,
-				strings.Join(tune.Collectives(), ", "))
-		}
-	}
+	f.names = names
 	sizes, err := bench.ParseSizes(f.sizes)
 	if err != nil {
 		return usageErrorf("--sizes: %v", err)

@@ -14,6 +14,7 @@
 package preload
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -207,6 +208,9 @@ func (e environment) lookPath(name, dir string) (string, error) {
 		}
 	}
 	err := &Error{name, fmt.Errorf("there is no such program"), 127}
+	if name == "" {
+		return "", &Error{"no program", errors.New("its name is empty"), 127}
+	}
 	for _, c := range candidates {
 		at := c
 		if !filepath.IsAbs(at) {
