@@ -43,7 +43,7 @@ func collective(comm handle, form int32, req unsafe.Pointer, describe func(c *mp
 	case err != nil || form == C.EXANET_DO:
 		return result(comm, err)
 	}
-	return made(q, nil, comm, form == C.EXANET_INIT, req)
+	return kept(request{q, comm, form == C.EXANET_INIT, a.user.hold()}, req)
 }
 
 // hostRefuses reports whether an error is of arguments that the host refuses, too,
@@ -66,6 +66,7 @@ var errMisplaced = errors.New("the call does not take this buffer")
 type args struct {
 	lists
 	ranks int
+	user  *userOp // the operator, if it is one of the program's
 	err   error
 }
 
@@ -73,7 +74,7 @@ var calls pool[args]
 
 func (a *args) give() {
 	a.reset()
-	a.err = nil
+	a.user, a.err = nil, nil
 	calls.give(a)
 }
 
@@ -139,7 +140,7 @@ func (a *args) op(op, t handle) mpi.Op {
 		return mpi.Op{}
 	}
 	o, err := opOf(op, t)
-	a.err = err
+	a.user, a.err = userOps.get(op), err
 	return o
 }
 

@@ -16,7 +16,7 @@ int PMPI_Type_get_contents_c(MPI_Datatype, MPI_Count, MPI_Count, MPI_Count, MPI_
 const MPI_Comm exanet_world = MPI_COMM_WORLD, exanet_self = MPI_COMM_SELF, exanet_no_comm = MPI_COMM_NULL;
 const MPI_Request exanet_no_request = MPI_REQUEST_NULL;
 const MPI_Message exanet_no_message = MPI_MESSAGE_NULL, exanet_message_no_proc = MPI_MESSAGE_NO_PROC;
-const MPI_Op exanet_min = MPI_MIN;
+const MPI_Op exanet_min = MPI_MIN, exanet_no_op = MPI_OP_NULL;
 const MPI_Datatype exanet_byte = MPI_BYTE, exanet_int = MPI_INT, exanet_no_type = MPI_DATATYPE_NULL;
 #ifdef EXANET_ABI /* which does not have them */
 const MPI_Datatype exanet_lb = MPI_DATATYPE_NULL, exanet_ub = MPI_DATATYPE_NULL;
@@ -109,8 +109,12 @@ static const struct exanet_op ops[] = {
 const struct exanet_type *const exanet_types = types;
 const struct exanet_op *const exanet_ops = ops;
 
-void exanet_call(void *f, int form, void *in, void *inout, int64_t count, MPI_Datatype type)
+void exanet_call(void *f, int form, uintptr_t state, void *in, void *inout, int64_t count, MPI_Datatype type)
 {
+	if (form == EXANET_STATE_FUNCTION) {
+		((void (*)(void *, void *, MPI_Count, MPI_Datatype, void *))f)(in, inout, count, type, (void *)state);
+		return;
+	}
 	if (form == EXANET_LARGE_FUNCTION) {
 		MPI_Count n = count;
 		((void (*)(void *, void *, MPI_Count *, MPI_Datatype *))f)(in, inout, &n, &type);

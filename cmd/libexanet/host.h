@@ -8,7 +8,7 @@
 extern const MPI_Comm exanet_world, exanet_self, exanet_no_comm;
 extern const MPI_Request exanet_no_request;
 extern const MPI_Message exanet_no_message, exanet_message_no_proc;
-extern const MPI_Op exanet_min;
+extern const MPI_Op exanet_min, exanet_no_op;
 extern const MPI_Datatype exanet_byte, exanet_int, exanet_no_type, exanet_lb, exanet_ub;
 
 /* Datatypes and operators that mpi.h predefines, under the name of ours. */
@@ -29,8 +29,8 @@ extern const struct exanet_op *const exanet_ops;
 /* What a function without arguments returns. */
 void *exanet_where(void *f);
 
-/* Calls a user function of one of the forms in handles.h. */
-void exanet_call(void *f, int form, void *in, void *inout, int64_t count, MPI_Datatype type);
+/* Calls a user function of one of the forms in handles.h. state is for the form that has one. */
+void exanet_call(void *f, int form, uintptr_t state, void *in, void *inout, int64_t count, MPI_Datatype type);
 
 /* Whether a message may have so many elements of a datatype, which need not be
    committed, or none at all, if there are none. */

@@ -8,6 +8,7 @@ import "C"
 import (
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/exanet-mpi/exanet/datatype"
@@ -41,12 +42,39 @@ func init() {
 	}
 }
 
-// userOp is an operator that the program has made.
+// userOp is an operator that the program has made. The program and each request of ours that calls it hold it: when
+// the last gives it up, the host frees it, and has the program end the function's state.
 type userOp struct {
 	f       unsafe.Pointer
-	form    C.int // of f, as handles.h has them
+	form    C.int       // of f, as handles.h has them
+	state   C.uintptr_t // of f, for the form that has one
 	commute bool
-	applied *applied
+	applied applied
+	handle  handle
+	held    atomic.Int32
+}
+
+// made keeps an operator that the host has made.
+func (u *userOp) made(op unsafe.Pointer) int64 {
+	u.handle = *handleAt(op)
+	u.held.Store(1)
+	userOps.set(u.handle, u)
+	return 0
+}
+
+func (u *userOp) hold() *userOp {
+	if u != nil {
+		u.held.Add(1)
+	}
+	return u
+}
+
+func (u *userOp) release() C.int {
+	if u == nil || u.held.Add(-1) > 0 {
+		return C.MPI_SUCCESS
+	}
+	op := as[C.MPI_Op](u.handle)
+	return C.PMPI_Op_free(&op)
 }
 
 // applied are the operators that the host computes with, or functions of the
@@ -78,16 +106,29 @@ var userOps objects[userOp]
 
 //export exanet_Op_create
 func exanet_Op_create(f unsafe.Pointer, commute int32, op unsafe.Pointer, form int32) int64 {
-	userOps.set(*handleAt(op), &userOp{f, C.int(form), commute != 0, new(applied)})
-	return 0
+	return (&userOp{f: f, form: C.int(form), commute: commute != 0}).made(op)
 }
 
-// Requests under way keep the function.
+// The host has what ends the state.
 //
+//export exanet_Op_create_x
+func exanet_Op_create_x(f, _ unsafe.Pointer, commute int32, state int64, op unsafe.Pointer) int64 {
+	return (&userOp{f: f, form: C.EXANET_STATE_FUNCTION, state: C.uintptr_t(state), commute: commute != 0}).made(op)
+}
+
 //export exanet_Op_free
 func exanet_Op_free(op unsafe.Pointer) int64 {
-	userOps.set(*handleAt(op), nil)
-	return 0
+	if op == nil {
+		return pass
+	}
+	h := handleAt(op)
+	u := userOps.get(*h)
+	if u == nil {
+		return pass
+	}
+	userOps.set(*h, nil) // before the host gives another operator its handle
+	*h = handleOf(C.exanet_no_op)
+	return hostFailed(u.release())
 }
 
 // opOf returns an operator for elements of a datatype, both the host's. User
@@ -115,7 +156,7 @@ func opOf(h, elements handle) (mpi.Op, error) {
 	}
 	return u.applied.op(elements, func() mpi.Op {
 		return mpi.NewOpFunc(func(in, inout unsafe.Pointer, n int, _ *datatype.Type) {
-			C.exanet_call(u.f, u.form, in, inout, C.int64_t(n), t)
+			C.exanet_call(u.f, u.form, u.state, in, inout, C.int64_t(n), t)
 		}, u.commute)
 	}), nil
 }

@@ -18,6 +18,7 @@ type request struct {
 	*mpi.Request
 	comm       handle // whose error handler is to be called
 	persistent bool
+	op         *userOp // that it calls, and holds; nil: none of the program's
 }
 
 var (
@@ -36,8 +37,12 @@ func made(q *mpi.Request, err error, comm handle, persistent bool, out unsafe.Po
 	if err != nil {
 		return result(comm, err)
 	}
+	return kept(request{q, comm, persistent, nil}, out)
+}
+
+func kept(q request, out unsafe.Pointer) int64 {
 	fast.table.Tested.Store(0) // the number may have been in use before
-	*handleAt(out) = requestHandle(requests.put(request{q, comm, persistent}))
+	*handleAt(out) = requestHandle(requests.put(q))
 	return 0
 }
 
@@ -69,9 +74,13 @@ func requestAt(n int32) request {
 	return requests.get(n)
 }
 
-// dropRequests gives numbers up.
+// dropRequests gives numbers up, and what their requests hold.
 func dropRequests(numbers ...int32) {
-	requests.drop(giveBack(numbers)...)
+	numbers = giveBack(numbers)
+	for _, n := range numbers {
+		requests.place(n).op.release()
+	}
+	requests.drop(numbers...)
 }
 
 func stray() int64 { return failed(worldHandle, C.MPI_ERR_REQUEST) }

@@ -77,8 +77,14 @@ enum { EXANET_PLAIN = -1, EXANET_TOPOLOGY = -2 };
 /* The forms of a call. */
 enum { EXANET_DO, EXANET_BEGIN, EXANET_INIT };
 
-/* Forms of user functions: as C has them before MPI-4, with large counts, and both
-   of Fortran where its handles are others than in C. */
-enum { EXANET_FUNCTION, EXANET_LARGE_FUNCTION, EXANET_FORTRAN_FUNCTION, EXANET_LARGE_FORTRAN_FUNCTION };
+/* Forms of user functions: as C has them before MPI-4, with large counts, both
+   of Fortran where its handles are others than in C, and with a state of the program's. */
+enum {
+	EXANET_FUNCTION,
+	EXANET_LARGE_FUNCTION,
+	EXANET_FORTRAN_FUNCTION,
+	EXANET_LARGE_FORTRAN_FUNCTION,
+	EXANET_STATE_FUNCTION
+};
 
 #endif

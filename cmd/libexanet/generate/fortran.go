@@ -38,7 +38,7 @@ func (g *generator) fortran(e entry, fn function) {
 				append(params, "size_t len_"+p.name)
 		}
 	}
-	name := e.before + e.name + large[e.large]
+	name := strings.TrimPrefix(e.full(), "MPI_") + large[e.large]
 	choices := slices.ContainsFunc(e.params, param.choice)
 	if choices {
 		fmt.Fprintln(g.w, "#ifdef OPEN_MPI")

@@ -38,8 +38,14 @@ func main() {
 		include = "entry.h"
 	}
 	fmt.Fprintf(g.w, "/* Generated from the list of functions: change that. */\n#include \"%s\"\n", include)
-	if !strings.Contains(g.header, "MPI_User_function_c") {
-		fmt.Fprintln(g.w, "typedef void MPI_User_function_c(void *, void *, MPI_Count *, MPI_Datatype *);")
+	for _, t := range [][2]string{
+		{"MPI_User_function_c", "(void *, void *, MPI_Count *, MPI_Datatype *)"},
+		{"MPIX_User_function_x", "(void *, void *, MPI_Count, MPI_Datatype, void *)"},
+		{"MPIX_Destructor_function", "(void *)"},
+	} {
+		if !strings.Contains(g.header, t[0]) { // older headers do not have it
+			fmt.Fprintf(g.w, "typedef void %s%s;\n", t[0], t[1])
+		}
 	}
 	for s := bufio.NewScanner(f); s.Scan(); {
 		line := strings.TrimSpace(s.Text())
@@ -70,6 +76,7 @@ func fail(err error) {
 // function is a line of the list.
 type function struct {
 	kind   string
+	prefix string // of its name: MPI_, or that which the list gives
 	name   string
 	params []param
 }
@@ -85,7 +92,10 @@ func parse(line string) (fn function, err error) {
 	if len(fields) < 3 {
 		return fn, fmt.Errorf("give a kind, a name and parameters")
 	}
-	fn.kind, fn.name = fields[0], fields[1]
+	fn.kind, fn.prefix, fn.name = fields[0], "MPI_", fields[1]
+	if name, ok := strings.CutPrefix(fn.name, "MPIX_"); ok {
+		fn.prefix, fn.name = "MPIX_", name
+	}
 	for _, text := range strings.Split(strings.Join(fields[2:], " "), ",") {
 		var p param
 		text, p.array = strings.CutSuffix(strings.TrimSpace(text), "[]")
@@ -108,6 +118,7 @@ var sized = map[string][2]string{
 	"COUNTOUT":     {"int *", "MPI_Count *"},
 	"USERFUNCTION": {"MPI_User_function *", "MPI_User_function_c *"},
 	"ADDRESS":      {"void *", "void *"},
+	"STATE":        {"void *", "void *"},
 }
 
 // declare writes a parameter as it is declared.
@@ -132,6 +143,8 @@ func (p param) pass() (typ, arg string) {
 	switch {
 	case p.typ == "USERFUNCTION" || p.typ == "ADDRESS":
 		return "const void *", "(const void *)" + p.name
+	case p.typ == "STATE":
+		return "int64_t", "(int64_t)(uintptr_t)" + p.name
 	case p.typ == "const void *" || p.typ == "void *":
 		return "const void *", "exanet_buffer(" + p.name + ")"
 	case p.array || strings.HasSuffix(p.typ, "*") || p.typ == "COUNTS" || p.typ == "DISPLS" || p.typ == "COUNTOUT":
@@ -176,7 +189,7 @@ type entry struct {
 	name   string
 	params []param
 	large  int    // 1: with large counts
-	before string // the prefix that Open MPI's name had before MPI-4
+	prefix string // of the name
 	kind   string
 	ours   string // the function of ours
 	args   []param
@@ -192,7 +205,7 @@ func (g *generator) family(fn function) error {
 		larges = 2
 	}
 	emit := func(e entry) {
-		e.ours, e.args = "exanet_"+fn.name, fn.params
+		e.prefix, e.ours, e.args = fn.prefix, "exanet_"+fn.name, fn.params
 		for e.large = range larges {
 			g.entry(e, fn)
 		}
@@ -216,7 +229,7 @@ func (g *generator) family(fn function) error {
 		if fn.kind == "coll" {
 			init.params = with(info, request)
 			old := init
-			old.before = "MPIX_"
+			old.prefix = "MPIX_" // of Open MPI's name before MPI-4
 			old.ours, old.args = "exanet_"+fn.name, fn.params
 			g.entry(old, fn)
 		}
@@ -261,7 +274,7 @@ func (fn *function) arrays() bool { return fn.uses("COUNTS", "DISPLS", "COUNTOUT
 // entry writes one entry point.
 func (g *generator) entry(e entry, fn function) {
 	name := e.full() + large[e.large]
-	if e.before != "" {
+	if e.prefix != fn.prefix {
 		fmt.Fprintln(g.w, "#ifdef OPEN_MPI")
 		defer fmt.Fprintln(g.w, "#endif")
 	}
@@ -358,7 +371,7 @@ func (g *generator) entry(e entry, fn function) {
 			e.note())
 	}
 	fmt.Fprintln(g.w, "}")
-	if !g.abi {
+	if !g.abi && fn.prefix == "MPI_" { // others are those of C alone
 		g.fortran(e, fn)
 	}
 }
@@ -423,12 +436,7 @@ func (e *entry) places() (requests, results string) {
 }
 
 // full is the name in C, without what is behind the forms of MPI-4.
-func (e *entry) full() string {
-	if e.before != "" {
-		return e.before + e.name
-	}
-	return "MPI_" + e.name
-}
+func (e *entry) full() string { return e.prefix + e.name }
 
 // fast are the functions that are tried on the fast path first (c/calls.c).
 var fast = map[string]string{
