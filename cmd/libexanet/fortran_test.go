@@ -105,9 +105,15 @@ func TestFortranTrap(t *testing.T) {
 func (h *host) fortran(t *testing.T, source string, dialect int) string {
 	t.Helper()
 	flags := []string{"-cpp", fmt.Sprint("-DDIALECT=", dialect)}
-	sections := append(flags, "-DSECTIONS", "-fsyntax-only", "-J", t.TempDir(), source)
-	if dialect == 8 && exec.Command("mpifort."+h.name, sections...).Run() == nil {
-		flags = append(flags, "-DSECTIONS") // the host has the functions for descriptors
+	text, err := os.ReadFile(source)
+	require.NoError(t, err)
+	for _, part := range []string{"SECTIONS", "LARGE"} { // functions for descriptors, and with large counts
+		with := append(flags, "-D"+part)
+		probe := append(with, "-fsyntax-only", "-J", t.TempDir(), source)
+		if dialect == 8 && strings.Contains(string(text), part) &&
+			exec.Command("mpifort."+h.name, probe...).Run() == nil {
+			flags = with // the host has them
+		}
 	}
 	return h.build(t, source, flags...)
 }

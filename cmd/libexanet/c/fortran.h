@@ -42,8 +42,10 @@ void *f_find(struct f_host *host);
 #define F_USERFUNCTION(large) (large ? EXANET_LARGE_FORTRAN_FUNCTION : EXANET_FORTRAN_FUNCTION)
 #else
 #define F_ENTRIES(lower, UPPER, Name, params, ...) F_ENTRY(lower##_f08_, #lower "_f08_", Name, params, __VA_ARGS__)
-#define F_LARGE_ENTRY(lower, Name, params, ...) \
-	F_ENTRY(lower##_f08_large_, #lower "_f08_large_", Name, params, __VA_ARGS__)
+/* By the names of MPICH 4 and of MPICH 5. */
+#define F_LARGE_ENTRY(lower, Name, params, ...)                                      \
+	F_ENTRY(lower##_f08_large_, #lower "_f08_large_", Name, params, __VA_ARGS__) \
+	F_ENTRY(lower##_c_f08_, #lower "_c_f08_", Name, params, __VA_ARGS__)
 #define F_USERFUNCTION(large) large
 #endif
 

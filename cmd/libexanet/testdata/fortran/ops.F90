@@ -1,5 +1,5 @@
 ! Operators of the program, which see Fortran's handles, and those of MPI with the
-! types of Fortran.
+! types of Fortran. That which adds is one with large counts, where the host has them (LARGE).
 #include "dialect.h"
 module functions
   implicit none
@@ -17,6 +17,17 @@ contains
     call c_f_pointer(inout, b, [n])
     b = a + b
   end subroutine
+
+#ifdef LARGE
+  subroutine add_many(in, inout, n, t)
+    use mpi_f08, only: MPI_Datatype, MPI_COUNT_KIND, MPI_Op_create_c
+    use, intrinsic :: iso_c_binding, only: c_ptr
+    type(c_ptr), value :: in, inout
+    integer(MPI_COUNT_KIND) :: n
+    type(MPI_Datatype) :: t
+    call add(in, inout, int(n), t)
+  end subroutine
+#endif
 
   ! The product of 2x2 matrices does not commute.
   subroutine product(in, inout, n, t)
@@ -69,7 +80,11 @@ program ops
   DATATYPE :: matrix
   REQUEST :: r
   call begin()
+#ifdef LARGE
+  call MPI_Op_create_c(add_many, .true., sum_op, ierr)
+#else
   call MPI_Op_create(add, .true., sum_op, ierr)
+#endif
   call MPI_Op_create(product, .false., matrix_op, ierr)
   call MPI_Op_commutative(matrix_op, commutes, ierr)
   call say('commutes', [merge(1, 0, commutes)])

@@ -80,15 +80,19 @@ contains
     use, intrinsic :: iso_c_binding, only: c_ptr, c_loc
 #endif
     integer, intent(in) :: n, tag
-    integer :: length
 #if DIALECT == 8
+#ifdef LARGE
+    integer(MPI_COUNT_KIND) :: length
+#else
+    integer :: length
+#endif
     type(c_ptr) :: back
     call MPI_Buffer_attach(space, 4*n + MPI_BSEND_OVERHEAD)
     call MPI_Bsend(out, n, MPI_INTEGER, right, tag, MPI_COMM_WORLD)
     call MPI_Buffer_detach(back, length)
-    call say('detached', [length, merge(1, 0, transfer(back, 0_8) == transfer(c_loc(space(1)), 0_8))])
+    call say('detached', [int(length), merge(1, 0, transfer(back, 0_8) == transfer(c_loc(space(1)), 0_8))])
 #else
-    integer :: back(2)
+    integer :: back(2), length
     call MPI_Buffer_attach(space, 4*n + MPI_BSEND_OVERHEAD, ierr)
     call MPI_Bsend(out, n, MPI_INTEGER, right, tag, MPI_COMM_WORLD, ierr)
     call MPI_Buffer_detach(back, length, ierr)
