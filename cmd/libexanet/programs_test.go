@@ -53,7 +53,7 @@ func scalapack(t *testing.T) string {
 // ScaLAPACK's own tests, on the grids of processes that they choose. The host alone
 // takes minutes for some of them; they compute their own residuals. xdllt is not among
 // them, and xdlu does without the routines that estimate condition numbers: these do not
-// always end under the host alone either (docs/host-mpis.md).
+// always end under the host alone either (docs/host-faults.md).
 func TestScalapack(t *testing.T) {
 	lib, folder := library(t), scalapack(t)
 	inputs, err := filepath.Glob(filepath.Join(folder, "*.dat"))

@@ -108,7 +108,7 @@ int main(int argc, char **argv)
 	TRY(unsigned char, MPI_BYTE, MPI_BXOR);
 #ifdef OPEN_MPI
 	INTEGERS(unsigned char, MPI_BYTE);
-#else
+#elif !defined NO_LOGIC_OF_INTEGERS
 	TRY(int, MPI_INTEGER, MPI_LAND);
 #endif
 	PAIRS(float, MPI_FLOAT_INT);

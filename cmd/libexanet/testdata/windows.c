@@ -181,6 +181,7 @@ static void others(void)
 	say("attached: %d\n", piece[3]);
 	MPI_Win_detach(w, piece);
 	MPI_Win_free(&w);
+#ifndef NO_SHARED_WINDOWS
 	MPI_Win_allocate_shared(20 * sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &mine, &w);
 	MPI_Win_shared_query(w, right, &length, &unit, &next);
 	MPI_Win_lock_all(MPI_MODE_NOCHECK, w);
@@ -193,6 +194,7 @@ static void others(void)
 	say("shared: %d %d\n", mine[9], mine[19]);
 	MPI_Win_unlock_all(w);
 	MPI_Win_free(&w);
+#endif
 }
 
 int main(int argc, char **argv)
