@@ -64,11 +64,25 @@ func Address(i, port int) string { return net.JoinHostPort(address(i), strconv.I
 func newHost(i int) (*host, error) {
 	h := &host{name: fmt.Sprintf("node%d", i)}
 	made := make(chan error)
-	go func() {
-		runtime.LockOSThread() // for ever: the thread is in the namespace, and ends with this goroutine
-		made <- h.make(i)
-	}()
+	go elsewhere(func() { made <- h.make(i) })
 	return h, <-made
+}
+
+// elsewhere calls f, which changes the namespace of its thread, on one that ends with this goroutine. The main thread
+// would not: the whole process would count as one of that host.
+func elsewhere(f func()) {
+	runtime.LockOSThread()
+	if unix.Gettid() != os.Getpid() {
+		f()
+		return
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		elsewhere(f)
+	}()
+	<-done // the main thread waits with this goroutine, so the other one has another
+	runtime.UnlockOSThread()
 }
 
 func (h *host) make(i int) (err error) {
@@ -168,14 +182,13 @@ func (w *Network) Shell() string {
 // Do calls f on a host: what it opens there is of that host's network.
 func (w *Network) Do(i int, f func()) {
 	done := make(chan error)
-	go func() {
-		runtime.LockOSThread() // as in newHost
+	go elsewhere(func() {
 		err := unix.Setns(int(w.hosts[i].ns.Fd()), unix.CLONE_NEWNET)
 		if err == nil {
 			f()
 		}
 		done <- err
-	}()
+	})
 	if err := <-done; err != nil {
 		panic(err) // it has made the namespace
 	}
