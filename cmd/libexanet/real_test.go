@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -120,16 +121,16 @@ func TestOverTheNetwork(t *testing.T) {
 
 // The same with the protocols that are not the default.
 func TestProtocols(t *testing.T) {
-	thesis := []string{"readbased", "rtr", "envless", "optimistic"}
-	later := []string{"customized", "auto", "standing"} // as the default where no message is long
+	most := []string{"readbased", "rtr", "envless", "optimistic", "standing"}
+	copying := []string{"customized", "auto"} // as the default where no message is long
 	eachHost(t, func(t *testing.T, h *host) {
 		lib := h.library(t)
 		for _, c := range []struct {
 			name     string
 			variants []string
 		}{
-			{"p2p", append(thesis, later...)}, {"types", thesis}, {"wait", thesis},
-			{"probe", append(thesis, "standing")}, {"matched", later[:2]}, // whose long sends come first
+			{"p2p", slices.Concat(most, copying)}, {"types", most}, {"wait", most}, {"probe", most},
+			{"matched", copying}, // whose long sends come first
 		} {
 			program := h.compile(t, c.name)
 			alone := h.job(t, 3, nil, program)
