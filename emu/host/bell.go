@@ -85,7 +85,7 @@ func (m *Member) MarkBackground() uint32 { return m.self.background.Load() }
 func (m *Member) WaitBackground(mark uint32) {
 	for m.self.background.Load() == mark {
 		if m.job.localBells == nil {
-			sys.FutexWait(&m.self.background, mark)
+			sys.FutexPark(&m.self.background, mark)
 		} else {
 			<-m.job.localBells[m.me].background
 		}

@@ -36,6 +36,9 @@ func FutexWait(w *atomic.Uint32, val uint32) {
 	<-woken
 }
 
+// FutexPark is FutexWait.
+func FutexPark(w *atomic.Uint32, val uint32) { FutexWait(w, val) }
+
 // FutexWake wakes at most n sleepers on w.
 func FutexWake(w *atomic.Uint32, n int) {
 	sleepers.Lock()

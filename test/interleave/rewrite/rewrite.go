@@ -44,7 +44,7 @@ const (
 
 // replaced are functions by what they are in the library.
 var replaced = map[string]string{
-	inSys + ".FutexWait": "FutexWait", inSys + ".FutexWake": "FutexWake",
+	inSys + ".FutexWait": "FutexWait", inSys + ".FutexPark": "FutexWait", inSys + ".FutexWake": "FutexWake",
 	inSys + ".Barrier": "Barrier", inSys + ".OwnBarrier": "OwnBarrier",
 	inSys + ".RegisterOwnBarrier": "RegisterOwnBarrier",
 	inSys + ".Yield":              "Yield", inSys + ".Nap": "Nap",
