@@ -64,8 +64,8 @@ func (c *Core) Counters() *Counters { return c.Count }
 
 // needsUs reports whether a request may need this rank to act when a message
 // arrives: to write, or to grant. Eager receives do not: their messages can wait in
-// the mailbox. Nor does a receive that its sender can write to, or a send that its
-// receiver can read.
+// the mailbox. Nor does a receive that its sender can write to, or that takes part in
+// the copy itself, or a send that its receiver can read.
 func (c *Core) needsUs(r *Request) bool {
 	switch {
 	case r.Done:
@@ -73,7 +73,7 @@ func (c *Core) needsUs(r *Request) bool {
 	case r.Cancelling:
 		return true
 	case r.Recv:
-		return r.Len() > c.limit && !r.Advertised
+		return r.Len() > c.limit && !r.Advertised && !r.Borrows
 	case r.Copy && r.Slot >= 0: // its receiver has the agent read it
 		return false
 	}

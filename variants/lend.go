@@ -32,7 +32,9 @@ func (c *Core) Borrow(p *Peer, r *Request, lent []byte) {
 	}
 	src := rdmaeng.Window{Addr: Word(lent, 0), Notify: Word(lent, 1)}
 	size := r.Status.Size
-	if !c.lender.Borrow(r.Slot, int(p.World), src, size, Notice(size, r.Status.Tag, true)) {
+	r.Borrows = c.lender.Borrow(r.Slot, int(p.World), src, size, Notice(size, r.Status.Tag, true))
+	c.recount(r)
+	if !r.Borrows {
 		c.Hurry(p)
 	}
 }

@@ -105,6 +105,7 @@ type Request struct {
 	Delivered  bool           // a send whose data went with its EnvDS
 	Announced  bool           // a receive that an RTS or Env has matched although its RTR is out
 	Fetched    bool           // a receive that an agent writes to
+	Borrows    bool           // a receive that takes part in the copy of what its sender has lent
 	Landed     bool           // a receive whose notification has been seen before its RTS or Env
 	Writing    bool           // a send whose write has started
 	Cancelling bool           // waits for the peer's word
@@ -127,7 +128,7 @@ func (r *Request) Reset() {
 	r.Recv, r.Mode, r.Batch, r.Home = false, Standard, nil, 0
 	r.Done, r.Err, r.Status = false, nil, Status{}
 	r.Ticketed, r.Queued, r.Advertised, r.Silent, r.Delivered = false, false, false, false, false
-	r.Announced, r.Fetched, r.Landed, r.Writing, r.Cancelling = false, false, false, false, false
+	r.Announced, r.Fetched, r.Borrows, r.Landed, r.Writing, r.Cancelling = false, false, false, false, false, false
 	r.Slot, r.NoRoom = -1, nil
 	if r.View.Type != nil {
 		r.View = datatype.View{}
