@@ -81,7 +81,7 @@ func newRank(f fabric, o *settings) (*rank, error) {
 		k.counts = make(map[int]int)
 		proto.OnLeft(k.departed)
 	}
-	k.Engine = progress.New(&k.mu, f, offers, proto, k, o.outside, !o.still)
+	k.Engine = progress.New(&k.mu, f, offers, proto, k, o.outside)
 	areas := 0
 	if k.Shared != nil {
 		areas = k.Shared.Areas()
@@ -89,6 +89,9 @@ func newRank(f fabric, o *settings) (*rank, error) {
 	k.idents = commid.NewSupply(f.Rank(), areas, k.vacant)
 	if k.check != nil {
 		k.check.openWaits(shared, o)
+	}
+	if !o.still {
+		k.Begin()
 	}
 	return k, nil
 }

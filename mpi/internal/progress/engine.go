@@ -48,7 +48,8 @@ type Engine struct {
 	calls      atomic.Uint32 // that have ended with something pending
 	hesitating atomic.Bool   // the background leaves the rank to its calls, see hesitate
 	closed     bool
-	still      bool // there is no background
+	still      bool   // there is no background
+	mark       uint32 // of the background doorbell, before Begin
 	Outside    Outside
 	wake       func(world int) // rings at the background of a rank: made once, for it costs an allocation
 	join       func()          // waits for the end of the background goroutine
@@ -60,20 +61,22 @@ type Owner interface {
 	Polled(moved bool)       // at the end of each poll, which has found something or not
 }
 
-// New makes the engine of a rank, whose background goroutine, if it has one, runs from then on.
-func New(l *Lock, f network.Fabric, offers Offers, p variants.Protocol, owner Owner, outside Outside,
-	background bool) *Engine {
-	e := &Engine{lock: l, fab: f, wake: f.WakeBackground, Offers: offers, proto: p, owner: owner, Outside: outside}
+// New makes the engine of a rank. It has no background goroutine before Begin.
+func New(l *Lock, f network.Fabric, offers Offers, p variants.Protocol, owner Owner, outside Outside) *Engine {
+	e := &Engine{lock: l, fab: f, wake: f.WakeBackground, Offers: offers, proto: p, owner: owner, Outside: outside,
+		still: true, join: func() {}, mark: f.MarkBackground()}
 	e.doubter, _ = p.(doubter)
 	e.cond.L = l
 	l.Work = p.Work()
-	if e.still = !background; e.still {
-		e.join = func() {}
-		return e
-	}
-	mark := f.MarkBackground()
-	e.join = e.beside(func() { e.background(mark) })
 	return e
+}
+
+// Begin begins the background goroutine, which calls the owner: that must be ready. A ring since New is not lost.
+func (e *Engine) Begin() {
+	e.lock.Lock()
+	e.still = false
+	e.lock.Unlock()
+	e.join = e.beside(func() { e.background(e.mark) })
 }
 
 // beside runs loop beside the rank and returns what waits for its end.

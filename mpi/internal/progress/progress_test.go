@@ -21,14 +21,24 @@ import (
 type end struct {
 	Lock
 	*Engine
-	ctx *variants.Context
+	ctx   *variants.Context
+	polls atomic.Int32
 }
 
 func (*end) Advance(*variants.Batch) {}
-func (*end) Polled(bool)             {}
+func (x *end) Polled(bool)           { x.polls.Add(1) }
 
 // ends are ranks of one process, on a communicator of all.
 func ends(t *testing.T, n int) []*end {
+	all := still(t, n)
+	for _, x := range all {
+		x.Begin()
+	}
+	return all
+}
+
+// still are ends without a background.
+func still(t *testing.T, n int) []*end {
 	job := host.NewLocalJob(n)
 	all := make([]*end, n)
 	for i := range all {
@@ -38,7 +48,7 @@ func ends(t *testing.T, n int) []*end {
 		x := &end{ctx: &variants.Context{Rank: int32(i), Group: group.Identity(n)}}
 		p := ticket.New(i, f)
 		p.Open(x.ctx)
-		x.Engine = New(&x.Lock, f, OffersOf(f), p, x, Outside{}, true)
+		x.Engine = New(&x.Lock, f, OffersOf(f), p, x, Outside{})
 		all[i] = x
 		t.Cleanup(x.Close)
 	}
@@ -75,6 +85,16 @@ func (x *end) wait(rs ...*variants.Request) {
 		x.Until(func() bool { return r.Done })
 		x.UnderWay--
 	}
+}
+
+// Nothing runs beside a rank that is being made; what rings meanwhile is not lost.
+func TestNothingIsPolledBeforeBegin(t *testing.T) {
+	x := still(t, 1)[0]
+	x.fab.WakeBackground(0)
+	time.Sleep(20 * time.Millisecond)
+	require.Zero(t, x.polls.Load())
+	x.Begin()
+	require.Eventually(t, func() bool { return x.polls.Load() > 0 }, time.Minute, time.Millisecond)
 }
 
 // While the background leaves a rank to its calls, each of them does what has come.
