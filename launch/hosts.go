@@ -269,7 +269,6 @@ func RunHosts(ctx context.Context, cfg Config, hosts Hosts) error {
 		case <-timeout:
 			failure = &TimeoutError{Timeout: cfg.Timeout}
 			all(order{Report: true})
-			time.AfterFunc(answerTime, func() { say(failure.Error()) })
 			terminate = time.After(2 * answerTime)
 		case <-terminate:
 			end(order{Signal: syscall.SIGTERM})
@@ -283,6 +282,9 @@ func RunHosts(ctx context.Context, cfg Config, hosts Hosts) error {
 				r.giveUp()
 			}
 		}
+	}
+	if timedOut := (*TimeoutError)(nil); errors.As(failure, &timedOut) {
+		say(timedOut.Error()) // behind what the ranks wait for, which the parts have said
 	}
 	if failure == nil && lostPeer != nil {
 		say(lostPeer.Error())

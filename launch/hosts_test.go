@@ -252,8 +252,12 @@ func TestHostsSignals(t *testing.T) {
 	require.Equal(t, 3, strings.Count(j.out.String(), "got it\n"))
 }
 
+// What the ranks wait for comes before the line that says why, also from a host that is slow to say it.
 func TestHostsTimeout(t *testing.T) {
+	const slow = `if [ "$1" = b ]; then exec 3>&1; { ` + localShell +
+		`; } 2>&1 >&3 | { sleep 9; cat; } >&2; else ` + localShell + `; fi`
 	j := prepareHosts(t, "a,b:2", "5s", "end", "for ever")
+	j.Env = append(j.Env, shellVar+"="+slow)
 	require.Equal(t, 124, j.run(t), j.err.String())
 	require.Regexp(t, `(?m)^  rank 0 \(pid \d+\) receive from rank 1, tag 42, [^\n]*$`, j.err.String())
 	require.Regexp(t, `(?m)^  rank 1 \(pid \d+\) waits for nothing$`, j.err.String())

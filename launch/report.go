@@ -17,7 +17,7 @@ const askWaits = 'w'
 
 // answerTime is how long all ranks together have for their answers. The
 // supervision waits meanwhile.
-const answerTime = 300 * time.Millisecond
+const answerTime = time.Second
 
 // report asks the ranks what they wait for, and answers for those that cannot.
 func (j *Job) report() {
