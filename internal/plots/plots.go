@@ -39,9 +39,10 @@ type Group struct {
 	Values []float64
 }
 
+func init() { plot.DefaultFont = font.Font{Typeface: "Liberation", Variant: "Sans"} }
+
 // New returns a plot with a grid and a legend.
 func New(title, unit string) *plot.Plot {
-	plot.DefaultFont = font.Font{Typeface: "Liberation", Variant: "Sans"}
 	p := plot.New()
 	p.Title.Text, p.Y.Label.Text = title, unit
 	p.Title.TextStyle.Font.Size = vg.Points(12)
