@@ -8,16 +8,17 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Each fault of the hardware is named in plain words, by the first check that fails.
+// Each fault of the hardware is named in plain words, by the first check that fails: one of checks.
 func TestFaultsAreNamed(t *testing.T) {
-	for fault, says := range map[regs.Fault]struct{ check, words string }{
+	for fault, says := range map[regs.Fault]struct{ checks, words string }{
 		regs.AnyPDID: {"message protection",
 			`RESULT of a message with protection ID 2 in its address, to a mailbox with 1, is 0, done; ` +
 				`want 1, protection IDs differ; .* was delivered to mailbox 0`},
 		regs.SendLost: {"slot before TAIL",
 			`a message stays in window \d+: SEND was set to (\d+), SEQ is \d+, and DONE is still \d+ after .*: the ` +
 				`packetizer does not see the store to SEND, or has forgotten it`},
-		regs.DoneEarly: {"message to no node",
+		// Seen by who looks between two stores: the first three look once each, the last until it has seen it.
+		regs.DoneEarly: {"message to no node|message protection|message to nobody|RESULT before DONE",
 			`DONE of window 0 was written before RESULT: whoever polls DONE reads the RESULT of an earlier message`},
 		regs.BadRouteOK: {"message to no node",
 			`RESULT of a message to node 65535, which does not exist, is 0, done; want 2, no such node or interface`},
@@ -50,7 +51,7 @@ func TestFaultsAreNamed(t *testing.T) {
 			require.ErrorAs(t, err, &failed)
 			for _, l := range all {
 				if l.Result == Failed {
-					require.Equal(t, says.check, l.Check)
+					require.Regexp(t, "^("+says.checks+")$", l.Check)
 					require.Regexp(t, says.words, l.Text)
 					break
 				}
