@@ -48,7 +48,9 @@ func (d *door) serve(come func(rank int, c net.Conn) error) {
 		d.enter(c)
 		go func() {
 			rank, err := d.admit(c)
-			d.leave(c)
+			if !d.leave(c) { // it has been sent away
+				return
+			}
 			if err == nil {
 				err = come(rank, c)
 			}
@@ -56,7 +58,7 @@ func (d *door) serve(come func(rank int, c net.Conn) error) {
 				return
 			}
 			_ = c.Close()
-			if !hasLeft(err) && !errors.Is(err, net.ErrClosed) {
+			if !hasLeft(err) {
 				d.refused.Add(1)
 			}
 		}()
@@ -88,12 +90,16 @@ func (d *door) clear() {
 	for _, c := range d.proving {
 		_ = c.Close()
 	}
+	d.proving = nil
 }
 
-func (d *door) leave(c net.Conn) {
+// leave ends the proving of a connection, unless enter or clear have.
+func (d *door) leave(c net.Conn) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if i := slices.Index(d.proving, c); i >= 0 {
+	i := slices.Index(d.proving, c)
+	if i >= 0 {
 		d.proving = slices.Delete(d.proving, i, i+1)
 	}
+	return i >= 0
 }

@@ -8,6 +8,7 @@ import (
 	"net"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -128,6 +129,50 @@ func (c *lateProof) Write(b []byte) (int, error) {
 		_, _ = c.Conn.Write(b)
 	}()
 	return len(b), nil
+}
+
+// Garbage may be read from a connection that has just been sent away: it is one stranger, and none when all have come.
+func TestStrangersAreCountedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		strangers := make(callers, provingMost+1)
+		for range cap(strangers) {
+			strangers <- &latecomer{closed: make(chan struct{})}
+		}
+		close(strangers)
+		d := door{Listener: strangers}
+		d.serve(func(int, net.Conn) error { return nil })
+		synctest.Wait()
+		require.EqualValues(t, 1, d.refused.Load())
+	})
+}
+
+// callers is a listener that is closed when it has let them in.
+type callers chan net.Conn
+
+func (l callers) Accept() (net.Conn, error) {
+	if c, more := <-l; more {
+		return c, nil
+	}
+	return nil, net.ErrClosed
+}
+func (l callers) Close() error   { return nil }
+func (l callers) Addr() net.Addr { return nil }
+
+// latecomer is a connection whose garbage is read when it is closed.
+type latecomer struct {
+	net.Conn
+	closed chan struct{}
+}
+
+func (c *latecomer) Read(b []byte) (int, error)  { <-c.closed; return len(b), nil }
+func (c *latecomer) SetDeadline(time.Time) error { return nil }
+func (c *latecomer) Close() error {
+	select {
+	case <-c.closed:
+	default:
+		close(c.closed)
+	}
+	return nil
 }
 
 func TestStrangersAtThePlace(t *testing.T) {
