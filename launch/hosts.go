@@ -77,6 +77,8 @@ type order struct {
 type HostError struct {
 	Host string
 	Code int // of the part's first rank that has failed, or of the remote shell
+
+	mute bool // nothing has said why, and nobody has told it to end
 }
 
 func (e *HostError) Error() string {
@@ -92,6 +94,10 @@ func (e *HostError) Error() string {
 			"whether processes of the job are left there", e.Host, partEnds)
 	case shellKilled:
 		return fmt.Sprintf("host %s: the remote shell was killed; the other ranks are ended", e.Host)
+	}
+	if e.mute {
+		return fmt.Sprintf("host %s: the remote shell has ended with %d without a word: see whether it runs commands "+
+			"there", e.Host, e.Code)
 	}
 	return fmt.Sprintf("host %s: its part of the job has ended with %d", e.Host, e.Code)
 }
@@ -155,6 +161,16 @@ func (r *remote) wait() {
 		case <-output.done:
 		case <-r.givenUp: // something holds on to the output
 		}
+	}
+}
+
+// mute reports whether a part that has ended has written no line of errors.
+func (r *remote) mute() bool {
+	select {
+	case <-r.errs.done:
+		return len(r.errs.last) == 0
+	default: // it was given up
+		return false
 	}
 }
 
@@ -239,12 +255,13 @@ func RunHosts(ctx context.Context, cfg Config, hosts Hosts) error {
 			place.Close() // nobody need wait for its ranks
 			parts = slices.DeleteFunc(parts, func(other *remote) bool { return other == r })
 			if code := r.cmd.ProcessState.ExitCode(); code != 0 {
-				e := &HostError{Host: r.host, Code: code}
+				e := &HostError{Host: r.host, Code: code, mute: late == nil && r.mute()}
 				switch {
 				case code == codeLostPeer:
 					lostPeer = e
 				case failure == nil:
-					if failure = e; code == shellFailed || code == shellKilled { // else the part has said what it was
+					failure = e
+					if code == shellFailed || code == shellKilled || e.mute { // else the part has said what it was
 						say(e.Error())
 					}
 				}

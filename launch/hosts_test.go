@@ -297,9 +297,22 @@ func TestHostsShellThatFails(t *testing.T) {
 			require.Equal(t, 1, strings.Count(j.err.String(), "exanet: "), "not one line: %s", j.err.String())
 		})
 	}
+	for name, script := range map[string]string{
+		"all, mute": `exit 127`,
+		"one, mute": `[ "$1" != b ] || exit 127; ` + localShell,
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := prepareHosts(t, "a,b", "0s", "good")
+			j.Env = append(j.Env, shellVar+"="+script)
+			require.Equal(t, 127, j.run(t), j.err.String())
+			require.Regexp(t, `(?m)^exanet: host [ab]: the remote shell has ended with 127 without a word: .*$`,
+				j.err.String())
+		})
+	}
 	j := prepareHosts(t, "a,b", "0s", "good")
-	j.Env = append(j.Env, shellVar+"=exit 127")
+	j.Env = append(j.Env, shellVar+"=echo no shell here >&2; exit 127")
 	require.Equal(t, 127, j.run(t), j.err.String())
+	require.Regexp(t, `^(no shell here\n)+$`, j.err.String())
 
 	j = prepareHostsShell(t, "a,b:2", "0s", "./no-such-program")
 	require.Equal(t, 127, j.run(t), j.err.String())
