@@ -48,7 +48,7 @@ func (d *door) serve(come func(rank int, c net.Conn) error) {
 		d.enter(c)
 		go func() {
 			rank, err := d.admit(c)
-			if !d.leave(c) { // it has been sent away
+			if !d.leave(c) { // it is closed already
 				return
 			}
 			if err == nil {

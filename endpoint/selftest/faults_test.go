@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Each fault of the hardware is named in plain words, by the first check that fails: one of checks.
+// Each fault of the hardware is named in plain words by the first check that fails, which is one of checks.
 func TestFaultsAreNamed(t *testing.T) {
 	for fault, says := range map[regs.Fault]struct{ checks, words string }{
 		regs.AnyPDID: {"message protection",
@@ -17,7 +17,8 @@ func TestFaultsAreNamed(t *testing.T) {
 		regs.SendLost: {"slot before TAIL",
 			`a message stays in window \d+: SEND was set to (\d+), SEQ is \d+, and DONE is still \d+ after .*: the ` +
 				`packetizer does not see the store to SEND, or has forgotten it`},
-		// Seen by who looks between two stores: the first three look once each, the last until it has seen it.
+		// Seen by who looks between two stores. The first three look once each. The last looks again and again; it is
+		// tried if the first has seen nothing.
 		regs.DoneEarly: {"message to no node|message protection|message to nobody|RESULT before DONE",
 			`DONE of window 0 was written before RESULT: whoever polls DONE reads the RESULT of an earlier message`},
 		regs.BadRouteOK: {"message to no node",
