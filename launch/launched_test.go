@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -70,6 +71,18 @@ func underHydra(t *testing.T, ranks int, env, how string) (string, error) {
 	return pmirank.Run(t, "launched "+how, []string{env}, "mpirun.mpich", "-np", strconv.Itoa(ranks))
 }
 
+// saidUnderHydra is underHydra, but returns what the ranks have written to stderr. It goes by a file: when a rank has
+// ended Hydra may fail by itself, before it has shown that.
+func saidUnderHydra(t *testing.T, ranks int, env, how string) (string, error) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "errors")
+	_, failed := pmirank.Run(t, "launched "+how, []string{env}, "mpirun.mpich", "-np", strconv.Itoa(ranks), "sh", "-c",
+		`exec "$0" 2>>`+file)
+	said, err := os.ReadFile(file)
+	require.NoError(t, err)
+	return string(said), failed
+}
+
 // A program that another launcher starts is one job, over shared memory and over the network.
 func TestUnderAnotherLauncher(t *testing.T) {
 	for _, env := range []string{"EXANET_DEVICE=host", "EXANET_DEVICE=network", "EXANET_VARIANT=rtr"} {
@@ -89,17 +102,17 @@ func TestUnderAnotherLauncher(t *testing.T) {
 func TestARankOfAnotherLauncherEnds(t *testing.T) {
 	for _, how := range []string{"killed", "aborts", "exits", "no such file"} {
 		for _, device := range []string{"host", "network"} {
-			out, err := underHydra(t, 3, "EXANET_DEVICE="+device, how)
+			said, err := saidUnderHydra(t, 3, "EXANET_DEVICE="+device, how)
 			var exit *exec.ExitError
-			require.ErrorAs(t, err, &exit, out)
+			require.ErrorAs(t, err, &exit, said)
 			switch how {
 			case "aborts":
-				require.Equal(t, 7, exit.ExitCode(), out) // Hydra may end before it has shown what the rank says
+				require.Equal(t, 7, exit.ExitCode(), said)
 			case "exits":
 				// Hydra may tell how it has ended the others, or mix the codes of several.
-				require.Zero(t, exit.ExitCode()&otherCode, "%s: %s", device, out)
+				require.Zero(t, exit.ExitCode()&otherCode, "%s: %s", device, said)
 			case "no such file":
-				require.Contains(t, out, "rank 1: no such file")
+				require.Contains(t, said, "rank 1: no such file")
 			}
 		}
 	}
@@ -107,7 +120,7 @@ func TestARankOfAnotherLauncherEnds(t *testing.T) {
 
 // Ranks that are told unlike things do not begin.
 func TestRanksOfAnotherLauncherDisagree(t *testing.T) {
-	out, err := underHydra(t, 2, "EXANET_VARIANT=none", "")
+	said, err := saidUnderHydra(t, 2, "EXANET_VARIANT=none", "")
 	require.Error(t, err)
-	require.Contains(t, out, `there is no protocol "none"`)
+	require.Contains(t, said, `there is no protocol "none"`)
 }

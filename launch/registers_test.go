@@ -125,9 +125,9 @@ func TestRegistersByPathUnderALauncher(t *testing.T) {
 	require.NoError(t, err, out)
 	same(out)
 
-	out, err = underHydra(t, n, paths(model(t, 1, 1), 2), "")
+	said, err := saidUnderHydra(t, n, paths(model(t, 1, 1), 2), "")
 	require.Error(t, err)
-	require.Contains(t, out, "all pages are in use")
+	require.Contains(t, said, "all pages are in use")
 }
 
 // bereavedRole is a rank that says "ready" and waits in a receive from rank 0, and then, if that tells it so, for the
