@@ -72,10 +72,11 @@ type RankError struct {
 	Code      int            // it exited with; 0 means: after Init, without Finalize
 	NoMemory  bool           // the kernel has killed processes for want of memory while the job ran
 	LostPeer  bool           // after one of another host, and maybe because of that
+	Host      string         // of a job on several
 }
 
 func (j *Job) rankError(r *rank, end sys.End) *RankError {
-	e := &RankError{Rank: r.number, Pid: r.pid, Signal: end.Signal, Core: end.Core, Code: end.Code}
+	e := &RankError{Rank: r.number, Pid: r.pid, Signal: end.Signal, Core: end.Core, Code: end.Code, Host: j.cfg.Host}
 	if end.Signal == syscall.SIGKILL {
 		now, ok := memoryKills()
 		e.NoMemory = ok && now > j.memoryKills
@@ -90,7 +91,11 @@ func (e *RankError) brokenPipe() bool {
 }
 
 func (e *RankError) Error() string {
-	return fmt.Sprintf("rank %d (pid %d) %s", e.Rank, e.Pid, e.Cause())
+	on := ""
+	if e.Host != "" {
+		on = " on " + e.Host
+	}
+	return fmt.Sprintf("rank %d (pid %d%s) %s", e.Rank, e.Pid, on, e.Cause())
 }
 
 // Cause is what happened, as a predicate: "exited with code 3".

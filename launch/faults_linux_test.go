@@ -183,7 +183,7 @@ func (j *hostsJob) losesRank(t *testing.T) {
 	require.NoError(t, syscall.Kill(victim, syscall.SIGKILL))
 	j.requireLost(t, "012", "3")
 	require.Equal(t, 137, j.over(t), j.err.String())
-	require.Regexp(t, `^exanet: rank 3 \(pid \d+\) .*SIGKILL.*\n$`, j.err.String())
+	require.Regexp(t, `^exanet: rank 3 \(pid \d+ on node\d\) .*SIGKILL.*\n$`, j.err.String())
 }
 
 func TestFaultsHostKilled(t *testing.T) {

@@ -2,6 +2,7 @@ package launch
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,7 +20,8 @@ import (
 )
 
 // A job on several hosts has a part on each: a launcher there, which this one starts by a remote shell, and which does
-// for its ranks what a launcher does. What the ranks print comes back as the shell's output. The shell's input
+// for its ranks what a launcher does. What the ranks print comes back as the shell's output, behind a word by which
+// the part says that it has begun: a remote shell may end well that has run nothing. The shell's input
 // carries orders: at first the part, then what rank 0 reads, signals, and that another part has failed. When it
 // ends, so does the part: nothing is left of a job whose first launcher has gone.
 
@@ -62,6 +64,8 @@ type part struct {
 	Dir                string
 	Label              bool
 	Meet               string
+	Host               string // what the job calls this host
+	Begun              string // a line that the part writes before all that its ranks print
 }
 
 // order is what it is told: one of these.
@@ -78,24 +82,35 @@ type HostError struct {
 	Host string
 	Code int // of the part's first rank that has failed, or of the remote shell
 
-	mute bool // nothing has said why, and nobody has told it to end
+	begun bool // the part has, so the code is its own
+	mute  bool // nothing has said why, and nobody has told it to end
 }
 
 func (e *HostError) Error() string {
-	switch e.Code {
-	case shellFailed:
+	switch {
+	case e.Code == shellFailed && !e.begun:
 		return fmt.Sprintf("host %s: the remote shell has ended with %d: see whether it lets you in without a password",
 			e.Host, e.Code)
-	case codeLostPeer:
+	case e.Code == 0:
+		return fmt.Sprintf("host %s: the remote shell has ended with 0 and has run nothing of the job: see whether it "+
+			"runs commands there, and whether exanet there is of this version", e.Host)
+	case e.Code == codeLostPeer:
 		return fmt.Sprintf("host %s: its ranks have lost those of another host, which have not failed: see whether "+
 			"the network between them is broken", e.Host)
-	case hostGivenUp:
+	case e.Code == hostGivenUp:
 		return fmt.Sprintf("host %s: it has not answered for %v and is given up: see whether it can be reached, and "+
 			"whether processes of the job are left there", e.Host, partEnds)
-	case shellKilled:
+	case e.Code == shellKilled:
 		return fmt.Sprintf("host %s: the remote shell was killed; the other ranks are ended", e.Host)
 	}
-	if e.mute {
+	switch {
+	case e.begun && e.Code == shellFailed:
+		return fmt.Sprintf("host %s: the remote shell has ended with %d: a rank has, or the connection is lost", e.Host,
+			e.Code)
+	case e.begun && e.mute:
+		return fmt.Sprintf("host %s: its part of the job has ended with %d without a word: see whether it was killed "+
+			"there", e.Host, e.Code)
+	case e.mute:
 		return fmt.Sprintf("host %s: the remote shell has ended with %d without a word: see whether it runs commands "+
 			"there", e.Host, e.Code)
 	}
@@ -164,6 +179,16 @@ func (r *remote) wait() {
 	}
 }
 
+// begun reports whether a part that has ended had begun; false if that is not known.
+func (r *remote) begun() bool {
+	select {
+	case <-r.out.done:
+		return len(r.out.begun) == 0
+	default: // it was given up
+		return false
+	}
+}
+
 // mute reports whether a part that has ended has written no line of errors.
 func (r *remote) mute() bool {
 	select {
@@ -190,6 +215,9 @@ func RunHosts(ctx context.Context, cfg Config, hosts Hosts) error {
 	if cfg.Env == nil {
 		cfg.Env = os.Environ()
 	}
+	if _, err := FindProgram(hosts.Shell[0]); err != nil {
+		return err
+	}
 	size := 0
 	for _, h := range hosts.List {
 		size += h.Ranks
@@ -213,7 +241,7 @@ func RunHosts(ctx context.Context, cfg Config, hosts Hosts) error {
 	first := 0
 	for _, h := range hosts.List {
 		p := &part{First: first, Ranks: h.Ranks, Size: size, Prog: cfg.Prog, Args: cfg.Args, Env: cfg.Env, Dir: dir,
-			Label: cfg.Label, Meet: place.Meet()}
+			Label: cfg.Label, Meet: place.Meet(), Host: h.Host, Begun: rand.Text()}
 		r, err := startRemote(h.Host, hosts, p, &out, &errs)
 		if err != nil {
 			for _, other := range parts {
@@ -252,23 +280,32 @@ func RunHosts(ctx context.Context, cfg Config, hosts Hosts) error {
 		select {
 		case r := <-ends:
 			left--
-			place.Close() // nobody need wait for its ranks
 			parts = slices.DeleteFunc(parts, func(other *remote) bool { return other == r })
-			if code := r.cmd.ProcessState.ExitCode(); code != 0 {
-				e := &HostError{Host: r.host, Code: code, mute: late == nil && r.mute()}
-				switch {
-				case code == codeLostPeer:
-					lostPeer = e
-				case failure == nil:
-					failure = e
-					if code == shellFailed || code == shellKilled || e.mute { // else the part has said what it was
-						say(e.Error())
-					}
-				}
+			e := &HostError{Host: r.host, Code: r.cmd.ProcessState.ExitCode(), begun: r.begun(),
+				mute: late == nil && r.mute()}
+			if e.begun {
+				place.Close() // nobody need wait for its ranks
+			}
+			switch {
+			case e.Code == 0 && e.begun:
+			case e.Code == codeLostPeer && e.begun:
+				lostPeer = e
 				if failure == nil {
 					end(order{End: "others"})
 				} else {
 					end(order{End: "job"})
+				}
+			default:
+				if failure == nil {
+					failure = e
+					if e.Code <= 0 || e.Code == shellFailed || e.mute { // else somebody has said what it was
+						say(e.Error())
+					}
+				}
+				if e.begun {
+					end(order{End: "job"})
+				} else { // the job is not complete: its ranks need not find that out
+					end(order{Signal: syscall.SIGTERM})
 				}
 			}
 		case s := <-events.user:
@@ -343,7 +380,9 @@ func startRemote(host string, hosts Hosts, p *part, out, errs *sink) (*remote, e
 	if err := r.cmd.Start(); err != nil {
 		return nil, err
 	}
-	r.out, r.errs = newRelay(pipes[0], out, "", false), newRelay(pipes[1], errs, "", false)
+	r.out, r.errs = &relay{src: pipes[0], dst: out, begun: []byte(p.Begun)}, &relay{src: pipes[1], dst: errs}
+	r.out.start()
+	r.errs.start()
 	go r.pass(order{Part: p})
 	return r, nil
 }
@@ -384,16 +423,19 @@ func RunPart(ctx context.Context, in io.Reader, stdout, stderr io.Writer) error 
 		return &StartError{What: "a part of a job", Err: errors.New("exanet run --hosts does this"), code: codeLimit}
 	}
 	p := o.Part
+	if _, err := fmt.Fprintln(stdout, p.Begun); err != nil {
+		return onHost(p.Host, &StartError{What: p.Prog, Err: err, code: codeLimit})
+	}
 	if err := os.Chdir(p.Dir); err != nil {
-		return &StartError{What: p.Prog, Err: err, code: codeNotFound}
+		return onHost(p.Host, &StartError{What: p.Prog, Err: err, code: codeNotFound})
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	input := newBacklog()
 	j, err := Start(ctx, Config{Ranks: p.Ranks, First: p.First, Size: p.Size, Prog: p.Prog, Args: p.Args, Env: p.Env,
-		Label: p.Label, Meet: p.Meet, Stdin: input, Stdout: stdout, Stderr: stderr})
+		Label: p.Label, Meet: p.Meet, Host: p.Host, Stdin: input, Stdout: stdout, Stderr: stderr})
 	if err != nil {
-		return err
+		return onHost(p.Host, err)
 	}
 	go func() {
 		for {
@@ -418,6 +460,9 @@ func RunPart(ctx context.Context, in io.Reader, stdout, stderr io.Writer) error 
 	}()
 	return j.Wait()
 }
+
+// onHost says of which host an error of a part is.
+func onHost(host string, err error) error { return fmt.Errorf("host %s: %w", host, err) }
 
 // backlog is what rank 0 has not read yet. Orders behind it must not wait for that.
 type backlog struct {

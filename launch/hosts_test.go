@@ -189,7 +189,7 @@ func TestHostsOthersSeeTheEndOfARank(t *testing.T) {
 				j := prepareHosts(t, list, "0s", "end", how)
 				require.Equal(t, c.code, j.run(t), j.err.String())
 				require.Contains(t, j.err.String(), c.says)
-				require.Regexp(t, `(?m)^exanet: rank 1 \(pid \d+\) `, j.err.String())
+				require.Regexp(t, `(?m)^exanet: rank 1 \(pid \d+ on [abc]\) `, j.err.String())
 				require.Equal(t, 1, strings.Count(j.err.String(), "(pid "), "not one line: %s", j.err.String())
 				require.NotContains(t, j.out.String(), unexpected)
 			})
@@ -259,7 +259,8 @@ func TestHostsTimeout(t *testing.T) {
 	j := prepareHosts(t, "a,b:2", "5s", "end", "for ever")
 	j.Env = append(j.Env, shellVar+"="+slow)
 	require.Equal(t, 124, j.run(t), j.err.String())
-	require.Regexp(t, `(?m)^  rank 0 \(pid \d+\) receive from rank 1, tag 42, [^\n]*$`, j.err.String())
+	require.Regexp(t, `(?m)^exanet: what the ranks on a wait for:\n`+
+		`  rank 0 \(pid \d+\) receive from rank 1, tag 42, [^\n]*$`, j.err.String())
 	require.Regexp(t, `(?m)^  rank 1 \(pid \d+\) waits for nothing$`, j.err.String())
 	require.Regexp(t, `(?m)^  rank 2 \(pid \d+\) receive from rank 1, tag 42, [^\n]*$`, j.err.String())
 	require.Regexp(t, `exanet: the job has not ended within 5s, and is ended\n$`, j.err.String())
@@ -293,8 +294,20 @@ func TestHostsShellThatFails(t *testing.T) {
 			j := prepareHosts(t, "a,b", "0s", "good")
 			j.Env = append(j.Env, shellVar+"="+script)
 			require.Equal(t, 255, j.run(t), j.err.String())
-			require.Regexp(t, `(?m)^exanet: host [ab]: the remote shell has ended with 255: .*$`, j.err.String())
-			require.Equal(t, 1, strings.Count(j.err.String(), "exanet: "), "not one line: %s", j.err.String())
+			require.Regexp(t, `^exanet: host [ab]: the remote shell has ended with 255: .*\n$`, j.err.String())
+		})
+	}
+	for name, script := range map[string]string{
+		"all":   `exit 0`,
+		"one":   `[ "$1" != b ] || exit 0; ` + localShell,
+		"later": `[ "$1" != b ] || { sleep 1; echo done; exit 0; }; ` + localShell,
+	} {
+		t.Run(name+", nothing is run", func(t *testing.T) {
+			j := prepareHosts(t, "a,b:2", "0s", "good")
+			j.Env = append(j.Env, shellVar+"="+script)
+			require.Equal(t, 1, j.run(t), j.err.String())
+			require.Regexp(t, `^exanet: host [ab]: the remote shell has ended with 0 and has run nothing of .*\n$`,
+				j.err.String())
 		})
 	}
 	for name, script := range map[string]string{
@@ -316,7 +329,27 @@ func TestHostsShellThatFails(t *testing.T) {
 
 	j = prepareHostsShell(t, "a,b:2", "0s", "./no-such-program")
 	require.Equal(t, 127, j.run(t), j.err.String())
-	require.Contains(t, j.err.String(), "no such file")
+	require.Regexp(t, `^(host [ab]: cannot start \./no-such-program: no such file\n)+$`, j.err.String())
+}
+
+// What a shell of the remote host prints before is passed on, and the line by which a part begins is not.
+func TestHostsShellThatTalks(t *testing.T) {
+	j := prepareHostsShell(t, "a,b", "0s", "sh", "-c", `printf "$EXANET_RANK "`)
+	j.Env = append(j.Env, shellVar+"=printf 'news of '; echo $1; "+localShell)
+	require.Zero(t, j.run(t), j.err.String())
+	words := regexp.MustCompile(`news of .\n|\d `).FindAllString(j.out.String(), -1)
+	require.ElementsMatch(t, []string{"news of a\n", "news of b\n", "0 ", "1 "}, words)
+	require.Equal(t, j.out.String(), strings.Join(words, ""))
+}
+
+// There is a shell before there is anything else.
+func TestHostsNoShell(t *testing.T) {
+	err := launch.RunHosts(t.Context(), launch.Config{Prog: "true"},
+		launch.Hosts{List: []launch.HostRanks{{Host: "a", Ranks: 1}}, Shell: []string{"no-such-shell", "-x"}})
+	var start *launch.StartError
+	require.ErrorAs(t, err, &start)
+	require.Equal(t, 127, start.ExitCode())
+	require.EqualError(t, err, "cannot start no-such-shell: not found in PATH")
 }
 
 // A host that answers no more is given up: here, one whose remote shell takes no orders and does not end.

@@ -68,10 +68,10 @@ type Config struct {
 	// Label puts "[rank] " before each line.
 	Label bool
 
-	// Of a part: the number of its first rank, how many ranks the job has, and what tells its ranks where all of them
-	// meet.
+	// Of a part: the number of its first rank, how many ranks the job has, what tells its ranks where all of them
+	// meet, and the name of its host.
 	First, Size int
-	Meet        string
+	Meet, Host  string
 
 	// Timeout is how long the job may take, 0: as long as it likes. Then it says what its ranks wait for
 	// and is ended as by SIGTERM; the error of Wait is a *TimeoutError.

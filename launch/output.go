@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -73,6 +74,7 @@ type relay struct {
 	dst    *sink
 	label  []byte // put before each line
 	prompt bool   // show an unfinished line when the rank pauses
+	begun  []byte // a line that is not passed on; empty when it has come
 	done   chan struct{}
 
 	buf   []byte
@@ -91,10 +93,10 @@ func newPipe() (ours *os.File, theirs int, err error) {
 	return os.NewFile(uintptr(p[0]), "rank output"), p[1], nil
 }
 
-func newRelay(src *os.File, dst *sink, label string, prompt bool) *relay {
-	r := &relay{src: src, dst: dst, label: []byte(label), prompt: prompt, done: make(chan struct{})}
+// start begins to pass on.
+func (r *relay) start() {
+	r.done = make(chan struct{})
 	go r.run()
-	return r
 }
 
 func (r *relay) run() {
@@ -177,6 +179,10 @@ func (r *relay) passLines() error {
 
 // pass writes the first n bytes of buf.
 func (r *relay) pass(n int) error {
+	if at := bytes.Index(r.buf[:n], r.begun); at >= 0 && len(r.begun) > 0 {
+		line := len(r.begun) + 1
+		r.buf, n, r.begun = slices.Delete(r.buf, at, min(at+line, n)), max(n-line, at), nil
+	}
 	if n == 0 {
 		return nil
 	}

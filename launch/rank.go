@@ -82,17 +82,21 @@ func (j *Job) startRank(number int, path string, stdin *os.File) (*rank, error) 
 		return fail(err)
 	}
 	offer(pid)
-	label := ""
+	var label []byte
 	if j.cfg.Label {
-		label = fmt.Sprintf("[%d] ", number)
+		label = fmt.Appendf(nil, "[%d] ", number)
 	}
-	return &rank{
+	r := &rank{
 		number:  number,
 		pid:     pid,
 		control: control,
-		stdout:  newRelay(ours[0], &j.stdout, label, number == 0 && j.feed != nil && j.feed.terminal != nil),
-		stderr:  newRelay(ours[1], &j.stderr, label, false),
-	}, nil
+		stdout: &relay{src: ours[0], dst: &j.stdout, label: label,
+			prompt: number == 0 && j.feed != nil && j.feed.terminal != nil},
+		stderr: &relay{src: ours[1], dst: &j.stderr, label: label},
+	}
+	r.stdout.start()
+	r.stderr.start()
+	return r, nil
 }
 
 // signal sends a signal to the rank and to what it has started.

@@ -41,7 +41,11 @@ func (j *Job) report() {
 	}
 	until := time.Now().Add(answerTime)
 	var b strings.Builder
-	b.WriteString("exanet: what the ranks wait for:")
+	b.WriteString("exanet: what the ranks ")
+	if j.cfg.Host != "" {
+		b.WriteString("on " + j.cfg.Host + " ")
+	}
+	b.WriteString("wait for:")
 	for i, r := range j.ranks {
 		if says[i] == "" {
 			says[i] = r.answer(until)

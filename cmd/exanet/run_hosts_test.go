@@ -93,7 +93,7 @@ func TestMistakesInHosts(t *testing.T) {
 			out, errs, code := exanet(t, "", append([]string{"run"}, strings.Fields(line)...)...)
 			want := exitUsage
 			if strings.Contains(line, "/no/sh") {
-				want = 126
+				want = 127
 			}
 			require.Equal(t, want, code, errs)
 			require.Empty(t, out)
