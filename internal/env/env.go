@@ -47,20 +47,28 @@ var (
 	told     = []string{Rank, Size, Job, Control, Registers, Sim, Watch, Meet}
 )
 
-// Unknown returns a line for each variable of an environment that looks like a setting and is
-// none, in their order, with the setting that its name is like.
-func Unknown(environ []string) (lines []string) {
+// Mistakes returns a line for each variable of an environment that looks like a setting and is
+// none, in their order, with the setting that its name is like; and for a switch that is neither on nor off.
+func Mistakes(environ []string) (lines []string) {
 	for _, kv := range environ {
-		name, _, _ := strings.Cut(kv, "=")
-		if !strings.HasPrefix(name, prefix) || strings.HasPrefix(name, tests) ||
-			slices.Contains(settings, name) || slices.Contains(told, name) {
+		name, value, _ := strings.Cut(kv, "=")
+		var line string
+		switch {
+		case name == Verbose || name == Disable:
+			if slices.Contains([]string{"", "0", "1"}, value) {
+				continue
+			}
+			line = kv + " counts as 1; give 1, or 0 as without it"
+		case !strings.HasPrefix(name, prefix) || strings.HasPrefix(name, tests) ||
+			slices.Contains(settings, name) || slices.Contains(told, name):
 			continue
-		}
-		line := name + " is not a setting"
-		if s := nearest(name); s != "" {
-			line += "; did you mean " + s + "?"
-		} else {
-			line += "; there are " + strings.Join(settings, ", ")
+		default:
+			line = name + " is not a setting"
+			if s := nearest(name); s != "" {
+				line += "; did you mean " + s + "?"
+			} else {
+				line += "; there are " + strings.Join(settings, ", ")
+			}
 		}
 		if !slices.Contains(lines, line) {
 			lines = append(lines, line)
@@ -71,10 +79,10 @@ func Unknown(environ []string) (lines []string) {
 
 var warned sync.Once
 
-// WarnOnce writes what is unknown in this process's environment, the first time that it is called.
+// WarnOnce writes the mistakes in this process's environment, the first time that it is called.
 func WarnOnce(w io.Writer) {
 	warned.Do(func() {
-		for _, line := range Unknown(os.Environ()) {
+		for _, line := range Mistakes(os.Environ()) {
 			fmt.Fprintln(w, "exanet: "+line)
 		}
 	})

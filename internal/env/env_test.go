@@ -7,16 +7,18 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestUnknown(t *testing.T) {
+func TestMistakes(t *testing.T) {
 	require.Equal(t, []string{
 		"EXANET_VARAINT is not a setting; did you mean EXANET_VARIANT?",
 		"EXANET_COLLECTIVES is not a setting; there are EXANET_VARIANT, EXANET_BANDS, EXANET_DEVICE, EXANET_COLL, " +
 			"EXANET_STATS, EXANET_CHECK, EXANET_SILENCE, EXANET_VERBOSE, EXANET_DISABLE",
 		"EXANET_stats is not a setting; did you mean EXANET_STATS?",
 		"EXANET_COL is not a setting; did you mean EXANET_COLL?",
-	}, Unknown([]string{"PATH=/bin", "EXANET_VARAINT=rtr", "EXANET_COLLECTIVES=", "EXANET_stats=/tmp",
+		"EXANET_DISABLE=no counts as 1; give 1, or 0 as without it",
+	}, Mistakes([]string{"PATH=/bin", "EXANET_VARAINT=rtr", "EXANET_COLLECTIVES=", "EXANET_stats=/tmp",
 		"EXANET_VARAINT=ticket", "EXANET_COL=x", "EXANET_VARIANT=rtr", "EXANET_JOB=3", "EXANET_TEST_SELF=1",
-		"exanet_variant=rtr", "EXANETVARIANT=rtr"}))
+		"exanet_variant=rtr", "EXANETVARIANT=rtr", "EXANET_DISABLE=0", "EXANET_DISABLE=no", "EXANET_VERBOSE=",
+		"EXANET_VERBOSE=1"}))
 }
 
 // Edits is the length of a shortest way: no step of a way is longer than one, and what a few
