@@ -66,8 +66,17 @@ func (k *rank) put(m *pooled) {
 // collector keeps all of them while the program has one.
 const slabSize = 32
 
-// request returns a new request, which is immediate until it is made pending.
+// request returns a new request for the program, which is immediate until it is made pending.
 func (k *rank) request(c *Comm, op string) *Request {
+	q := k.unseen(c, op)
+	if k.check != nil {
+		k.check.opened(q, op)
+	}
+	return q
+}
+
+// unseen is request for what the program does not get.
+func (k *rank) unseen(c *Comm, op string) *Request {
 	var q *Request
 	if len(k.recycled.list) > 0 {
 		q = k.recycled.take()
@@ -79,9 +88,6 @@ func (k *rank) request(c *Comm, op string) *Request {
 		k.slab = k.slab[1:]
 	}
 	*q = Request{c: c, op: op, state: immediate}
-	if k.check != nil {
-		k.check.opened(q, op)
-	}
 	return q
 }
 

@@ -97,7 +97,7 @@ func (b *numbers) tell() error {
 	tag, line := c.turns.tag()
 	x.prepare(tag)
 	x.line = line
-	b.told = k.request(c, op)
+	b.told = k.unseen(c, op)
 	b.told.s = x
 	k.run(b.told)
 	return nil

@@ -7,6 +7,7 @@ package mpi
 import (
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -157,4 +158,19 @@ func TestNothingToReserve(t *testing.T) {
 		}
 		return c.Barrier()
 	}))
+}
+
+// The ranks are told of numbers in a request that is not the program's, which need not wait for it.
+func TestReservingIsNotChecked(t *testing.T) {
+	var mu sync.Mutex
+	var found []string
+	require.NoError(t, Run(3, func(c *Comm) error {
+		_, err := c.reserve()
+		return err
+	}, WithFindings(func(line string) {
+		mu.Lock()
+		defer mu.Unlock()
+		found = append(found, line)
+	})))
+	require.Empty(t, found)
 }
