@@ -99,9 +99,12 @@ func dwarfLine(f *elf.File, addr uint64) string {
 	if err != nil || lines == nil {
 		return ""
 	}
-	var e dwarf.LineEntry
-	if lines.SeekPC(addr, &e) != nil {
-		return ""
+	// An optimised program has several sequences of lines, in any order, of which SeekPC of the reader sees the first.
+	var e, next dwarf.LineEntry
+	for e.EndSequence = true; lines.Next(&next) == nil; e = next {
+		if !e.EndSequence && e.Address <= addr && addr < next.Address {
+			return fmt.Sprintf("%s:%d", filepath.Base(e.File.Name), e.Line)
+		}
 	}
-	return fmt.Sprintf("%s:%d", filepath.Base(e.File.Name), e.Line)
+	return ""
 }

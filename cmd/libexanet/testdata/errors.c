@@ -181,7 +181,7 @@ static void buffers(int right, int left)
 	MPI_Mprobe(left, 2, MPI_COMM_WORLD, &m, &st);
 	class("count", MPI_Mrecv(data, -1, MPI_CHAR, &m, &st));
 	class("type", MPI_Imrecv(data, 1, MPI_DATATYPE_NULL, &m, &rs[1]));
-	class("the message is still there", MPI_Mrecv(data, 1, MPI_CHAR, &m, &st));
+	class("the message is still there", MPI_Mrecv(data + 1, 1, MPI_CHAR, &m, &st));
 	MPI_Wait(&rs[0], MPI_STATUS_IGNORE);
 #endif
 }
@@ -259,7 +259,7 @@ static void mixture(int right, int left)
 
 int main(int argc, char **argv)
 {
-	int in[4], out[4] = {1, 2, 3, 4};
+	int in[4], more[4], out[4] = {1, 2, 3, 4};
 	MPI_Errhandler h;
 	MPI_Comm dup;
 	MPI_Status sts[2];
@@ -276,7 +276,7 @@ int main(int argc, char **argv)
 	collectives(MPI_COMM_WORLD);
 #ifndef OPEN_MPI /* whose Waitall may not return then */
 	MPI_Irecv(in, 1, MPI_INT, left, 0, MPI_COMM_WORLD, &rs[0]);
-	MPI_Irecv(in, 4, MPI_INT, left, 1, MPI_COMM_WORLD, &rs[1]);
+	MPI_Irecv(more, 4, MPI_INT, left, 1, MPI_COMM_WORLD, &rs[1]);
 	MPI_Send(out, 4, MPI_INT, right, 0, MPI_COMM_WORLD);
 	MPI_Send(out, 4, MPI_INT, right, 1, MPI_COMM_WORLD);
 	class("truncated", MPI_Waitall(2, rs, sts));
