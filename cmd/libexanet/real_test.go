@@ -245,7 +245,8 @@ func TestFatal(t *testing.T) {
 	assert.NotContains(t, alone.out, "left by exit")
 	assert.NotContains(t, ours.out, "left by exit")
 	// Of several ranks the launcher may lose what they have said.
-	assert.Contains(t, job(t, 1, []string{lib}, program, "truncated").out, "exanet: fatal error: Message truncated")
+	assert.Contains(t, job(t, 1, []string{lib}, program, "truncated").out,
+		"exanet: fatal error in MPI_Recv of rank 0: Message truncated")
 	assert.NotZero(t, job(t, 4, []string{lib}, program, "apart").code)
 }
 

@@ -82,13 +82,20 @@ static void words(int code, char *text)
 		snprintf(text, MPI_MAX_ERROR_STRING, "error class %d", code);
 }
 
+static int this_rank(void)
+{
+	HOST(MPI_Comm_rank, MPI_Comm, int *);
+	int rank;
+	return host(WORLD, &rank) == MPI_SUCCESS ? rank : -1;
+}
+
 /* On the world: on another communicator MPI_Abort may wait for its ranks for ever. */
-static void fatal(int code)
+static void fatal(int code, const char *name)
 {
 	HOST(MPI_Abort, MPI_Comm, int);
 	char text[MPI_MAX_ERROR_STRING];
 	words(code, text);
-	fprintf(stderr, "exanet: fatal error: %s\n", text);
+	fprintf(stderr, "exanet: fatal error in %s of rank %d: %s\n", name, this_rank(), text);
 	/* The launcher forgets what it has not read yet when it is told to end the job. */
 	nanosleep(&(struct timespec){0, 50000000}, 0);
 	host(MPI_COMM_WORLD, code);
@@ -103,12 +110,12 @@ static int is_fatal(MPI_Errhandler h)
 	return h == MPI_ERRORS_ARE_FATAL;
 }
 #else
-static void fatal(int code) { (void)code; }
+static void fatal(int code, const char *name) { (void)code, (void)name; }
 static int is_fatal(MPI_Errhandler h) { return (void)h, 0; }
 #endif
 
 /* Tells the error handler of a communicator, and returns the code that the call returns. */
-static int tell(MPI_Comm comm, int code)
+static int tell(MPI_Comm comm, int code, const char *name)
 {
 	HOST(MPI_Comm_call_errhandler, MPI_Comm, int);
 	MPI_Errhandler h;
@@ -124,19 +131,19 @@ static int tell(MPI_Comm comm, int code)
 			return code;
 		}
 		if (ends)
-			fatal(code);
+			fatal(code, name);
 	}
 	host(comm, code);
 	return code;
 }
 
-int exanet_failed(int64_t result)
+int exanet_failed(int64_t result, const char *name)
 {
 	int32_t number = (int32_t)(result >> 32);
-	return number ? tell((MPI_Comm)exanet_whose(number), class(result)) : class(result);
+	return number ? tell((MPI_Comm)exanet_whose(number), class(result), name) : class(result);
 }
 
-int exanet_nowhere(void) { return tell(WORLD, MPI_ERR_ARG); }
+int exanet_nowhere(const char *name) { return tell(WORLD, MPI_ERR_ARG, name); }
 
 int exanet_told(int64_t result, int by_the_host)
 {

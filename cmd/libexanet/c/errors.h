@@ -11,8 +11,8 @@
 /* The communicator whose error handler is to be called for a number of a result. */
 extern exanet_handle (*exanet_whose)(int32_t number);
 
-/* Calls the error handler and returns the code. */
-int exanet_failed(int64_t result);
+/* Calls the error handler for an error of the call of this name, and returns the code. */
+int exanet_failed(int64_t result, const char *name);
 
 /* Whether an error is in an argument in which every host finds it before it does
    anything. Then the host is given the call, and reports it: in its own words, which
@@ -27,6 +27,6 @@ int exanet_wrong_tag(int64_t result, int tag);
 /* Drops an error that the host tells; returns whether it does. */
 int exanet_told(int64_t result, int by_the_host);
 /* The same for a call that is given no place for what it gives back. */
-int exanet_nowhere(void);
+int exanet_nowhere(const char *name);
 
 #endif

@@ -188,7 +188,7 @@ func (e *entry) blocks(p param) string {
 
 // beside writes the call of ours behind that of the host's wrapper.
 func (g *generator) beside(e entry, fn function) {
-	const failed = "\t\tif (r && r != EXANET_PASS)\n\t\t\tcode = exanet_failed(r);\n"
+	const failed = "\t\tif (r && r != EXANET_PASS)\n\t\t\tcode = exanet_failed(r, __func__);\n"
 	switch e.kind {
 	case "comm":
 		request := "0"

@@ -339,12 +339,13 @@ func (g *generator) entry(e entry, fn function) {
 			if e.params[0].name == "n" {
 				requests += " && n > 0"
 			}
-			fmt.Fprintf(g.w, "\tif (exanet_on%s && !(%s))\n\t\treturn exanet_nowhere();\n", requests, results[4:])
+			fmt.Fprintf(g.w, "\tif (exanet_on%s && !(%s))\n\t\treturn exanet_nowhere(__func__);\n", requests,
+				results[4:])
 			results = ""
 		}
 		fmt.Fprintf(g.w, "\tif (exanet_on%s%s) {\n\t\tEXANET_HERE();\n\t\tint64_t r = %s;\n", requests, results, ours)
 		fmt.Fprintf(g.w, "\t\tif (!r)\n\t\t\treturn MPI_SUCCESS;\n")
-		fmt.Fprintf(g.w, "\t\tif (r != EXANET_PASS%s)\n\t\t\treturn exanet_failed(r);\n", e.mistakes())
+		fmt.Fprintf(g.w, "\t\tif (r != EXANET_PASS%s)\n\t\t\treturn exanet_failed(r, __func__);\n", e.mistakes())
 		fmt.Fprintf(g.w, "\t\t%s\n", g.passes(name))
 		if e.begins() {
 			fmt.Fprintf(g.w, "\t\tint code = %s;\n\t\tif (code == MPI_SUCCESS)\n\t\t\t%s;\n\t\treturn code;\n", host,
@@ -353,10 +354,10 @@ func (g *generator) entry(e entry, fn function) {
 		fmt.Fprintf(g.w, "\t}\n\treturn %s;\n", host)
 	case "before":
 		fmt.Fprintf(g.w, "\tif (exanet_on) {\n\t\tint64_t r = %s;\n\t\tif (r && r != EXANET_PASS)\n\t\t\treturn "+
-			"exanet_failed(r);\n\t}\n\treturn %s;\n", ours, host)
+			"exanet_failed(r, __func__);\n\t}\n\treturn %s;\n", ours, host)
 	case "after":
 		fmt.Fprintf(g.w, "\tint code = %s;\n\tif (exanet_on && code == MPI_SUCCESS) {\n\t\tint64_t r = %s;\n\t\tif "+
-			"(r && r != EXANET_PASS)\n\t\t\treturn exanet_failed(r);\n\t}\n\treturn code;\n", host, ours)
+			"(r && r != EXANET_PASS)\n\t\t\treturn exanet_failed(r, __func__);\n\t}\n\treturn code;\n", host, ours)
 	case "comm":
 		request := "0"
 		if e.begins() {
@@ -364,7 +365,7 @@ func (g *generator) entry(e entry, fn function) {
 		}
 		fmt.Fprintf(g.w, "\tint code = %s;\n\tif (exanet_on && code == MPI_SUCCESS) {\n\t\tint64_t r = "+
 			"exanet_adopt((exanet_handle)comm, newcomm, %s, %s);\n\t\tif (r && r != EXANET_PASS)\n\t\t\treturn "+
-			"exanet_failed(r);\n\t}\n\treturn code;\n", host, e.tag("tag"), request)
+			"exanet_failed(r, __func__);\n\t}\n\treturn code;\n", host, e.tag("tag"), request)
 	case "note", "gone":
 		fmt.Fprintf(g.w, "\t%s\n", g.passes(name))
 		fmt.Fprintf(g.w, "\tint code = %s;\n\tif (exanet_on && code == MPI_SUCCESS)\n\t\t%s;\n\treturn code;\n", host,
