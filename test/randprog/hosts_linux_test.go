@@ -9,7 +9,7 @@ import (
 	"github.com/exanet-mpi/exanet/test/netns"
 )
 
-// Two ranks on each of three hosts.
+// Two ranks on each of three hosts. The flag -programs says how many they play.
 func TestProcessesOnHosts(t *testing.T) {
 	w := netns.New(t, 3)
 	for _, p := range playsOfProcesses() {
@@ -19,6 +19,9 @@ func TestProcessesOnHosts(t *testing.T) {
 		}
 		if testing.Short() {
 			j.programs /= 6
+		}
+		if *programsFlag > 0 {
+			j.programs = *programsFlag
 		}
 		t.Run(p.name, func(t *testing.T) {
 			var total Tally
