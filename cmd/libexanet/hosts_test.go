@@ -119,9 +119,14 @@ var faults = []struct{ macro, where string }{
 	{"NO_CODE_AFTER_HANDLER", mpich5},  // of the program, which a call that waits has called
 	{"NO_SHARED_WINDOWS", mpich5},      // of several ranks: each is told to be alone on its machine
 	{"NO_ALLTOALLV_ON_GRIDS", mpich5},  // that of mpi_f08 asks for the neighbours in a distributed graph
+	{"NO_IDUPS_OF_PARENTS", mpich5},    // of several at the same time: its ranks wait for each other for ever
+	{noRandom, mpich5},                 // random programs: MPI_Send hangs
 }
 
-const mpich5 = "MPICH_NUMVERSION >= 50000000"
+const (
+	mpich5   = "MPICH_NUMVERSION >= 50000000"
+	noRandom = "NO_RANDOM_PROGRAMS"
+)
 
 // findFaults looks which faults the hosts have.
 func findFaults() error {
