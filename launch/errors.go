@@ -17,7 +17,6 @@ const (
 	codeNotExecutable = 126
 	codeNotFound      = 127
 	codeInterrupted   = 128 + int(syscall.SIGINT)
-	codeLostPeer      = 254 // of a part of a job whose ranks have failed after those of another
 )
 
 // ErrLimit means that the host does not let us have that many processes, file
@@ -120,8 +119,6 @@ func (e *RankError) Cause() string {
 // 128 and the number of the signal, as in shells; never 0.
 func (e *RankError) ExitCode() int {
 	switch {
-	case e.LostPeer:
-		return codeLostPeer
 	case e.Signal != 0:
 		return 128 + int(e.Signal)
 	case e.Code != 0:

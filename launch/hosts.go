@@ -20,8 +20,8 @@ import (
 )
 
 // A job on several hosts has a part on each: a launcher there, which this one starts by a remote shell, and which does
-// for its ranks what a launcher does. What the ranks print comes back as the shell's output, behind a word by which
-// the part says that it has begun: a remote shell may end well that has run nothing. The shell's input
+// for its ranks what a launcher does. What the ranks print comes back as the shell's output, between lines by which
+// the part says that it has begun, and how it has ended: nothing is made of the shell's own end. The shell's input
 // carries orders: at first the part, then what rank 0 reads, signals, and that another part has failed. When it
 // ends, so does the part: nothing is left of a job whose first launcher has gone.
 
@@ -65,7 +65,13 @@ type part struct {
 	Label              bool
 	Meet               string
 	Host               string // what the job calls this host
-	Begun              string // a line that the part writes before all that its ranks print
+	Word               string // by which lines of the part's own begin, between those that its ranks print
+}
+
+// partEnd is how a part has ended, which it says in its last line.
+type partEnd struct {
+	Code int
+	Lost bool // its ranks have failed after those of another
 }
 
 // order is what it is told: one of these.
@@ -82,39 +88,34 @@ type HostError struct {
 	Host string
 	Code int // of the part's first rank that has failed, or of the remote shell
 
-	begun bool // the part has, so the code is its own
-	mute  bool // nothing has said why, and nobody has told it to end
+	begun, told bool // the part has begun, and has told how it ended: then the code is its own
+	lost        bool // its ranks have failed after those of another
 }
 
 func (e *HostError) Error() string {
+	shell := fmt.Sprintf("host %s: the remote shell has ended with %d", e.Host, e.Code)
 	switch {
-	case e.Code == shellFailed && !e.begun:
-		return fmt.Sprintf("host %s: the remote shell has ended with %d: see whether it lets you in without a password",
-			e.Host, e.Code)
-	case e.Code == 0:
-		return fmt.Sprintf("host %s: the remote shell has ended with 0 and has run nothing of the job: see whether it "+
-			"runs commands there, and whether exanet there is of this version", e.Host)
-	case e.Code == codeLostPeer:
+	case e.lost:
 		return fmt.Sprintf("host %s: its ranks have lost those of another host, which have not failed: see whether "+
 			"the network between them is broken", e.Host)
+	case e.told:
+		return fmt.Sprintf("host %s: its part of the job has ended with %d", e.Host, e.Code)
 	case e.Code == hostGivenUp:
 		return fmt.Sprintf("host %s: it has not answered for %v and is given up: see whether it can be reached, and "+
 			"whether processes of the job are left there", e.Host, partEnds)
 	case e.Code == shellKilled:
 		return fmt.Sprintf("host %s: the remote shell was killed; the other ranks are ended", e.Host)
+	case e.begun:
+		return shell + " before its part of the job: see whether that was killed, or the connection is lost"
+	case e.Code == 0:
+		return shell + " and has run nothing of the job: see whether it runs commands there, and whether exanet is " +
+			"of this version there"
+	case e.Code == shellFailed:
+		return shell + ": see whether it lets you in without a password"
+	case e.Code == codeNotFound:
+		return shell + ": see whether exanet is there, under the same path as here"
 	}
-	switch {
-	case e.begun && e.Code == shellFailed:
-		return fmt.Sprintf("host %s: the remote shell has ended with %d: a rank has, or the connection is lost", e.Host,
-			e.Code)
-	case e.begun && e.mute:
-		return fmt.Sprintf("host %s: its part of the job has ended with %d without a word: see whether it was killed "+
-			"there", e.Host, e.Code)
-	case e.mute:
-		return fmt.Sprintf("host %s: the remote shell has ended with %d without a word: see whether it runs commands "+
-			"there", e.Host, e.Code)
-	}
-	return fmt.Sprintf("host %s: its part of the job has ended with %d", e.Host, e.Code)
+	return shell + ": see whether it runs commands there"
 }
 
 // ExitCode is what a command line should exit with.
@@ -179,24 +180,19 @@ func (r *remote) wait() {
 	}
 }
 
-// begun reports whether a part that has ended had begun; false if that is not known.
-func (r *remote) begun() bool {
+// end is how a part has ended: as it says itself, else as its remote shell has.
+func (r *remote) end() *HostError {
+	e := &HostError{Host: r.host, Code: r.cmd.ProcessState.ExitCode()}
 	select {
 	case <-r.out.done:
-		return len(r.out.begun) == 0
 	default: // it was given up
-		return false
+		return e
 	}
-}
-
-// mute reports whether a part that has ended has written no line of errors.
-func (r *remote) mute() bool {
-	select {
-	case <-r.errs.done:
-		return len(r.errs.last) == 0
-	default: // it was given up
-		return false
+	var end partEnd
+	if e.begun = len(r.out.heard) > 0; len(r.out.heard) > 1 && json.Unmarshal(r.out.heard[1], &end) == nil {
+		e.told, e.Code, e.lost = true, end.Code, end.Lost
 	}
+	return e
 }
 
 // giveUp ends the remote shell, unless it has ended.
@@ -241,7 +237,7 @@ func RunHosts(ctx context.Context, cfg Config, hosts Hosts) error {
 	first := 0
 	for _, h := range hosts.List {
 		p := &part{First: first, Ranks: h.Ranks, Size: size, Prog: cfg.Prog, Args: cfg.Args, Env: cfg.Env, Dir: dir,
-			Label: cfg.Label, Meet: place.Meet(), Host: h.Host, Begun: rand.Text()}
+			Label: cfg.Label, Meet: place.Meet(), Host: h.Host, Word: rand.Text()}
 		r, err := startRemote(h.Host, hosts, p, &out, &errs)
 		if err != nil {
 			for _, other := range parts {
@@ -281,14 +277,11 @@ func RunHosts(ctx context.Context, cfg Config, hosts Hosts) error {
 		case r := <-ends:
 			left--
 			parts = slices.DeleteFunc(parts, func(other *remote) bool { return other == r })
-			e := &HostError{Host: r.host, Code: r.cmd.ProcessState.ExitCode(), begun: r.begun(),
-				mute: late == nil && r.mute()}
-			if e.begun {
-				place.Close() // nobody need wait for its ranks
-			}
+			e := r.end()
 			switch {
-			case e.Code == 0 && e.begun:
-			case e.Code == codeLostPeer && e.begun:
+			case e.told && e.Code == 0:
+				place.Close() // nobody need wait for its ranks
+			case e.lost:
 				lostPeer = e
 				if failure == nil {
 					end(order{End: "others"})
@@ -298,7 +291,7 @@ func RunHosts(ctx context.Context, cfg Config, hosts Hosts) error {
 			default:
 				if failure == nil {
 					failure = e
-					if e.Code <= 0 || e.Code == shellFailed || e.mute { // else somebody has said what it was
+					if !e.told && !out.broken.Load() { // else it has said what it was, or was told that nobody reads
 						say(e.Error())
 					}
 				}
@@ -344,8 +337,8 @@ func RunHosts(ctx context.Context, cfg Config, hosts Hosts) error {
 		say(lostPeer.Error())
 		failure = lostPeer
 	}
-	if failure == nil {
-		failure = errors.Join(out.lost(), errs.lost())
+	if lost := errors.Join(out.lost(), errs.lost()); lost != nil && (failure == nil || out.broken.Load()) {
+		failure = lost
 	}
 	return failure
 }
@@ -380,7 +373,7 @@ func startRemote(host string, hosts Hosts, p *part, out, errs *sink) (*remote, e
 	if err := r.cmd.Start(); err != nil {
 		return nil, err
 	}
-	r.out, r.errs = &relay{src: pipes[0], dst: out, begun: []byte(p.Begun)}, &relay{src: pipes[1], dst: errs}
+	r.out, r.errs = &relay{src: pipes[0], dst: out, word: []byte(p.Word)}, &relay{src: pipes[1], dst: errs}
 	r.out.start()
 	r.errs.start()
 	go r.pass(order{Part: p})
@@ -416,16 +409,20 @@ func (r *remote) give(o order) bool {
 func quoted(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }
 
 // RunPart is the launcher of a part: its orders come from in. The error is as of Start and Wait.
-func RunPart(ctx context.Context, in io.Reader, stdout, stderr io.Writer) error {
+func RunPart(ctx context.Context, in io.Reader, stdout, stderr io.Writer) (err error) {
 	orders := json.NewDecoder(in)
 	var o order
 	if err := orders.Decode(&o); err != nil || o.Part == nil {
 		return &StartError{What: "a part of a job", Err: errors.New("exanet run --hosts does this"), code: codeLimit}
 	}
 	p := o.Part
-	if _, err := fmt.Fprintln(stdout, p.Begun); err != nil {
+	if _, err := fmt.Fprintln(stdout, p.Word); err != nil {
 		return onHost(p.Host, &StartError{What: p.Prog, Err: err, code: codeLimit})
 	}
+	defer func() {
+		text, _ := json.Marshal(endOf(err)) // of a number and a flag
+		_, _ = fmt.Fprintf(stdout, "%s%s\n", p.Word, text)
+	}()
 	if err := os.Chdir(p.Dir); err != nil {
 		return onHost(p.Host, &StartError{What: p.Prog, Err: err, code: codeNotFound})
 	}
@@ -441,7 +438,7 @@ func RunPart(ctx context.Context, in io.Reader, stdout, stderr io.Writer) error 
 		for {
 			var o order
 			if err := orders.Decode(&o); err != nil {
-				cancel(errors.New("the launcher of the job has gone"))
+				cancel(onHost(p.Host, errors.New("the launcher of the job has gone, or the connection to it")))
 				return
 			}
 			switch {
@@ -459,6 +456,21 @@ func RunPart(ctx context.Context, in io.Reader, stdout, stderr io.Writer) error 
 		}
 	}()
 	return j.Wait()
+}
+
+// endOf is how a part with this error has ended.
+func endOf(err error) (end partEnd) {
+	var coded interface{ ExitCode() int }
+	switch {
+	case err == nil:
+	case errors.As(err, &coded):
+		end.Code = coded.ExitCode()
+	default:
+		end.Code = codeLimit
+	}
+	var rank *RankError
+	end.Lost = errors.As(err, &rank) && rank.LostPeer
+	return end
 }
 
 // onHost says of which host an error of a part is.

@@ -207,6 +207,22 @@ func TestHostsRankThatDoesNotCallInit(t *testing.T) {
 	}
 }
 
+// One that ends well without Init is no failure, but it is named where others have waited for it.
+func TestHostsRankThatEndsWithoutInit(t *testing.T) {
+	exe, err := os.Executable()
+	require.NoError(t, err)
+	for _, list := range []string{"a:2,b", "a:3"} {
+		t.Run(list, func(t *testing.T) {
+			j := prepareHostsShell(t, list, "0s", "sh", "-c", `[ $EXANET_RANK != 1 ] || exit 0; exec env `+roleVar+
+				`=good `+exe)
+			require.NotZero(t, j.run(t))
+			require.Regexp(t, `(?m)^exanet: rank \d \(pid \d+ on a\) exited .*; rank 1 had ended before, without Init`,
+				j.err.String())
+			require.NotContains(t, j.err.String(), "EXANET_MEET")
+		})
+	}
+}
+
 func TestHostsInput(t *testing.T) {
 	j := prepareHostsShell(t, "a:2,b:2", "0s", "sh", "-c", `sed "s/^/$EXANET_RANK /"`)
 	j.Stdin = strings.NewReader("one\ntwo\n")
@@ -311,23 +327,19 @@ func TestHostsShellThatFails(t *testing.T) {
 		})
 	}
 	for name, script := range map[string]string{
-		"all, mute": `exit 127`,
-		"one, mute": `[ "$1" != b ] || exit 127; ` + localShell,
+		"all":           `exit 127`,
+		"one":           `[ "$1" != b ] || exit 127; ` + localShell,
+		"all, and says": `echo no shell here >&2; exit 127`,
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(name+", 127", func(t *testing.T) {
 			j := prepareHosts(t, "a,b", "0s", "good")
 			j.Env = append(j.Env, shellVar+"="+script)
 			require.Equal(t, 127, j.run(t), j.err.String())
-			require.Regexp(t, `(?m)^exanet: host [ab]: the remote shell has ended with 127 without a word: .*$`,
-				j.err.String())
+			require.Regexp(t, `^(no shell here\n)*exanet: host [ab]: the remote shell has ended with 127: see whether `+
+				`exanet is there.*\n(no shell here\n)*$`, j.err.String())
 		})
 	}
-	j := prepareHosts(t, "a,b", "0s", "good")
-	j.Env = append(j.Env, shellVar+"=echo no shell here >&2; exit 127")
-	require.Equal(t, 127, j.run(t), j.err.String())
-	require.Regexp(t, `^(no shell here\n)+$`, j.err.String())
-
-	j = prepareHostsShell(t, "a,b:2", "0s", "./no-such-program")
+	j := prepareHostsShell(t, "a,b:2", "0s", "./no-such-program")
 	require.Equal(t, 127, j.run(t), j.err.String())
 	require.Regexp(t, `^(host [ab]: cannot start \./no-such-program: no such file\n)+$`, j.err.String())
 }
@@ -340,6 +352,46 @@ func TestHostsShellThatTalks(t *testing.T) {
 	words := regexp.MustCompile(`news of .\n|\d `).FindAllString(j.out.String(), -1)
 	require.ElementsMatch(t, []string{"news of a\n", "news of b\n", "0 ", "1 "}, words)
 	require.Equal(t, j.out.String(), strings.Join(words, ""))
+}
+
+// How a part has ended it says itself: some remote shells end with 0 whatever the command does.
+func TestHostsShellWithoutCodes(t *testing.T) {
+	const ends = localShell + "; exit 0"
+	shell := strings.Replace(ends, "exec ", "", 1)
+	for how, c := range map[string]struct {
+		code int
+		says string
+	}{
+		"true":          {0, `^$`},
+		"exit 7":        {7, `^exanet: rank \d \(pid \d+ on [ab]\) exited with code 7\n$`},
+		"exit 253":      {253, `exited with code 253`},
+		"exit 254":      {254, `exited with code 254`},
+		"exit 255":      {255, `exited with code 255`},
+		"kill -9 $$":    {137, `SIGKILL`},
+		"kill -9 $PPID": {1, `(?m)^exanet: host [ab]: the remote shell has ended with 0 before its part of the job: `},
+	} {
+		t.Run(how, func(t *testing.T) {
+			j := prepareHostsShell(t, "a,b", "0s", "sh", "-c", `[ $EXANET_RANK = 0 ] && sleep 0.3; `+how)
+			j.Env = append(j.Env, shellVar+"="+shell)
+			require.Equal(t, c.code, j.run(t), j.err.String())
+			require.Regexp(t, c.says, j.err.String())
+			require.NotContains(t, j.err.String(), "network between them")
+			if c.code != 1 {
+				require.NotContains(t, j.err.String(), "exanet: host")
+			}
+		})
+	}
+}
+
+// Output that cannot be written is what is told, and not what becomes of those who write.
+func TestHostsOutputIsLost(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	require.NoError(t, err)
+	defer full.Close()
+	j := prepareHostsShell(t, "a,b", "0s", "sh", "-c", "head -c 10000000 /dev/zero | tr '\\0' '\\n'")
+	j.Stdout = full
+	require.NotZero(t, j.run(t))
+	require.Regexp(t, `^part of the ranks' output is lost: .*no space left on device\n$`, j.err.String())
 }
 
 // There is a shell before there is anything else.

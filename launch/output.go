@@ -74,7 +74,8 @@ type relay struct {
 	dst    *sink
 	label  []byte // put before each line
 	prompt bool   // show an unfinished line when the rank pauses
-	begun  []byte // a line that is not passed on; empty when it has come
+	word   []byte // lines from it on are not passed on, but heard; nil: there are none
+	heard  [][]byte
 	done   chan struct{}
 
 	buf   []byte
@@ -179,9 +180,17 @@ func (r *relay) passLines() error {
 
 // pass writes the first n bytes of buf.
 func (r *relay) pass(n int) error {
-	if at := bytes.Index(r.buf[:n], r.begun); at >= 0 && len(r.begun) > 0 {
-		line := len(r.begun) + 1
-		r.buf, n, r.begun = slices.Delete(r.buf, at, min(at+line, n)), max(n-line, at), nil
+	for len(r.word) > 0 {
+		at := bytes.Index(r.buf[:n], r.word)
+		if at < 0 {
+			break
+		}
+		line := len(r.buf[at:n])
+		if i := bytes.IndexByte(r.buf[at:n], '\n'); i >= 0 {
+			line = i + 1
+		}
+		r.heard = append(r.heard, bytes.Clone(r.buf[at+len(r.word):at+line]))
+		r.buf, n = slices.Delete(r.buf, at, at+line), n-line
 	}
 	if n == 0 {
 		return nil

@@ -28,6 +28,7 @@ type rank struct {
 	stderr  *relay
 	ended   bool // a zombie: dead, but not reaped
 	end     sys.End
+	absent  bool // it has ended well and without Init, for which others may wait
 	lost    bool // reaped by somebody else
 }
 

@@ -244,9 +244,10 @@ func (j *Job) lookAtRanks() {
 			}
 			continue
 		}
-		attached := j.segment.Attached(r.number)
-		if end != (sys.End{}) || attached {
+		if end != (sys.End{}) || j.segment.Attached(r.number) {
 			failed = append(failed, r)
+		} else {
+			r.absent = true
 		}
 		// What the rank has started must not write to the others' memory
 		// once they count it as dead. A rank that ended well without Init
@@ -280,6 +281,12 @@ func (j *Job) onFailure(r *rank) {
 	}
 	if !j.failure.brokenPipe() || !j.stdout.broken.Load() {
 		line := "exanet: " + j.failure.Error()
+		for _, other := range j.ranks { // one that others wait for, maybe, and no failure by itself
+			if other.absent {
+				line += fmt.Sprintf("; rank %d had ended before, without Init", other.number)
+				break
+			}
+		}
 		if j.running > 0 {
 			line += "; the other ranks are ended"
 		}

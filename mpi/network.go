@@ -111,7 +111,7 @@ func forget(cards [][]byte, me int, here func(i int) bool) {
 
 // exchange is net.Exchange, but waits no longer when a rank of this host has died: it may not have come.
 func exchange(m *host.Member, mine []byte) (cards [][]byte, secret net.Secret, err error) {
-	ctx, stop := context.WithCancel(context.Background())
+	ctx, stop := context.WithCancelCause(context.Background())
 	var watch sync.WaitGroup
 	watch.Go(func() {
 		for ctx.Err() == nil && m.Deaths() == 0 {
@@ -120,12 +120,14 @@ func exchange(m *host.Member, mine []byte) (cards [][]byte, secret net.Secret, e
 			case <-time.After(lookEvery):
 			}
 		}
-		stop()
+		stop(fmt.Errorf("rank %d waits in vain for all to call Init: one has ended: %w", m.Rank(), rdmaeng.ErrPeer))
 	})
 	defer watch.Wait()
-	defer stop()
+	defer stop(nil)
 	cards, secret, err = net.Exchange(ctx, os.Getenv(env.Meet), m.Rank(), mine)
 	switch {
+	case err != nil && ctx.Err() != nil:
+		err = context.Cause(ctx)
 	case errors.Is(err, rdmaeng.ErrPeer):
 		m.Miss()
 	case errors.Is(err, net.ErrMeet):

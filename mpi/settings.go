@@ -62,10 +62,8 @@ func (s *settings) complete() (do string, err error) {
 		}
 		return do, err
 	}
-	if s.path != "" || s.device == deviceNetwork {
-		if _, err := net.ParseSilence(s.silence); err != nil {
-			return "give a time, or none", err
-		}
+	if _, err := net.ParseSilence(s.silence); err != nil {
+		return "give a time, or none", err
 	}
 	if s.algorithms, err = coll.NewSelection(s.collectives); err != nil {
 		return "see exanet info --collectives", fmt.Errorf("%s: %w", env.Coll, err)

@@ -33,13 +33,15 @@ func runOnHosts(ctx context.Context, cfg launch.Config, list, shell string) erro
 	if len(words) == 0 {
 		return usageErrorf("--shell: name a command, as ssh")
 	}
+	device := deviceOf(cfg.Env)
+	if device == "" {
+		device = "network"
+		cfg.Env = append(cfg.Env, "EXANET_DEVICE="+device)
+	}
 	if err := checkSettings(cfg.Env, false); err != nil {
 		return err
 	}
-	switch device := deviceOf(cfg.Env); {
-	case device == "":
-		cfg.Env = append(cfg.Env, "EXANET_DEVICE=network")
-	case device != "network" && !strings.HasPrefix(device, "registers:"):
+	if device != "network" && !strings.HasPrefix(device, "registers:") {
 		return usageErrorf("the device %s is within one host: with --hosts it is network or registers:PATH", device)
 	}
 	return launch.RunHosts(ctx, cfg, launch.Hosts{List: hosts, Shell: words, Exanet: self()})

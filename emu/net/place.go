@@ -154,8 +154,8 @@ func Exchange(ctx context.Context, meet string, rank int, mine []byte) (cards []
 	}
 	c, err := reach(ctx, gate{secret, uint32(rank)}, addrs)
 	if err != nil {
-		return nil, secret, fmt.Errorf("rank %d does not reach its launcher at %s, as %s has it: %w", rank,
-			strings.Join(addrs, ","), env.Meet, err)
+		return nil, secret, fmt.Errorf("rank %d does not reach its launcher at %s, as %s has it, or others have "+
+			"ended: %w", rank, strings.Join(addrs, ","), env.Meet, err)
 	}
 	defer c.Close()
 	stop := context.AfterFunc(ctx, func() { _ = c.Close() })
