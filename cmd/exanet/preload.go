@@ -132,8 +132,9 @@ EXANET_DEVICE=registers is the same as the flag.
 With hardware, EXANET_DEVICE=registers:PATH says where that is (docs/devices.md).
 
 With --timeout or a model of the hardware the command is a child of this process, which
-passes signals on. If it takes longer than the timeout, the ranks say what they wait
-for, and it gets SIGTERM, and SIGKILL two seconds later; the exit code is 124 then.`,
+passes signals on. If it takes longer than the timeout, the ranks of this host say what
+they wait for, and it gets SIGTERM, and SIGKILL two seconds later; the exit code is 124
+then.`,
 		Example: `  exanet preload -- mpirun -np 4 ./app
   EXANET_VERBOSE=1 exanet preload mpirun.mpich -np 1 ./master : -np 3 ./worker
   exanet preload -v -- mpirun.openmpi -np 2 python3 script.py
