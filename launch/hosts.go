@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -337,8 +338,10 @@ func RunHosts(ctx context.Context, cfg Config, hosts Hosts) error {
 		say(lostPeer.Error())
 		failure = lostPeer
 	}
-	if lost := errors.Join(out.lost(), errs.lost()); lost != nil && (failure == nil || out.broken.Load()) {
-		failure = lost
+	// A part that nobody could read is no failure by itself.
+	var unread *HostError
+	if errors.As(failure, &unread) && !unread.told && out.broken.Load() || failure == nil {
+		failure = cmp.Or(errors.Join(out.lost(), errs.lost()), failure)
 	}
 	return failure
 }

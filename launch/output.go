@@ -72,10 +72,10 @@ func (s *sink) lost() error {
 type relay struct {
 	src    *os.File // reading end of the rank's pipe; the relay closes it
 	dst    *sink
-	label  []byte // put before each line
-	prompt bool   // show an unfinished line when the rank pauses
-	word   []byte // lines from it on are not passed on, but heard; nil: there are none
-	heard  [][]byte
+	label  []byte   // put before each line
+	prompt bool     // show an unfinished line when the rank pauses
+	word   []byte   // what follows it in a line is heard, and not passed on; nil: there is none
+	heard  [][]byte // to be read when the relay has ended
 	done   chan struct{}
 
 	buf   []byte
@@ -173,9 +173,21 @@ func (r *relay) passLines() error {
 		return r.pass(i + 1)
 	}
 	if len(r.buf) >= maxLine {
-		return r.pass(len(r.buf))
+		return r.pass(len(r.buf) - r.wordAtEnd())
 	}
 	return nil
+}
+
+// wordAtEnd returns how many bytes at the end of buf, which holds no whole line, may belong to one that is heard.
+func (r *relay) wordAtEnd() int {
+	if at := bytes.Index(r.buf, r.word); at >= 0 && len(r.word) > 0 {
+		return len(r.buf) - at
+	}
+	n := max(0, len(r.word)-1)
+	for !bytes.HasSuffix(r.buf, r.word[:n]) {
+		n--
+	}
+	return n
 }
 
 // pass writes the first n bytes of buf.

@@ -28,7 +28,7 @@ type rank struct {
 	stderr  *relay
 	ended   bool // a zombie: dead, but not reaped
 	end     sys.End
-	absent  bool // it has ended well and without Init, for which others may wait
+	joined  bool // it had called Init when it ended
 	lost    bool // reaped by somebody else
 }
 
@@ -99,6 +99,9 @@ func (j *Job) startRank(number int, path string, stdin *os.File) (*rank, error) 
 	r.stderr.start()
 	return r, nil
 }
+
+// missed reports whether the rank has ended well and without Init. That is no failure, but others may wait for it.
+func (r *rank) missed() bool { return r.ended && r.end == (sys.End{}) && !r.joined }
 
 // signal sends a signal to the rank and to what it has started.
 func (r *rank) signal(sig syscall.Signal) {

@@ -238,16 +238,15 @@ func (j *Job) lookAtRanks() {
 		}
 		r.ended, r.end = true, end
 		j.running--
+		r.joined = j.segment.Attached(r.number)
 		if j.segment.Finalized(r.number) {
 			if end != (sys.End{}) {
 				failed = append(failed, r)
 			}
 			continue
 		}
-		if end != (sys.End{}) || j.segment.Attached(r.number) {
+		if end != (sys.End{}) || r.joined {
 			failed = append(failed, r)
-		} else {
-			r.absent = true
 		}
 		// What the rank has started must not write to the others' memory
 		// once they count it as dead. A rank that ended well without Init
@@ -281,11 +280,8 @@ func (j *Job) onFailure(r *rank) {
 	}
 	if !j.failure.brokenPipe() || !j.stdout.broken.Load() {
 		line := "exanet: " + j.failure.Error()
-		for _, other := range j.ranks { // one that others wait for, maybe, and no failure by itself
-			if other.absent {
-				line += fmt.Sprintf("; rank %d had ended before, without Init", other.number)
-				break
-			}
+		if i := slices.IndexFunc(j.ranks, (*rank).missed); i >= 0 && r.joined {
+			line += fmt.Sprintf("; rank %d had ended before, without Init", j.ranks[i].number)
 		}
 		if j.running > 0 {
 			line += "; the other ranks are ended"

@@ -126,12 +126,12 @@ func exchange(m *host.Member, mine []byte) (cards [][]byte, secret net.Secret, e
 	defer stop(nil)
 	cards, secret, err = net.Exchange(ctx, os.Getenv(env.Meet), m.Rank(), mine)
 	switch {
+	case errors.Is(err, net.ErrMeet):
+		err = fmt.Errorf("%w; or start the job with exanet run --device network", err)
 	case err != nil && ctx.Err() != nil:
 		err = context.Cause(ctx)
 	case errors.Is(err, rdmaeng.ErrPeer):
 		m.Miss()
-	case errors.Is(err, net.ErrMeet):
-		err = fmt.Errorf("%w; or start the job with exanet run --device network", err)
 	}
 	return cards, secret, err
 }

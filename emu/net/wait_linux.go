@@ -89,9 +89,8 @@ func (p *poller) drop(l *link) { _ = control(p.links, unix.EPOLL_CTL_DEL, l.fd, 
 // fewLinks is how many connections are asked one by one, which takes the kernel less time than to ask for all.
 const fewLinks = 2
 
-// look marks the links that have something to read, or room again, and reports whether any has. A link within a piece
-// is taken to have more: to read that in vain costs nothing, since the kernel then has the reader receive what comes
-// meanwhile, which its sender would do else. Elsewhere that would be in the way of the first bytes of a message.
+// look marks the links that have something to read, or room again, and reports whether any has. It asks the kernel
+// before anything is read: a read in vain locks the socket against the core that has a message for it.
 func (f *Fabric) look() (any bool) {
 	p := f.poll
 	if !p.looked.Load() {
@@ -107,6 +106,8 @@ func (f *Fabric) look() (any bool) {
 	return any
 }
 
+// lookAtFew is look where there are few connections. A link within a piece is taken to have more, without asking: what
+// comes while it is read in vain is then received on this core, and the sender has the more time to send.
 func (f *Fabric) lookAtFew() (any bool) {
 	var few [fewLinks]unix.PollFd
 	for i, l := range f.peers {

@@ -348,7 +348,7 @@ int exanet_finish(void)
 			counted(exanet_names[i], exanet_passed[i]);
 	int64_t r = finalize();
 	exanet_live = 0;
-	return r ? exanet_failed(r, __func__) : MPI_SUCCESS;
+	return r ? exanet_failed(r, "MPI_Finalize") : MPI_SUCCESS;
 }
 
 #ifdef EXANET_ADDRESSES

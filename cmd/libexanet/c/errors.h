@@ -26,7 +26,7 @@ int exanet_wrong_tag(int64_t result, int tag);
 
 /* Drops an error that the host tells; returns whether it does. */
 int exanet_told(int64_t result, int by_the_host);
-/* The same for a call that is given no place for what it gives back. */
+/* Calls the error handler for a call that is given no place for what it gives back. */
 int exanet_nowhere(const char *name);
 
 #endif

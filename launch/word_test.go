@@ -1,0 +1,27 @@
+package launch
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A line of a part's own is heard, and what is before and behind it is passed on, wherever a very long line is passed
+// on in pieces.
+func TestWordsAreHeardBetweenPieces(t *testing.T) {
+	const word = "WORWORD"
+	line, before, behind := []byte(word+"{7}\n"), bytes.Repeat([]byte("x"), maxLine), []byte("WORWO\n")
+	for cut := range len(line) + 1 {
+		var out bytes.Buffer
+		r := &relay{dst: &sink{w: &out}, word: []byte(word)}
+		text := append(append(bytes.Clone(before[cut:]), line...), behind...)
+		for _, piece := range [][]byte{text[:maxLine], text[maxLine:]} {
+			r.buf = append(r.buf, piece...)
+			require.NoError(t, r.passLines())
+		}
+		require.Equal(t, [][]byte{[]byte("{7}\n")}, r.heard, cut)
+		require.True(t, bytes.Equal(append(bytes.Clone(before[cut:]), behind...), out.Bytes()), cut)
+		require.Empty(t, r.buf)
+	}
+}
