@@ -54,10 +54,9 @@ are made again.`
 // notKept is what the tables of newer MPIs do not tell of the rows that are not kept.
 const notKept = `Not kept with four ranks on two cores are broadcasts and scatters of short messages under
 Open MPI. As in OSU's benchmarks there is a barrier behind each call, whose time does not count. Open MPI's ranks wait
-for each other in the barrier, and those of the library in the broadcast: both calls together take no longer with it
-than without it. All rows of four ranks are by exanet preload. With -genv LD_PRELOAD alone each rank of MPICH has
-a session of its own ([preload.md](preload.md)): short collectives of four ranks take a little longer then, but less
-time than under MPICH 5.0.2 alone.
+for each other in the barrier, and those of the library in the broadcast. All rows of four ranks are by exanet preload.
+With -genv LD_PRELOAD alone each rank of MPICH has a session of its own ([preload.md](preload.md)): short collectives
+of four ranks take a little longer then, but less time than under MPICH 5.0.2 alone.
 
 `
 
