@@ -5,8 +5,9 @@
 
 /*
  * The collectives: mean time of a call, over iterations, between which there is a
- * barrier, and over ranks. The size is that of the vector, or of the block of one rank.
- * Reductions are of MPI_FLOAT; v-forms have the same block for each rank.
+ * barrier, and over ranks; and that of a call and the barrier behind it. Ranks may wait for each
+ * other in either, and only the second says what both cost. The size is that of the vector, or of
+ * the block of one rank. Reductions are of MPI_FLOAT; v-forms have the same block for each rank.
  */
 
 struct coll {
@@ -201,21 +202,28 @@ static void prepare(struct coll *c, const struct kind *k, long size)
 		c->n = c->offsets[ranks - 1] + c->counts[ranks - 1];
 }
 
-/* measure returns the mean time of this rank in seconds. */
-static double measure(struct coll *c, const struct kind *k, int iterations)
+/* What a rank has measured of a call, in seconds. */
+struct times {
+	double call, both; /* both: with the barrier behind it */
+};
+
+static struct times measure(struct coll *c, const struct kind *k, int iterations)
 {
-	double *times = malloc((iterations + 1) * sizeof *times), time;
+	double *calls = malloc((iterations + 1) * sizeof *calls), *both = malloc((iterations + 1) * sizeof *both);
+	struct times t;
 
 	for (int i = 0; i < iterations; i++) {
 		double start = MPI_Wtime();
 
 		k->call(c);
-		times[i] = MPI_Wtime() - start;
+		calls[i] = MPI_Wtime() - start;
 		MPI_Barrier(world);
+		both[i] = MPI_Wtime() - start;
 	}
-	time = mean_or_median(times, iterations);
-	free(times);
-	return time;
+	t = (struct times){mean_or_median(calls, iterations), mean_or_median(both, iterations)};
+	free(calls);
+	free(both);
+	return t;
 }
 
 static const struct kind *find(const char *name)
@@ -236,10 +244,12 @@ static void run(const struct benchmark *b)
 		.out = buffer(room), .in = buffer(room),
 	};
 
-	print_title(b, NULL, k->outcome == nothing ? "" : "Size", 1, (const char *[]){"Avg Latency(us)"});
+	print_title(b, NULL, k->outcome == nothing ? "" : "Size", 2,
+		(const char *[]){"Avg Latency(us)", "With barrier(us)"});
 	for (long size = first_size(b); size <= last_size(b); size = next_size(size)) {
 		struct counts n = counts_for(size, (struct counts){10000, 200}, (struct counts){1000, 10});
-		double begun, mine, sum;
+		struct times t;
+		double begun, mine[2], sum[2];
 
 		prepare(&c, k, size);
 		for (int round = 0; options.check && round < CHECKED_ROUNDS; round++) {
@@ -253,10 +263,11 @@ static void run(const struct benchmark *b)
 		measure(&c, k, 2);
 		n = limited(n, (MPI_Wtime() - begun) / 2);
 		measure(&c, k, n.warmup);
-		mine = measure(&c, k, n.iterations) * 1e6;
-		MPI_Reduce(&mine, &sum, 1, MPI_DOUBLE, MPI_SUM, 0, world);
-		sum /= ranks;
-		print_row(k->outcome == nothing ? -1 : size, 1, &sum);
+		t = measure(&c, k, n.iterations);
+		mine[0] = t.call * 1e6 / ranks;
+		mine[1] = t.both * 1e6 / ranks;
+		MPI_Reduce(mine, sum, 2, MPI_DOUBLE, MPI_SUM, 0, world);
+		print_row(k->outcome == nothing ? -1 : size, 2, sum);
 	}
 }
 

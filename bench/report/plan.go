@@ -66,7 +66,7 @@ var sections = []section{
 	}},
 	{"crowd", "More ranks than cores", func(c *Config) (jobs []*job) {
 		for _, ranks := range []int{4, 8} {
-			args := strings.Join(crowded, ",") + ",gather -m 8:65536 -t 20 -x 2 -s " +
+			args := strings.Join(crowded, ",") + ",gather -m 8:65536 -t 100 -x 2 -s " +
 				strconv.Itoa(choose(c, ranks/2, 96))
 			j := c.osu(fmt.Sprintf("%d ranks", ranks), ranks, args)
 			j.limit = 5 * time.Minute

@@ -22,7 +22,7 @@ var openMPIOurs = way{preload.OpenMPI, ours}
 // the baseline, and gives ours what of returns for a round of each figure.
 func made(of func(c column, size, round int) float64) *results {
 	r := &results{Form: "full", Rounds: 5, When: "today", Commit: "c0ffee", Machine: "a test", Baseline: "before"}
-	for _, x := range rows() {
+	for _, x := range slices.Concat(rows(), rowsOfNewer()) {
 		sizes := []int{0}
 		if x.section != "applications" {
 			sizes = []int{8, 1024, 16384, 1 << 20}
