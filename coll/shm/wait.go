@@ -105,8 +105,12 @@ func (a *Area) look(w *Words) bool {
 	if a.own.core.Load() != core {
 		a.own.core.Publish(core)
 	}
+	most := keeps
+	if w.rank >= 0 {
+		most = keepsForOne
+	}
 	for kept, n := 0, a.Yields; n > 0; {
-		if kept++; kept >= keeps || a.near(w, core) {
+		if kept++; kept >= most || a.near(w, core) {
 			n -= a.yield()
 			kept = 0
 		}

@@ -90,6 +90,7 @@ struct call {
 	uint64_t n, what;
 	uint32_t spins; /* left before it goes on in Go; so are yields */
 	int32_t yields;
+	int keeps; /* looks between two yields that would let no awaited rank run */
 };
 
 /* Begins a call in which this rank gives so much, unless it belongs into Go: so it is if the slot is not free. */
@@ -97,7 +98,7 @@ static inline int begin(struct call *c, struct collective_area *a, uint32_t op, 
 {
 	struct collective_line *l = own(a);
 	uint64_t what = op | (uint64_t)root << COLLECTIVE_ROOT_SHIFT | (uint64_t)n << COLLECTIVE_SIZE_SHIFT;
-	*c = (struct call){a, l->call, what, a->spins, a->yields};
+	*c = (struct call){a, l->call, what, a->spins, a->yields, COLLECTIVE_KEEPS};
 	if (n >= a->limit[op] || given > a->segment || l->cut || load(&header(a)->failed))
 		return 0;
 	if (c->n >= COLLECTIVE_DEPTH && l->known + COLLECTIVE_DEPTH <= c->n) {
@@ -171,7 +172,7 @@ static __attribute__((noinline)) int take_turns(struct call *c, uint32_t rank, u
 		__atomic_store_n(&bell_of(a, own(a)->world)->core, core, __ATOMIC_RELAXED);
 	}
 	for (int kept = 1; c->yields > 0; kept++) {
-		if (kept >= COLLECTIVE_KEEPS || near(a, c->n, rank, last, core))
+		if (kept >= c->keeps || near(a, c->n, rank, last, core))
 			c->yields -= yield(a), kept = 0;
 		if (load(word) >= round)
 			return 1;
@@ -195,6 +196,8 @@ static inline int seen(struct call *c, uint32_t rank, uint32_t last)
 /* Waits for the parts of the ranks from first on that come before end. */
 static inline int all_seen(struct call *c, uint32_t first, uint32_t end)
 {
+	if (end - first == 1)
+		c->keeps = COLLECTIVE_KEEPS_FOR_ONE;
 	for (uint32_t i = first; i < end; i++)
 		if (i != c->area->me && !seen(c, i, end - 1))
 			return 0;
