@@ -51,12 +51,12 @@ The host of a virtual machine moves its processors, near to each other or apart,
 takes several times as long under every MPI. Runs of two ranks that have not found the processors in the same place
 are made again.`
 
-// notKept is what the tables of newer MPIs do not tell of the rows that are not kept.
-const notKept = `Not kept with four ranks on two cores are broadcasts and scatters of short messages under
-Open MPI. As in OSU's benchmarks there is a barrier behind each call, whose time does not count. Open MPI's ranks wait
-for each other in the barrier, and those of the library in the broadcast. All rows of four ranks are by exanet preload.
-With -genv LD_PRELOAD alone each rank of MPICH has a session of its own ([preload.md](preload.md)): short collectives
-of four ranks take a little longer then, but less time than under MPICH 5.0.2 alone.
+// ofFour is what the page about newer MPIs says of rows of four ranks.
+const ofFour = `Rows of four ranks are by exanet preload. As in OSU's benchmarks there is a barrier behind each
+collective. The ranks of Open MPI wait for each other in that barrier, and those of the library in a broadcast before
+it: so rows of calls with a root are about both. With -genv LD_PRELOAD alone each rank of MPICH has a session of its own
+([preload.md](preload.md)): short collectives of four ranks take a little longer then, but less time than under MPICH
+5.0.2 alone.
 
 `
 
@@ -65,7 +65,7 @@ func (c *Config) renderNewer() error {
 	var b strings.Builder
 	b.WriteString("# Figures under newer MPIs\n\nAs [" + filepath.Base(c.Out) + ".md](" + filepath.Base(c.Out) +
 		".md), in short, with the MPIs of newer Debians: make bench-today measures\nthem in roots of their own, and " +
-		"exanet bench report --with writes this page.\n\n" + notKept)
+		"exanet bench report --with writes this page.\n\n" + ofFour)
 	for _, file := range c.With {
 		r, err := load(file)
 		if err != nil {
