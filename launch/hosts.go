@@ -128,7 +128,8 @@ const (
 	hostGivenUp = -2
 )
 
-// partEnds is how long a part takes at most that is told to end: it kills its ranks before. Tests change it.
+// partEnds is how long a part takes at most that is told to end: it kills its ranks before. So long has its remote
+// shell to end then. Tests change it.
 var partEnds = 2 * giveUpAfterKill
 
 // remote is the part of a job on a host.
@@ -143,6 +144,10 @@ type remote struct {
 
 	ended   chan struct{} // the remote shell has
 	givenUp chan struct{}
+
+	begun  bool     // the part says so
+	over   *partEnd // and how it has ended
+	killed bool     // the remote shell, by this launcher
 }
 
 // tell gives an order, and does not wait for the shell to take it.
@@ -169,39 +174,75 @@ func (r *remote) pass(first order) {
 	}
 }
 
-// wait returns when the part has ended and all that it has printed is passed on, or when it is given up.
-func (r *remote) wait() {
-	_ = r.cmd.Wait()
-	close(r.ended)
+// wait returns when the part has ended and all that it has printed is passed on, or when it is given up. A remote shell
+// that stays behind its part is ended: what keeps it there is no part of the job any more.
+func (r *remote) wait(say func(string)) {
+	go func() {
+		_ = r.cmd.Wait()
+		close(r.ended)
+	}()
+	var lingers <-chan time.Time
+	givenUp := r.givenUp
+	for ended := false; !ended; {
+		select {
+		case line := <-r.out.heard:
+			if r.hear(line); r.over != nil {
+				lingers = time.After(partEnds)
+				_ = r.stdin.Close()
+			}
+		case <-lingers:
+			say(fmt.Sprintf("host %s: the remote shell has not ended with its part of the job, and is killed: see "+
+				"what keeps it there", r.host))
+			r.kill()
+		case <-givenUp:
+			givenUp = nil
+			r.kill()
+		case <-r.ended:
+			ended = true
+		}
+	}
 	for _, output := range []*relay{r.out, r.errs} {
+		if r.killed {
+			output.finish()
+		}
 		select {
 		case <-output.done:
 		case <-r.givenUp: // something holds on to the output
+			return
 		}
 	}
+	for len(r.out.heard) > 0 {
+		r.hear(<-r.out.heard)
+	}
+}
+
+// hear takes a line of the part's own.
+func (r *remote) hear(line []byte) {
+	var end partEnd
+	if r.begun && json.Unmarshal(line, &end) == nil {
+		r.over = &end
+	}
+	r.begun = true
 }
 
 // end is how a part has ended: as it says itself, else as its remote shell has.
 func (r *remote) end() *HostError {
-	e := &HostError{Host: r.host, Code: r.cmd.ProcessState.ExitCode()}
-	select {
-	case <-r.out.done:
-	default: // it was given up
-		return e
-	}
-	var end partEnd
-	if e.begun = len(r.out.heard) > 0; len(r.out.heard) > 1 && json.Unmarshal(r.out.heard[1], &end) == nil {
-		e.told, e.Code, e.lost = true, end.Code, end.Lost
+	e := &HostError{Host: r.host, Code: r.cmd.ProcessState.ExitCode(), begun: r.begun}
+	switch {
+	case r.over != nil:
+		e.told, e.Code, e.lost = true, r.over.Code, r.over.Lost
+	case r.killed:
+		e.Code = hostGivenUp
 	}
 	return e
 }
 
-// giveUp ends the remote shell, unless it has ended.
-func (r *remote) giveUp() {
-	close(r.givenUp)
+// kill ends the remote shell, unless it has ended.
+func (r *remote) kill() {
 	select {
 	case <-r.ended:
 	default:
+		r.killed = true
 		_ = syscall.Kill(-r.cmd.Process.Pid, syscall.SIGKILL)
 	}
 }
@@ -249,7 +290,7 @@ func RunHosts(ctx context.Context, cfg Config, hosts Hosts) error {
 		parts = append(parts, r)
 		first += h.Ranks
 		go func() {
-			r.wait()
+			r.wait(say)
 			ends <- r
 		}()
 	}
@@ -290,11 +331,12 @@ func RunHosts(ctx context.Context, cfg Config, hosts Hosts) error {
 					end(order{End: "job"})
 				}
 			default:
+				// What it has told it has said, too; or it was told that nobody reads.
+				if !e.told && (e.Code == hostGivenUp || failure == nil && !out.broken.Load()) {
+					say(e.Error())
+				}
 				if failure == nil {
 					failure = e
-					if !e.told && !out.broken.Load() { // else it has said what it was, or was told that nobody reads
-						say(e.Error())
-					}
 				}
 				if e.begun {
 					end(order{End: "job"})
@@ -317,17 +359,12 @@ func RunHosts(ctx context.Context, cfg Config, hosts Hosts) error {
 		case <-timeout:
 			failure = &TimeoutError{Timeout: cfg.Timeout}
 			all(order{Report: true})
-			terminate = time.After(2 * answerTime)
+			terminate = time.After(2 * answerTime) // when all have answered: the end of one is seen by the others
 		case <-terminate:
 			end(order{Signal: syscall.SIGTERM})
 		case <-late:
 			for _, r := range parts {
-				e := &HostError{Host: r.host, Code: hostGivenUp}
-				say(e.Error())
-				if failure == nil {
-					failure = e
-				}
-				r.giveUp()
+				close(r.givenUp)
 			}
 		}
 	}
@@ -376,7 +413,8 @@ func startRemote(host string, hosts Hosts, p *part, out, errs *sink) (*remote, e
 	if err := r.cmd.Start(); err != nil {
 		return nil, err
 	}
-	r.out, r.errs = &relay{src: pipes[0], dst: out, word: []byte(p.Word)}, &relay{src: pipes[1], dst: errs}
+	r.out = &relay{src: pipes[0], dst: out, word: []byte(p.Word), heard: make(chan []byte, 2)} // its begin and its end
+	r.errs = &relay{src: pipes[1], dst: errs}
 	r.out.start()
 	r.errs.start()
 	go r.pass(order{Part: p})

@@ -427,6 +427,30 @@ func TestHostsGivenUp(t *testing.T) {
 	require.Regexp(t, `^exanet: host b: it has not answered for 5s and is given up: .*\n$`, j.err.String())
 }
 
+// A remote shell that stays when its part has ended is ended, and what the part has printed is passed on.
+func TestHostsShellThatStays(t *testing.T) {
+	for _, list := range []string{"a,b", "b,a", "b"} {
+		for name, stays := range map[string]string{
+			"sleeps": "sleep 1000",
+			"reads":  "cat", // its input, which comes to an end
+		} {
+			t.Run(list+" "+name, func(t *testing.T) {
+				j := prepareHostsShell(t, list, "0s", "sh", "-c", "echo $EXANET_RANK")
+				j.Env = append(j.Env, giveUpVar+"=2s",
+					shellVar+`=host=$1; shift; sh -c "$*"; [ $host != b ] || `+stays)
+				require.Zero(t, j.run(t), j.err.String())
+				require.Equal(t, strings.Count(list, ",")+1, strings.Count(j.out.String(), "\n"))
+				if name == "reads" {
+					require.Empty(t, j.err.String())
+					return
+				}
+				require.Regexp(t, `^exanet: host b: the remote shell has not ended with its part of the job, .*\n$`,
+					j.err.String())
+			})
+		}
+	}
+}
+
 // Nothing of a job outlives its first launcher.
 func TestHostsGoWithAKilledLauncher(t *testing.T) {
 	for name, command := range map[string][]string{

@@ -72,10 +72,10 @@ func (s *sink) lost() error {
 type relay struct {
 	src    *os.File // reading end of the rank's pipe; the relay closes it
 	dst    *sink
-	label  []byte   // put before each line
-	prompt bool     // show an unfinished line when the rank pauses
-	word   []byte   // what follows it in a line is heard, and not passed on; nil: there is none
-	heard  [][]byte // to be read when the relay has ended
+	label  []byte      // put before each line
+	prompt bool        // show an unfinished line when the rank pauses
+	word   []byte      // what follows it in a line goes to heard, and is not passed on; nil: there is none
+	heard  chan []byte // has room for as many as are expected; more are dropped
 	done   chan struct{}
 
 	buf   []byte
@@ -201,7 +201,10 @@ func (r *relay) pass(n int) error {
 		if i := bytes.IndexByte(r.buf[at:n], '\n'); i >= 0 {
 			line = i + 1
 		}
-		r.heard = append(r.heard, bytes.Clone(r.buf[at+len(r.word):at+line]))
+		select {
+		case r.heard <- bytes.Clone(r.buf[at+len(r.word) : at+line]):
+		default:
+		}
 		r.buf, n = slices.Delete(r.buf, at, at+line), n-line
 	}
 	if n == 0 {

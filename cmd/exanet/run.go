@@ -110,8 +110,10 @@ EXANET_CHECK=1 has the ranks look for mistakes in how the program uses MPI
 	f.StringVar(&device, "device", "", "fabric: "+strings.Join(mpi.Devices(), ", ")+
 		",\nregisters:PATH (default host, or $EXANET_DEVICE); see exanet info")
 	f.Var(&nodes, "nodes", "with --device registers: how many nodes the emulated machine has (default 1)")
-	f.StringVar(&hosts, "hosts", "", "where the ranks run, as node1:2,node2:2; a host without a number has one")
-	f.StringVar(&shell, "shell", "ssh", "what runs a command on another host, given that and the command")
+	f.StringVar(&hosts, "hosts", "", "where the ranks run, as node1:2,node2:2; a host without a number has\n"+
+		"one, and an address of IPv6 needs a name")
+	f.StringVar(&shell, "shell", "ssh", "what runs a command on another host, given that and the command, with\n"+
+		"arguments of its own, as \"ssh -p 2222\", split at blanks")
 	return c
 }
 
