@@ -207,8 +207,8 @@ func (c *Comm) sendAndWait(op string, ctx *variants.Context, mode variants.Mode,
 
 // lookFirst takes what has arrived before a long message is posted, if the protocol goes by who comes first.
 func (k *rank) lookFirst(size int) {
-	if k.looksFirst && size > k.limit {
-		k.Poll()
+	if size > k.limit && k.looksFirst {
+		k.TakeIn()
 	}
 }
 

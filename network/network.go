@@ -61,6 +61,10 @@ type Fabric interface {
 // is kept.
 type Poller interface{ Poll(mark uint32) bool }
 
+// Carrier is a network in which the rank that is written to does a part of the writes itself, and Carry a piece of
+// that.
+type Carrier interface{ Carry() }
+
 // SharedMemory is that of a host, for collectives.
 type SharedMemory interface {
 	// Area is memory that all ranks share, of which each rank has so many. Each has a Counter

@@ -178,10 +178,6 @@ func (f *Fabric) Next() (h packetizer.Header, payload []byte, ok bool) {
 		f.cursor++
 		return packetizer.Header{w, c.header[1], c.header[2]}, f.out(in, c, n), true
 	}
-	if len(f.shares) > 0 && !f.wrote {
-		f.readShares()
-	}
-	f.wrote = false
 	return h, nil, false
 }
 

@@ -21,7 +21,7 @@ import (
 // part as soon as its protocol says what the source is for, and the writer when it has
 // started the transfer.
 //
-// The writer works on its copies when it polls, the reader only when its mailbox is
+// The writer works on its copies when it polls, the reader (Carry) when its mailbox is
 // empty. The end that finishes the last unit tells the other one: the writer by the
 // notification, as always, the reader by the claim and the writer's bell.
 //
@@ -229,6 +229,14 @@ func (f *Fabric) join(s *slot, from int, src rdmaeng.Window, target uint64, size
 		gen:  uint32(src.Notify >> 32),
 		addr: src.Addr, size: size, target: target, notify: n,
 	}, true
+}
+
+// Carry implements network.Carrier.
+func (f *Fabric) Carry() {
+	if len(f.shares) > 0 && !f.wrote {
+		f.readShares()
+	}
+	f.wrote = false
 }
 
 // readShares carries one of the copies that this rank has been offered on by one

@@ -102,6 +102,7 @@ func TestSharedCopies(t *testing.T) {
 			default:
 				_, _, ok := f.Next()
 				require.False(t, ok)
+				f.Carry()
 				for {
 					slot, note, ok := f.Notified()
 					if !ok {
@@ -126,8 +127,8 @@ func TestSharedCopies(t *testing.T) {
 		}
 		for _, f := range fabs {
 			require.Zero(t, f.job.ringOf(f.me, 1-f.me).head.claimed)
-			_, _, _ = f.Next() // which leaves copies to others if this end has just written
-			_, _, _ = f.Next()
+			f.Carry() // which leaves copies to others if this end has just written
+			f.Carry()
 			require.Empty(t, f.shares)
 		}
 	})
@@ -155,6 +156,7 @@ func TestMoreCopiesThanClaims(t *testing.T) {
 		})
 		over = n - len(all)
 		_, _, _ = fabs[1].Next()
+		fabs[1].Carry()
 		for ok := true; ok; {
 			if _, _, ok = fabs[1].Notified(); ok {
 				notified++
@@ -243,6 +245,7 @@ func stopWithUnits(role string) {
 	s.claim.finish(s.gen, units, n)
 	for !bytes.Equal(dst, filled(sharedSize, 1)) {
 		_, _, _ = f.Next()
+		f.Carry()
 	}
 	f.tell(0, w)
 }
@@ -285,6 +288,7 @@ func TestAnEndStoppedWithUnitsTaken(t *testing.T) {
 						return f.Test(out)
 					}
 					_, _, _ = f.Next()
+					f.Carry()
 					i, _, ok := f.Notified()
 					if ok {
 						require.Equal(t, slot, i)
@@ -327,6 +331,7 @@ func TestAnEndStoppedWithUnitsTaken(t *testing.T) {
 				for range 100 {
 					_, _, ok := f.Next()
 					require.False(t, ok)
+					f.Carry()
 				}
 				require.True(t, bytes.Equal(before, dst))
 				require.Empty(t, f.shares)

@@ -46,6 +46,7 @@ func (c couple) finish(t require.TestingT, x *rdmaeng.Transfer) (slot int, n rdm
 		c.a.Next() // the agent
 		_, _, ok := c.b.Next()
 		require.False(t, ok)
+		c.b.Carry()
 		if slot, n, ok := c.b.Notified(); ok {
 			if x != nil && !sent { // the reader of a shared copy was the last
 				done, err := c.a.Test(x)

@@ -64,6 +64,7 @@ func (p *Pair[P]) Poll(i int) {
 		p.Rank[i].Deliver(h, payload)
 		p.Fabric[i].Release()
 	}
+	p.Fabric[i].Carry()
 	for {
 		slot, n, ok := p.Fabric[i].Notified()
 		if !ok {

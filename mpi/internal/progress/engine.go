@@ -95,6 +95,7 @@ func (e *Engine) beside(loop func()) (join func()) {
 // Offers is what a fabric offers besides what every fabric has; what there is not is nil.
 type Offers struct {
 	Poller  network.Poller
+	Carrier network.Carrier
 	Shared  network.SharedMemory
 	Remote  network.RemoteMemory
 	Virtual network.VirtualTime
@@ -107,6 +108,7 @@ func (o *Offers) AllShare() bool { return o.Shared != nil && o.Hosts == nil }
 // OffersOf asks a fabric for all.
 func OffersOf(f network.Fabric) (o Offers) {
 	o.Poller, _ = f.(network.Poller)
+	o.Carrier, _ = f.(network.Carrier)
 	o.Shared, _ = f.(network.SharedMemory)
 	o.Remote, _ = f.(network.RemoteMemory)
 	o.Virtual, _ = f.(network.VirtualTime)
@@ -125,8 +127,16 @@ func (e *Engine) poll() bool { return e.pollUntil(never) }
 
 func never() bool { return false }
 
-// pollUntil is poll, but stops when a message has made done true.
-func (e *Engine) pollUntil(done func() bool) (moved bool) {
+// TakeIn hands what has arrived to the protocol, unless a leader does, and carries on nothing: who is about to post a
+// request knows then what is there for it, and the copies of others wait until that is posted.
+func (e *Engine) TakeIn() {
+	if !e.leader && e.takeIn(never) && e.followers > 0 {
+		e.cond.Broadcast()
+	}
+}
+
+// takeIn takes messages until one has made done true.
+func (e *Engine) takeIn(done func() bool) (moved bool) {
 	for range pollBatch {
 		h, payload, ok := e.fab.Next()
 		if !ok {
@@ -136,11 +146,23 @@ func (e *Engine) pollUntil(done func() bool) (moved bool) {
 		e.fab.Release()
 		moved = true
 		if done() {
-			if e.followers > 0 {
-				e.cond.Broadcast()
-			}
-			return true // the rest can wait for the next poll
+			break
 		}
+	}
+	return moved
+}
+
+// pollUntil is poll, but stops when a message has made done true.
+func (e *Engine) pollUntil(done func() bool) (moved bool) {
+	moved = e.takeIn(done)
+	if moved && done() {
+		if e.followers > 0 {
+			e.cond.Broadcast()
+		}
+		return true // the rest can wait for the next poll
+	}
+	if e.Carrier != nil {
+		e.Carrier.Carry()
 	}
 	for {
 		slot, n, ok := e.fab.Notified()
