@@ -12,11 +12,15 @@ import "github.com/exanet-mpi/exanet/datatype"
 // fault for each page, more than the copy does.
 const copyRoom = 4 << 20
 
+// copiesKept is how many stand-ins a rank keeps for reuse.
+const copiesKept = 256
+
 // copies are those of a rank.
 type copies struct {
 	held  int // bytes of copies whose receives have not taken them
 	spare [][]byte
-	kept  int // bytes in spare
+	kept  int        // bytes in spare
+	over  []*Request // stand-ins to be used again
 }
 
 // StandIn copies the data of a standard send, which has its Ticket and which Begin has noted, completes it, and
@@ -27,7 +31,8 @@ func (c *Core) StandIn(r *Request) *Request {
 		return nil
 	}
 	c.Count.Copies++
-	s := &Request{Ctx: r.Ctx, Peer: r.Peer, Tag: r.Tag, Ticket: r.Ticket, Buf: c.copies.take(n), Slot: -1, Copy: true}
+	s := c.copies.standIn()
+	*s = Request{Ctx: r.Ctx, Peer: r.Peer, Tag: r.Tag, Ticket: r.Ticket, Buf: c.copies.take(n), Slot: -1, Copy: true}
 	source := r.View
 	if source.Type == nil {
 		source = datatype.Bytes(r.Buf)
@@ -36,6 +41,18 @@ func (c *Core) StandIn(r *Request) *Request {
 	c.Done.Copied += uint64(n)
 	c.Begin(s)
 	c.Complete(r, nil)
+	return s
+}
+
+// standIn returns a request that nobody uses.
+func (c *copies) standIn() *Request {
+	last := len(c.over) - 1
+	if last < 0 {
+		return new(Request)
+	}
+	s := c.over[last]
+	c.over[last] = nil
+	c.over = c.over[:last]
 	return s
 }
 
@@ -49,6 +66,15 @@ func (c *copies) take(n int) []byte {
 		return b[:n]
 	}
 	return make([]byte, n)
+}
+
+// end takes back what belongs to a stand-in that has completed, and it: whoever completes it uses it no more.
+func (c *copies) end(s *Request) {
+	c.give(s.Buf)
+	s.Buf = nil
+	if len(c.over) < copiesKept {
+		c.over = append(c.over, s)
+	}
 }
 
 // give takes the memory of a copy back that nobody reads any more.

@@ -134,8 +134,7 @@ func (c *Core) Complete(r *Request, err error) {
 	r.Done = true
 	c.recount(r)
 	if r.Copy {
-		c.copies.give(r.Buf)
-		r.Buf = nil
+		c.copies.end(r)
 	}
 	if b := r.Batch; b != nil {
 		b.ended()

@@ -153,6 +153,10 @@ func (d *device) Test(t *rdmaeng.Transfer) (bool, error) {
 			if v.finished && v.loan != nil {
 				v.loan.over, t.Shared = true, false
 			}
+			if v.finished { // the caller may use it again
+				own := *t
+				v.t = &own
+			}
 			if v.finished && d.w.ranks[v.to].dead && !v.all {
 				return true, rdmaeng.ErrPeer
 			}
