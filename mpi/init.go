@@ -82,7 +82,7 @@ func WithThreadLevel(l ThreadLevel) Option {
 }
 
 // WithVariant chooses the protocol, one of Variants. All ranks must give the same. The
-// default is the environment variable EXANET_VARIANT, else "ticket".
+// default is the environment variable EXANET_VARIANT, else "auto".
 func WithVariant(name string) Option {
 	return func(s *settings) error {
 		s.variant = name

@@ -19,7 +19,7 @@ type protocol = variants.Protocol
 const protocolTag = ""
 
 // DefaultVariant is the protocol that is used unless another is asked for.
-const DefaultVariant = "ticket"
+const DefaultVariant = "auto"
 
 // Variants returns the names of the protocols, in the order of the thesis; then that of Small and Yuan, and two
 // that the thesis leaves for later.

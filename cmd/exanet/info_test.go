@@ -21,7 +21,7 @@ func TestInfo(t *testing.T) {
 	for _, line := range []string{
 		`kernel +Linux \S+ \S+`, `cores +[1-9]`, `memory +\S+ GiB, \S+ GiB available`, `page size +\d+ B`,
 		`memfd +yes`, `futex +yes`, `membarrier +(yes|no: .+)`, `cross-memory attach +(yes|no: .+)`,
-		`backends +host: `, ` +prototype: `, `protocols +.*default ticket`,
+		`backends +host: `, ` +prototype: `, `protocols +.*default auto`,
 		`notifications +host: of all writes: it does not promise that the last byte`,
 		` +exanet sim: of writes whose end`,
 	} {
