@@ -120,7 +120,7 @@ func TestOpenMPIOnARM64(t *testing.T) {
 func TestProtocolsOnARM64(t *testing.T) {
 	a := onARM64(t, mpich)
 	program := a.compile(t, "p2p")
-	assert.Contains(t, a.job(t, 3, a.ours("EXANET_VERBOSE=1"), program).out, "exanet: 3 ranks, protocol ticket")
+	assert.Contains(t, a.job(t, 3, a.ours("EXANET_VERBOSE=1"), program).out, "exanet: 3 ranks, protocol auto")
 	alone := a.job(t, 3, nil, program)
 	for _, variant := range []string{"readbased", "rtr", "envless", "optimistic"} {
 		same(t, alone, a.job(t, 3, a.ours("EXANET_VARIANT="+variant), program), variant)

@@ -73,14 +73,18 @@ exanet: the job has not ended within 10s, and is ended
 func TestPreloadAndCompareCommands(t *testing.T) {
 	dir := t.TempDir()
 	exanet := filepath.Join(dir, "exanet")
-	run := func(name string, args ...string) string {
-		t.Helper()
+	try := func(name string, args ...string) (string, error) {
 		cmd := exec.Command(name, args...)
 		cmd.Env = append(os.Environ(), "EXANET_VERBOSE=1", "OMPI_ALLOW_RUN_AS_ROOT=1",
 			"OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1")
 		out, err := cmd.CombinedOutput()
-		require.NoError(t, err, string(out))
-		return string(out)
+		return string(out), err
+	}
+	run := func(name string, args ...string) string {
+		t.Helper()
+		out, err := try(name, args...)
+		require.NoError(t, err, out)
+		return out
 	}
 	run("go", "build", "-o", exanet, "../exanet")
 	source := filepath.Join(dir, "sum.c")
@@ -94,13 +98,18 @@ func TestPreloadAndCompareCommands(t *testing.T) {
 			{"timeout", "300", launcher, more, "-np", "2", "sh", "-c", program},
 		} {
 			out := run(exanet, append([]string{"preload", "--lib=../../bin"}, words...)...)
-			assert.Contains(t, out, "exanet: 2 ranks, protocol ticket", "%q", words)
+			assert.Contains(t, out, "exanet: 2 ranks, protocol auto", "%q", words)
 			// The launcher may put a line of the one between two of the other.
 			assert.Contains(t, ofOurs.ReplaceAllString(out, ""), "# Sum\n1\n", "%q", words)
 		}
 		t.Setenv("ASAN_OPTIONS", "detect_leaks=0") // those of the host MPI
-		assert.Contains(t, run(exanet, "preload", "--lib=../../bin", launcher, more, "-np", "1", program, ":",
-			"-np", "1", asan), "exanet: 2 ranks")
+		both := []string{launcher, more, "-np", "1", program, ":", "-np", "1", asan}
+		if out, err := try(both[0], both[1:]...); err == nil {
+			out := run(exanet, append([]string{"preload", "--lib=../../bin"}, both...)...)
+			assert.Contains(t, out, "exanet: 2 ranks")
+		} else {
+			t.Logf("left out: a program with the address sanitizer, which does not run alone: %v\n%s", err, out)
+		}
 		assert.Contains(t, run(exanet, "preload", "--lib=../../bin", program), "exanet: 1 ranks",
 			"without a launcher")
 		assert.Contains(t, run(exanet, "compare", "--lib=../../bin", "--runs=2", launcher, more, "-np", "2",

@@ -20,8 +20,8 @@ import (
 // Programs of Debian's packages, and programs of ours on top of the libraries in
 // them, with the library preloaded. They verify their own results.
 
-// allProtocols are the values of EXANET_VARIANT.
-var allProtocols = []string{"readbased", "rtr", "envless", "ticket", "optimistic"}
+// allProtocols are the values of EXANET_VARIANT, but for standing, which has a test of its own.
+var allProtocols = []string{"readbased", "rtr", "envless", "ticket", "optimistic", "customized", "auto"}
 
 // inRoot reports whether the tests run in a root that scripts/root.sh has filled.
 func inRoot() bool {

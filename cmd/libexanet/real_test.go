@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -119,17 +118,17 @@ func TestOverTheNetwork(t *testing.T) {
 	})
 }
 
-// The same with the protocols that are not the default.
+// The same with other protocols than the default; and with that where it copies.
 func TestProtocols(t *testing.T) {
-	most := []string{"readbased", "rtr", "envless", "optimistic", "standing"}
-	copying := []string{"customized", "auto"} // as the default where no message is long
+	most := []string{"readbased", "rtr", "envless", "ticket", "optimistic", "standing"}
+	copying := []string{"customized", "auto"}
 	eachHost(t, func(t *testing.T, h *host) {
 		lib := h.library(t)
 		for _, c := range []struct {
 			name     string
 			variants []string
 		}{
-			{"p2p", slices.Concat(most, copying)}, {"types", most}, {"wait", most}, {"probe", most},
+			{"p2p", append(most, "customized")}, {"types", most}, {"wait", most}, {"probe", most},
 			{"matched", copying}, // whose long sends come first
 		} {
 			program := h.compile(t, c.name)
@@ -177,7 +176,7 @@ func TestVerboseAndDisable(t *testing.T) {
 	eachHost(t, func(t *testing.T, h *host) {
 		lib, program := h.library(t), h.compile(t, "p2p")
 		assert.Contains(t, h.job(t, 2, []string{lib, "EXANET_VERBOSE=1"}, program).out,
-			"exanet: 2 ranks, protocol ticket")
+			"exanet: 2 ranks, protocol auto")
 		assert.NotContains(t, h.job(t, 2, []string{lib, "EXANET_VERBOSE=1", "EXANET_DISABLE=1"}, program).out,
 			"exanet:")
 	})
