@@ -121,11 +121,15 @@ var faults = []struct{ macro, where string }{
 	{"NO_ALLTOALLV_ON_GRIDS", mpich5},  // that of mpi_f08 asks for the neighbours in a distributed graph
 	{"NO_IDUPS_OF_PARENTS", mpich5},    // of several at the same time: its ranks wait for each other for ever
 	{noRandom, mpich5},                 // random programs: MPI_Send hangs
+	{noThreads, openmpi6},              // several threads of several ranks hang now and then
 }
 
 const (
 	mpich5   = "MPICH_NUMVERSION >= 50000000"
-	noRandom = "NO_RANDOM_PROGRAMS"
+	openmpi6 = "OMPI_MAJOR_VERSION >= 6"
+
+	noRandom  = "NO_RANDOM_PROGRAMS"
+	noThreads = "NO_THREADS"
 )
 
 // findFaults looks which faults the hosts have.

@@ -75,7 +75,7 @@ func generated(dir string, seed uint64) randomProgram {
 		return slices.Contains(h.flags, "-D"+noRandom)
 	})
 	p := randomProgram{seed: seed, host: all[seed%uint64(len(all))]}
-	if slices.Contains(wrong, seed) && p.host == openmpi {
+	if slices.Contains(wrong, seed) && p.host.mpi == openmpi.mpi {
 		p.seed += 1000 // another program
 	}
 	p.path = filepath.Join(dir, fmt.Sprint("random", p.seed))
