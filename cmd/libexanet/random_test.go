@@ -67,8 +67,8 @@ func TestRandomPrograms(t *testing.T) {
 }
 
 // wrong are programs with which Open MPI alone gives other results from run to run (Alltoallw in 55), or wrong ones:
-// 5.0.7 with long messages into types that it must fill in pieces.
-var wrong = []uint64{11, 55, 73, 83, 91}
+// 5.0.7 with long messages into types that it must fill in pieces, 6 without the error of a message that is too long.
+var wrong = []uint64{11, 55, 62, 73, 83, 91}
 
 func generated(dir string, seed uint64) randomProgram {
 	all := slices.DeleteFunc(append(slices.Clone(hosts), abis...), func(h *host) bool {
