@@ -106,13 +106,18 @@ func (f *Fabric) begin(t *rdmaeng.Transfer) {
 	t.Shared, t.Unhurried = true, f.unhurried()
 }
 
-// offer starts a shared copy, if the other end can be told of it.
-func (f *Fabric) offer(t *rdmaeng.Transfer) bool {
+// offer starts a shared copy when the other end can be told of it. If there is no claim, the transfer goes through the
+// ring: sources that are lent may have all of them until their receives are posted, which may be after this one.
+func (f *Fabric) offer(t *rdmaeng.Transfer) {
 	r := f.job.ringOf(f.me, t.To)
 	g := &f.job.geo
 	c, _ := f.space(r, t.To, true, 0)
-	if c == nil || !f.claimFor(t) {
-		return false
+	if c == nil {
+		return
+	}
+	if !f.claimFor(t) {
+		t.Stage = stageRing
+		return
 	}
 	f.begin(t)
 	*(*offerBody)(unsafe.Pointer(&c.payload)) = offerBody{mem.Addr(t.Src), uint64(len(t.Src)), t.Notify}
@@ -122,7 +127,6 @@ func (f *Fabric) offer(t *rdmaeng.Transfer) bool {
 	if f.job.control(t.To).flags.Load()&bellForeground != 0 {
 		f.job.ring(t.To, bellForeground)
 	}
-	return true
 }
 
 // claim returns the claim of a slot. Those of neighbours, which the two ends work on
