@@ -184,7 +184,7 @@ func (k *rank) admit(c *Comm, op string, d memory, dest, tag int32) error {
 	if l.used+room <= l.size+l.more {
 		return nil
 	}
-	why := fmt.Errorf("%w: it takes %d bytes, %d of %d are in use", ErrBuffer, room, l.used, l.size)
+	why := fmt.Errorf("%w: it takes %d bytes, %d of %d are in use", ErrBuffer, room, l.used, l.size+l.more)
 	return c.fail(op, int(dest), int(tag), d.payload(), why,
 		"attach a larger buffer, or wait until the receivers have caught up")
 }
