@@ -153,12 +153,13 @@ func (p *planner) agree(line *line) (MPI, error) {
 	return l.mpi, nil
 }
 
-// matches checks that the programs of the standard ABI find the library of their launcher's MPI.
+// matches checks that the programs of the standard ABI find the library of their launcher's MPI. With --mpi abi the
+// ranks may have another LD_LIBRARY_PATH than this process.
 func (p *planner) matches(l *line) error {
 	for _, prog := range l.programs() {
-		if prog.behind != "" && prog.behind != l.launcher.mpi {
-			return refuse(l.word, "is %v's launcher, but %s finds the %s of %v: start it with %s", l.launcher.mpi,
-				prog.name, prog.soname, prog.behind, launcherOf[prog.behind])
+		if prog.behind != "" && prog.behind != l.launcher.mpi && p.MPI != ABI {
+			return refuse(l.word, "is %v's launcher, but %s finds the %s of %v: start it with %s, or say --mpi abi if "+
+				"its ranks find another", l.launcher.mpi, prog.name, prog.soname, prog.behind, launcherOf[prog.behind])
 		}
 	}
 	return nil

@@ -142,6 +142,7 @@ func TestPlan(t *testing.T) {
 		{"LD_LIBRARY_PATH=" + dir + "/old mpirun -n 2 ./standard",
 			"LD_LIBRARY_PATH=old mpirun -x LD_PRELOAD=S -n 2 ./standard"},
 		{"MPI=abi mpirun ./plain", "mpirun -x LD_PRELOAD=S ./plain"},
+		{"MPI=abi mpirun ./standard", "mpirun -x LD_PRELOAD=S ./standard"},
 
 		// Options with values that are programs' names, options that we do not know.
 		{"mpirun.mpich -genv plain timeout -f plain -ppn=1 ./mpich",
@@ -237,6 +238,8 @@ func TestRefusals(t *testing.T) {
 		{"mpirun.mpich ./ompi", "start it with mpirun.openmpi", 2},
 		{"mpirun ./run.sh", "but ./run.sh uses MPICH", 2},
 		{"MPI=mpich mpirun ./plain", "but --mpi says MPICH", 2},
+		{"MPI=mpich mpirun.mpich ./ompi", "./ompi: uses Open MPI (libmpi.so.40), but --mpi says MPICH: leave " +
+			"that out", 2},
 		{"mpirun ./ompi : ./mpich", "uses MPICH (libmpich.so.12), but ./ompi uses Open MPI", 2},
 		{"mpirun ./standard", "mpirun: is Open MPI's launcher, but ./standard finds the libmpi_abi.so.1 of MPICH: " +
 			"start it with mpirun.mpich", 2},

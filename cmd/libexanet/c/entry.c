@@ -14,12 +14,15 @@
 #include <linux/membarrier.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -197,16 +200,20 @@ static int ended(MPI_Request *r, int *flag)
 	return host(r, flag, MPI_STATUS_IGNORE) == MPI_SUCCESS;
 }
 
-/* Whether this is the first rank of its host, as launchers number them. */
+/* Whether this rank is the first on its host that asks, and not which one the launcher calls the first: that may be
+   without this library. Ranks of a job have one parent on a host. It is the first that gives a socket that parent's
+   name, which stays taken as long as this process lives. */
 static int first_here(void)
 {
-	static const char *const names[] = {"MPI_LOCALRANKID", "OMPI_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID", 0};
-	for (int i = 0; names[i]; i++) {
-		const char *n = getenv(names[i]);
-		if (n)
-			return !strcmp(n, "0");
+	static int first = -1;
+	if (first < 0) {
+		int s = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+		struct sockaddr_un name = {.sun_family = AF_UNIX};
+		int n = snprintf(name.sun_path + 1, sizeof name.sun_path - 1, "exanet waits, %d", (int)getppid());
+		first = bind(s, (struct sockaddr *)&name, offsetof(struct sockaddr_un, sun_path) + 1 + n) == 0 ||
+			errno != EADDRINUSE;
 	}
-	return 1;
+	return first;
 }
 
 /* All ranks have come out of the host's MPI_Init by now, so they show their cards soon. But those without this library
