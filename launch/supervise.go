@@ -136,15 +136,17 @@ func (j *Job) startAll(ctx context.Context, path string) (err error) {
 		}
 		j.ranks = append(j.ranks, r)
 		j.running++
+		code := codeInterrupted
 		select {
 		case s := <-j.events.user:
+			code = 128 + int(s.(syscall.Signal))
 			j.onSignal(s.(syscall.Signal))
 		case <-ctx.Done():
 			j.onSignal(syscall.SIGTERM)
 		default:
 		}
 		if j.interrupted {
-			return &StartError{What: j.what(), Err: ErrInterrupted, code: codeInterrupted}
+			return &StartError{What: j.what(), Err: ErrInterrupted, code: code}
 		}
 	}
 	if j.feed != nil {
