@@ -191,8 +191,8 @@ func (r *remote) wait(say func(string)) {
 				_ = r.stdin.Close()
 			}
 		case <-lingers:
-			say(fmt.Sprintf("host %s: the remote shell has not ended with its part of the job, and is killed: see "+
-				"what keeps it there", r.host))
+			say("host " + r.host + ": the remote shell has not ended with its part of the job, and is " +
+				"killed: see what keeps it there")
 			r.kill()
 		case <-givenUp:
 			givenUp = nil
@@ -359,7 +359,7 @@ func RunHosts(ctx context.Context, cfg Config, hosts Hosts) error {
 		case <-timeout:
 			failure = &TimeoutError{Timeout: cfg.Timeout}
 			all(order{Report: true})
-			terminate = time.After(2 * answerTime) // when all have answered: the end of one is seen by the others
+			terminate = time.After(2 * answerTime) // no rank is to see another end before it has answered
 		case <-terminate:
 			end(order{Signal: syscall.SIGTERM})
 		case <-late:
@@ -413,7 +413,8 @@ func startRemote(host string, hosts Hosts, p *part, out, errs *sink) (*remote, e
 	if err := r.cmd.Start(); err != nil {
 		return nil, err
 	}
-	r.out = &relay{src: pipes[0], dst: out, word: []byte(p.Word), heard: make(chan []byte, 2)} // its begin and its end
+	heard := make(chan []byte, 2) // that the part begins, and how it ends
+	r.out = &relay{src: pipes[0], dst: out, word: []byte(p.Word), heard: heard}
 	r.errs = &relay{src: pipes[1], dst: errs}
 	r.out.start()
 	r.errs.start()

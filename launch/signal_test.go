@@ -121,3 +121,13 @@ func TestReport(t *testing.T) {
 		require.NotEqual(t, 0, l.wait(t))
 	}
 }
+
+// A job that is interrupted while its ranks are started ends with the code of the signal, too.
+func TestInterruptedStart(t *testing.T) {
+	for name, code := range map[string]int{"INT": 130, "TERM": 143} {
+		t.Run(name, func(t *testing.T) {
+			l := startLauncher(t, 300, "sh", "-c", "[ $EXANET_RANK != 0 ] || kill -"+name+" $PPID; exec sleep 1000")
+			require.Equal(t, code, l.wait(t), l.err.String())
+		})
+	}
+}

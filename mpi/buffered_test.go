@@ -154,3 +154,16 @@ func TestFreedRequestsComplete(t *testing.T) {
 		}))
 	}
 }
+
+// The error of a full buffer counts the room of communicators' buffers, which the preload library adds.
+func TestAFullBufferCountsAllRoom(t *testing.T) {
+	require.NoError(t, mpi.Run(1, func(c *mpi.Comm) error {
+		if err := c.AttachBuffer(100); err != nil {
+			return err
+		}
+		within.MoreBuffer(c, 1000)
+		err := mpi.Bsend(c, make([]byte, 100000), 0, 1)
+		require.ErrorContains(t, err, "0 of 1100 are in use")
+		return nil
+	}))
+}

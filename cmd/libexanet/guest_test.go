@@ -11,7 +11,9 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -30,6 +32,34 @@ func ranks(t *testing.T, args ...string) outcome {
 	}
 	require.NoError(t, err)
 	return outcome{string(out), 0}
+}
+
+// A rank that waits in Init for ranks without the library says so, once, whichever those are.
+func TestSomeWithoutTheLibrary(t *testing.T) {
+	lib, program := library(t), compile(t, "p2p")
+	_, path, _ := strings.Cut(lib, "=")
+	for name, preload := range map[string][2]string{"first": {"", path}, "rest": {path, ""}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			out, err := os.Create(filepath.Join(t.TempDir(), "out"))
+			require.NoError(t, err)
+			defer out.Close()
+			cmd := exec.Command("mpirun.mpich", "-np", "1", "-env", "LD_PRELOAD", preload[0], program, ":",
+				"-np", "2", "-env", "LD_PRELOAD", preload[1], program)
+			cmd.Stdout, cmd.Stderr = out, out
+			require.NoError(t, cmd.Start())
+			says := func() int {
+				text, err := os.ReadFile(out.Name())
+				require.NoError(t, err)
+				return strings.Count(string(text), "exanet: MPI_Init has waited for 10 seconds ")
+			}
+			assert.Eventually(t, func() bool { return says() > 0 }, inTime, 100*time.Millisecond)
+			time.Sleep(500 * time.Millisecond) // for what another might say
+			assert.Equal(t, 1, says())
+			require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
+			assert.Error(t, cmd.Wait())
+		})
+	}
 }
 
 // Either all ranks are ours or none, whatever some of them are told; one line says

@@ -74,7 +74,8 @@ func (p *planner) fits(m MPI, path string, programs []*program) error {
 				architecture(prog.machine))
 		}
 		if p.MPI != "" && prog.mpi != "" && prog.mpi != p.MPI {
-			return refuse(prog.name, "uses %v (%s), but --mpi says %v: leave that out", prog.mpi, prog.soname, p.MPI)
+			return refuse(prog.name, "uses %v (%s), but --mpi says %v: leave that out", prog.mpi,
+				prog.soname, p.MPI)
 		}
 		if prog.soname != "" && len(hosts) > 0 && !slices.Contains(hosts, prog.soname) {
 			return refuse(prog.name, "uses %s, but %s is made for %s: build it with the headers of that MPI",

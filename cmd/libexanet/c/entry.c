@@ -200,9 +200,9 @@ static int ended(MPI_Request *r, int *flag)
 	return host(r, flag, MPI_STATUS_IGNORE) == MPI_SUCCESS;
 }
 
-/* Whether this rank is the first on its host that asks, and not which one the launcher calls the first: that may be
-   without this library. Ranks of a job have one parent on a host. It is the first that gives a socket that parent's
-   name, which stays taken as long as this process lives. */
+/* Whether this rank is the first of its host that asks. It may not be the one that the launcher counts as the first,
+   which may have no library. The ranks of a host have one parent, most often: who is the first to bind a socket to a
+   name with the parent's number is it, as long as it lives. */
 static int first_here(void)
 {
 	static int first = -1;
