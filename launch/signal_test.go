@@ -126,7 +126,8 @@ func TestReport(t *testing.T) {
 func TestInterruptedStart(t *testing.T) {
 	for name, code := range map[string]int{"INT": 130, "TERM": 143} {
 		t.Run(name, func(t *testing.T) {
-			l := startLauncher(t, 300, "sh", "-c", "[ $EXANET_RANK != 0 ] || kill -"+name+" $PPID; exec sleep 1000")
+			l := startLauncher(t, 300, "sh", "-c",
+				"[ $EXANET_RANK != 0 ] || kill -"+name+" $PPID; exec sleep 1000")
 			require.Equal(t, code, l.wait(t), l.err.String())
 		})
 	}

@@ -207,7 +207,7 @@ func (c *Comm) sendAndWait(op string, ctx *variants.Context, mode variants.Mode,
 
 // lookFirst takes what has arrived before a long message is posted, if the protocol goes by who comes first.
 func (k *rank) lookFirst(size int) {
-	if size > k.limit && k.looksFirst {
+	if k.looksFirst && size > k.limit {
 		k.TakeIn()
 	}
 }

@@ -32,7 +32,8 @@ func (c *Core) StandIn(r *Request) *Request {
 	}
 	c.Count.Copies++
 	s := c.copies.standIn()
-	*s = Request{Ctx: r.Ctx, Peer: r.Peer, Tag: r.Tag, Ticket: r.Ticket, Buf: c.copies.take(n), Slot: -1, Copy: true}
+	*s = Request{Ctx: r.Ctx, Peer: r.Peer, Tag: r.Tag, Ticket: r.Ticket, Slot: -1, Copy: true}
+	s.Buf = c.copies.take(n)
 	source := r.View
 	if source.Type == nil {
 		source = datatype.Bytes(r.Buf)

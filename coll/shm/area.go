@@ -59,14 +59,14 @@ const (
 
 	mixer uint64 = 0x9e3779b97f4a7c15 // see slot.past
 
-	// Where ranks share cores: looks between two yields that would let no awaited rank run: as many as the other
-	// cores need to pass from one rank to the next. Who waits for a root alone yields earlier, since calls with a root
-	// take longer otherwise.
+	// Where ranks share cores: looks between two yields that would let no awaited rank run. They take as long as
+	// other cores need to pass from one rank to the next. Who waits for a root alone yields earlier, since calls
+	// with a root take longer otherwise.
 	keeps       = 400
 	keepsForOne = 100
 
-	// How many waits there are for one that others see to, who know where the ranks run. A yield that has let nobody
-	// run counts as vain of them: a sleep would have cost less than that many.
+	// How many waits there are for one that others see to, who know where the ranks run. A yield that has let
+	// nobody run counts as vain of them: a sleep would have cost less than that many.
 	checkEvery = 64
 	vain       = 6
 )

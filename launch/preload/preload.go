@@ -159,8 +159,8 @@ func (p *planner) matches(l *line) error {
 	for _, prog := range l.programs() {
 		if prog.behind != "" && prog.behind != l.launcher.mpi && p.MPI != ABI {
 			return refuse(l.word, "is %v's launcher, but %s finds the %s of %v: start it with %s, or say "+
-				"--mpi abi if its ranks find another", l.launcher.mpi, prog.name, prog.soname, prog.behind,
-				launcherOf[prog.behind])
+				"--mpi abi if its ranks find another", l.launcher.mpi, prog.name, prog.soname,
+				prog.behind, launcherOf[prog.behind])
 		}
 	}
 	return nil
