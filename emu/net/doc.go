@@ -9,7 +9,7 @@
 //	          and how fast it sends (pace_linux.go)
 //
 // Each rank has a connection to every rank of other hosts. A message is a frame. An RDMA write is
-// frames of some hundred KiB: the writer's kernel takes them out of the source, and the reader puts
+// frames of up to 1 MiB: the writer's kernel takes them out of the source, and the reader puts
 // them into the exposed buffer as it reads them, so neither end copies anything by itself. TCP keeps the order,
 // and keeps a sender from what its receiver has no room for. A connection that ends is the death of
 // the rank at its other end, unless that has said good-bye.

@@ -14,7 +14,9 @@ import (
 )
 
 const (
-	pieceMost  = 256 << 10 // bytes of a write in a frame
+	pieceMost  = 1 << 20   // bytes of a write in a frame, which the kernel gets in one call: each call's end costs time
+	packMost   = 256 << 10 // the same, if the link packs them first
+	readMost   = 128 << 10 // bytes of a piece that are read in one call: what comes meanwhile finds the socket locked
 	readAtOnce = 16 << 10  // bytes that are read before it is known where they belong
 	outMost    = 128 << 10 // bytes that wait to be sent, above which a message is refused
 )
@@ -258,7 +260,7 @@ func (l *link) deposit() bool {
 			continue
 		}
 		if room := l.f.Room(to, at, l.left); room != nil {
-			n := l.read(room)
+			n := l.read(room[:min(len(room), readMost)])
 			if l.left -= n; n == 0 {
 				return false
 			}

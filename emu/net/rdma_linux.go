@@ -60,7 +60,11 @@ func (l *link) push(t *rdmaeng.Transfer) bool {
 
 // piece sends the next piece of a write. Nothing else waits to be sent.
 func (l *link) piece(t *rdmaeng.Transfer) {
-	n := min(pieceMost, t.Size()-t.Done)
+	most := pieceMost
+	if t.View.Type != nil {
+		most = packMost
+	}
+	n := min(most, t.Size()-t.Done)
 	f := frame{kind: piece, size: uint32(n), word: packetizer.Header{t.Dst.Notify, uint64(t.Done), 0}, note: t.Notify}
 	if t.Done+n == t.Size() {
 		f.word[2], t.Stage = 1, handed

@@ -7,8 +7,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Calls about sockets that do not wait, so they are raw: the scheduler need not know of them. What they copy should not
-// be much more than some hundred KiB, for a collection waits for them.
+// Calls about sockets that do not wait, so they are raw: the scheduler need not know of them. A collection waits for
+// raw calls. So a call that sends much is not one, and nobody should read more than some hundred KiB at a time.
+
+const rawMost = 256 << 10 // bytes that a raw call sends
 
 // SendNow gives a socket what it takes of a and then b.
 func SendNow(fd int, a, b []byte) (n int, e syscall.Errno) {
@@ -17,8 +19,13 @@ func SendNow(fd int, a, b []byte) (n int, e syscall.Errno) {
 	parts[1].SetLen(len(b))
 	m := unix.Msghdr{Iov: &parts[0]}
 	m.SetIovlen(len(parts))
-	r, _, e := syscall.RawSyscall(unix.SYS_SENDMSG, uintptr(fd), uintptr(unsafe.Pointer(&m)),
-		unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL)
+	const flags = unix.MSG_DONTWAIT | unix.MSG_NOSIGNAL
+	var r uintptr
+	if len(a)+len(b) <= rawMost {
+		r, _, e = syscall.RawSyscall(unix.SYS_SENDMSG, uintptr(fd), uintptr(unsafe.Pointer(&m)), flags)
+	} else {
+		r, _, e = syscall.Syscall(unix.SYS_SENDMSG, uintptr(fd), uintptr(unsafe.Pointer(&m)), flags)
+	}
 	if e != 0 {
 		return 0, e
 	}
