@@ -124,3 +124,14 @@ func TestRanksOfAnotherLauncherDisagree(t *testing.T) {
 	require.Error(t, err)
 	require.Contains(t, said, `there is no protocol "none"`)
 }
+
+// The networks that ranks of another launcher use are theirs to choose.
+func TestNetworksUnderAnotherLauncher(t *testing.T) {
+	t.Setenv("EXANET_DEVICE", "network")
+	out, err := underHydra(t, 2, "EXANET_NETWORK=nosuch0,lo", "")
+	require.NoError(t, err, out)
+	said, err := saidUnderHydra(t, 2, "EXANET_NETWORK=nosuch0", "")
+	require.Error(t, err)
+	require.Regexp(t, `rank 0 cannot take part: EXANET_NETWORK="nosuch0" names no address of its host \S+, which has `+
+		`.*127\.0\.0\.1 \(lo\)`, said)
+}

@@ -41,7 +41,7 @@ type settings struct {
 	device  string
 	path    string // of the device registers; "": the launcher has a model of it
 
-	wantedBands, wantedCheck, silence string // as the environment has them, which complete reads
+	wantedBands, wantedCheck, silence, networks string // as the environment has them, which complete reads
 
 	recycling bool
 	buffers   BufferRule

@@ -79,7 +79,7 @@ func openNetwork(m *host.Member, o *settings) (fabric, error) {
 		}
 		l, err := net.Listen("")
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("rank %d: %w", m.Rank(), err)
 		}
 		defer l.Close()
 		p = &net.Peers{Listener: l}

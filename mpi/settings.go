@@ -22,8 +22,8 @@ import (
 // settingsOf are those of the environment in which get finds the variables.
 func settingsOf(get func(name string) string) *settings {
 	return &settings{level: ThreadMultiple, variant: get(env.Variant), wantedBands: get(env.Bands),
-		device: get(env.Device), collectives: get(env.Coll), silence: get(env.Silence), wantedCheck: get(env.Check),
-		patience: patience}
+		device: get(env.Device), collectives: get(env.Coll), silence: get(env.Silence), networks: get(env.Network),
+		wantedCheck: get(env.Check), patience: patience}
 }
 
 // complete fills in what nobody has set, and returns the first mistake and what to do about it.
@@ -64,6 +64,9 @@ func (s *settings) complete() (do string, err error) {
 	}
 	if _, err := net.ParseSilence(s.silence); err != nil {
 		return "give a time, or none", err
+	}
+	if _, err := net.ParseNetworks(s.networks); err != nil {
+		return "give a list, as eth1,10.77.2.0/24,fd00::5, or none", err
 	}
 	if s.algorithms, err = coll.NewSelection(s.collectives); err != nil {
 		return "see exanet info --collectives", fmt.Errorf("%s: %w", env.Coll, err)

@@ -51,7 +51,8 @@ registers:PATH the ranks drive the registers that are there, also with --hosts
 
 With --hosts the ranks run on other hosts, in the order of the list, and talk over
 TCP to those of other hosts. exanet is started there by ssh, under the path that it has
-here, and the program in the directory that this is, with this environment. A host
+here, and the program in the directory that this is, with this environment. If hosts
+have several networks, EXANET_NETWORK says which are used, as eth1,10.77.2.0/24. A host
 from which nothing has come for five seconds is dead; EXANET_SILENCE says another time,
 as 30s (docs/hosts.md).
 

@@ -114,6 +114,8 @@ func TestSettingsAreCheckedBeforeRanksStart(t *testing.T) {
 		{"EXANET_COLL", "@/no/such/table", "/no/such/table"},
 		{"EXANET_BANDS", "12K", "12K,40K"},
 		{"EXANET_SILENCE", "1s", "30s"},
+		{"EXANET_NETWORK", "eth1,", "as eth1,10.77.2.0/24,fd00::5"},
+		{"EXANET_NETWORK", "10.77.2.0/33", "as eth1,10.77.2.0/24,fd00::5"},
 		{"EXANET_STATS", "/dev/null", "a folder that can be written"},
 	} {
 		t.Run(c.name+"="+c.value, func(t *testing.T) {

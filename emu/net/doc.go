@@ -1,7 +1,7 @@
 // Package net is Exanet between hosts: packetizer, mailbox and RDMA engine over TCP, beside
 // the shared memory of the ranks of one host (emu/host).
 //
-//	Listener  how ranks find each other, and who is let in (meet.go)
+//	Listener  how ranks find each other, and who is let in (meet.go), at which addresses (networks.go)
 //	frame     what goes over a connection (frame_linux.go)
 //	link      one connection: what is to be sent, what has come (link_linux.go)
 //	Fabric    one rank's end: emu/host for the ranks of its host, a link to each other rank (fabric_linux.go),

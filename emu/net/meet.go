@@ -52,39 +52,28 @@ type Peers struct {
 // dialEvery is the time between two tries to reach somebody.
 const dialEvery = 100 * time.Millisecond
 
-// Listen listens at the addresses of this host, or at one of them.
+// Listen listens at an address of this host; without one, at that which the others are told, or at all addresses if
+// they are told several, see own.
 func Listen(address string) (*Listener, error) {
+	addrs := []string{address}
+	if address == "" {
+		var err error
+		if addrs, err = own(); err != nil {
+			return nil, err
+		}
+		if len(addrs) == 1 {
+			address = addrs[0]
+		}
+	}
 	l, err := net.Listen("tcp", net.JoinHostPort(address, "0"))
 	if err != nil {
 		return nil, err
-	}
-	addrs := []string{address}
-	if address == "" {
-		addrs = own()
 	}
 	port := strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
 	for i, a := range addrs {
 		addrs[i] = net.JoinHostPort(a, port)
 	}
 	return &Listener{door: door{Listener: l}, addrs: addrs}, nil
-}
-
-// mostAddresses is how many addresses of a host the others are told.
-const mostAddresses = 32
-
-// own are the addresses of this host at which others may reach it; only if there is no other, that
-// which is this host's alone.
-func own() (addrs []string) {
-	all, _ := net.InterfaceAddrs()
-	for _, a := range all {
-		if n, ok := a.(*net.IPNet); ok && n.IP.IsGlobalUnicast() && len(addrs) < mostAddresses {
-			addrs = append(addrs, n.IP.String())
-		}
-	}
-	if addrs == nil {
-		addrs = []string{"127.0.0.1"}
-	}
-	return addrs
 }
 
 // Card is what the others need to know of this rank: where it is, its profile, and the lowest rank on its host.

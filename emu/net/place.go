@@ -83,10 +83,15 @@ func parseMeet(word string) (s Secret, addrs []string, err error) {
 	return s, addrs, nil
 }
 
-// addresses are those under which ranks of other hosts reach the place.
+// addresses are those under which ranks of other hosts reach the place. A launcher on a host without ranks may have
+// none that EXANET_NETWORK names; the ranks only meet there.
 func (p *Place) addresses() (list []string) {
+	at, err := own()
+	if err != nil {
+		at = public(addresses())
+	}
 	port := strconv.Itoa(p.Addr().(*net.TCPAddr).Port)
-	for _, a := range own() {
+	for _, a := range at {
 		list = append(list, net.JoinHostPort(a, port))
 	}
 	return list

@@ -20,6 +20,7 @@ const (
 	Coll    = "EXANET_COLL"    // algorithms of collectives
 	Stats   = "EXANET_STATS"   // a folder for what the ranks count
 	Check   = "EXANET_CHECK"   // the checking mode
+	Network = "EXANET_NETWORK" // which of a host's networks the ranks use
 	Silence = "EXANET_SILENCE" // how long a host may be silent before it is dead
 	Verbose = "EXANET_VERBOSE" // the preload library says that it is there
 	Disable = "EXANET_DISABLE" // the preload library leaves the program alone
@@ -43,7 +44,7 @@ const (
 )
 
 var (
-	settings = []string{Variant, Bands, Device, Coll, Stats, Check, Silence, Verbose, Disable}
+	settings = []string{Variant, Bands, Device, Coll, Stats, Check, Network, Silence, Verbose, Disable}
 	told     = []string{Rank, Size, Job, Control, Registers, Sim, Watch, Meet}
 )
 

@@ -11,7 +11,7 @@ func TestMistakes(t *testing.T) {
 	require.Equal(t, []string{
 		"EXANET_VARAINT is not a setting; did you mean EXANET_VARIANT?",
 		"EXANET_COLLECTIVES is not a setting; there are EXANET_VARIANT, EXANET_BANDS, EXANET_DEVICE, EXANET_COLL, " +
-			"EXANET_STATS, EXANET_CHECK, EXANET_SILENCE, EXANET_VERBOSE, EXANET_DISABLE",
+			"EXANET_STATS, EXANET_CHECK, EXANET_NETWORK, EXANET_SILENCE, EXANET_VERBOSE, EXANET_DISABLE",
 		"EXANET_stats is not a setting; did you mean EXANET_STATS?",
 		"EXANET_COL is not a setting; did you mean EXANET_COLL?",
 		"EXANET_DISABLE=no counts as 1; give 1, or 0 as without it",

@@ -1,6 +1,7 @@
-// Package netns makes hosts for tests on this machine: network namespaces, joined by a network that a test has in its
-// hands. It is made of TUN devices, whose packets go through the test, which passes them on, or loses some, or all of a
-// host. So it takes no other programs than nsenter of util-linux, with which processes enter a host; but root.
+// Package netns makes hosts for tests on this machine: network namespaces, joined by networks that a test has in its
+// hands. They are made of TUN devices, whose packets go through the test, which passes them on, or loses some, or all
+// of a host or a network. So it takes no other programs than nsenter of util-linux, with which processes enter a host;
+// but root.
 package netns
 
 import (
@@ -19,54 +20,64 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Network is some hosts and what joins them.
+// Network is some hosts and what joins them: one rail or more, on each of which every host has a device.
 type Network struct {
 	hosts []*host
+	rails []*rail
 	loses atomic.Uint32 // of 100 packets
 	lost  atomic.Int64
 }
 
 type host struct {
 	name string
-	ns   *os.File // the namespace
-	tun  *os.File // all that the host sends and gets
+	ns   *os.File   // the namespace
+	tuns []*os.File // by rail: all that the host sends and gets
 	cut  atomic.Bool
+}
+
+type rail struct {
+	cut     atomic.Bool
+	carried atomic.Int64 // bytes
 }
 
 // New makes n hosts, named node0 and so on, which are there until the test has ended. Where that cannot be done, the
 // test is skipped, and that says why.
 func New(t testing.TB, n int) *Network {
 	t.Helper()
+	return WithRails(t, n, 1)
+}
+
+// WithRails is New with so many rails. The device of a host on a rail is tun0 and so on, and its address Rail's.
+func WithRails(t testing.TB, n, rails int) *Network {
+	t.Helper()
 	w := new(Network)
+	for range rails {
+		w.rails = append(w.rails, new(rail))
+	}
 	for i := range n {
-		h, err := newHost(i)
+		h := &host{name: fmt.Sprintf("node%d", i)}
+		made := make(chan error)
+		go elsewhere(func() { made <- h.make(i, rails) })
+		err := <-made
+		t.Cleanup(h.close)
 		if err != nil {
 			t.Skipf("this machine lets nobody make network namespaces with devices, or not this user: %v", err)
 		}
-		t.Cleanup(func() {
-			_ = h.tun.Close()
-			_ = h.ns.Close()
-		})
 		w.hosts = append(w.hosts, h)
 	}
 	for _, h := range w.hosts {
-		go w.carry(h)
+		for rail := range rails {
+			go w.carry(h, rail)
+		}
 	}
 	return w
 }
 
-func address(i int) string { return fmt.Sprintf("10.77.7.%d", 1+i) }
+// Rail is the address of a host on a rail. All of those on a rail are of one prefix, of 24 bits.
+func Rail(rail, i int) string { return fmt.Sprintf("10.77.%d.%d", 7+rail, 1+i) }
 
-// Address is that of a port of a host.
-func Address(i, port int) string { return net.JoinHostPort(address(i), strconv.Itoa(port)) }
-
-// newHost makes a namespace, with a device that has an address.
-func newHost(i int) (*host, error) {
-	h := &host{name: fmt.Sprintf("node%d", i)}
-	made := make(chan error)
-	go elsewhere(func() { made <- h.make(i) })
-	return h, <-made
-}
+// Address is that of a port of a host, on the first rail.
+func Address(i, port int) string { return net.JoinHostPort(Rail(0, i), strconv.Itoa(port)) }
 
 // elsewhere calls f, which changes the namespace of its thread, on one that ends with this goroutine. The main thread
 // would not: the whole process would count as one of that host.
@@ -85,39 +96,36 @@ func elsewhere(f func()) {
 	runtime.UnlockOSThread()
 }
 
-func (h *host) make(i int) (err error) {
+// make makes the namespace, with a device for each rail that has an address.
+func (h *host) make(i, rails int) (err error) {
 	if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
 		return fmt.Errorf("unshare: %w", err)
 	}
 	if h.ns, err = os.Open("/proc/thread-self/ns/net"); err != nil {
 		return err
 	}
-	fd, err := unix.Open("/dev/net/tun", unix.O_RDWR|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return fmt.Errorf("/dev/net/tun: %w", err)
+	type setting struct {
+		device  string
+		request uint
+		address string
 	}
-	const device = "tun0"
-	dev, _ := unix.NewIfreq(device)
-	dev.SetUint16(unix.IFF_TUN | unix.IFF_NO_PI)
-	if err := unix.IoctlIfreq(fd, unix.TUNSETIFF, dev); err != nil {
-		return fmt.Errorf("a TUN device: %w", err)
+	settings := []setting{{"lo", unix.SIOCSIFFLAGS, ""}}
+	for rail := range rails {
+		device := fmt.Sprintf("tun%d", rail)
+		tun, err := newDevice(device)
+		if err != nil {
+			return err
+		}
+		h.tuns = append(h.tuns, tun)
+		settings = append(settings, setting{device, unix.SIOCSIFADDR, Rail(rail, i)},
+			setting{device, unix.SIOCSIFNETMASK, "255.255.255.0"}, setting{device, unix.SIOCSIFFLAGS, ""})
 	}
-	h.tun = os.NewFile(uintptr(fd), h.name)
 	s, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return err
 	}
 	defer unix.Close(s)
-	for _, set := range []struct {
-		device  string
-		request uint
-		address string
-	}{
-		{device, unix.SIOCSIFADDR, address(i)},
-		{device, unix.SIOCSIFNETMASK, "255.255.255.0"},
-		{device, unix.SIOCSIFFLAGS, ""},
-		{"lo", unix.SIOCSIFFLAGS, ""},
-	} {
+	for _, set := range settings {
 		r, _ := unix.NewIfreq(set.device)
 		if set.address == "" {
 			r.SetUint16(unix.IFF_UP | unix.IFF_RUNNING)
@@ -131,11 +139,35 @@ func (h *host) make(i int) (err error) {
 	return nil
 }
 
-// carry takes what a host sends to where it goes, until its device is closed.
-func (w *Network) carry(from *host) {
-	b := make([]byte, 1<<16)
+// newDevice makes a TUN device in the namespace of this thread.
+func newDevice(name string) (*os.File, error) {
+	fd, err := unix.Open("/dev/net/tun", unix.O_RDWR|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, fmt.Errorf("/dev/net/tun: %w", err)
+	}
+	device, _ := unix.NewIfreq(name)
+	device.SetUint16(unix.IFF_TUN | unix.IFF_NO_PI)
+	if err := unix.IoctlIfreq(fd, unix.TUNSETIFF, device); err != nil {
+		_ = unix.Close(fd)
+		return nil, fmt.Errorf("a TUN device: %w", err)
+	}
+	return os.NewFile(uintptr(fd), name), nil
+}
+
+func (h *host) close() {
+	for _, tun := range h.tuns {
+		_ = tun.Close()
+	}
+	if h.ns != nil {
+		_ = h.ns.Close()
+	}
+}
+
+// carry takes what a host sends on a rail to where it goes, until its device is closed.
+func (w *Network) carry(from *host, number int) {
+	rail, b := w.rails[number], make([]byte, 1<<16)
 	for {
-		n, err := from.tun.Read(b)
+		n, err := from.tuns[number].Read(b)
 		if err != nil {
 			return
 		}
@@ -146,22 +178,29 @@ func (w *Network) carry(from *host) {
 		if to < 0 || to >= len(w.hosts) {
 			continue
 		}
-		if from.cut.Load() || w.hosts[to].cut.Load() || rand.Uint32N(100) < w.loses.Load() {
+		if from.cut.Load() || w.hosts[to].cut.Load() || rail.cut.Load() || rand.Uint32N(100) < w.loses.Load() {
 			w.lost.Add(1)
 			continue
 		}
-		_, _ = w.hosts[to].tun.Write(b[:n]) // what the host does not take is lost
+		rail.carried.Add(int64(n))
+		_, _ = w.hosts[to].tuns[number].Write(b[:n]) // what the host does not take is lost
 	}
 }
 
 // Lose loses so many of 100 packets from now on, at random.
 func (w *Network) Lose(percent uint32) { w.loses.Store(percent) }
 
-// Lost is how many packets have been lost, by Lose or Cut.
+// Lost is how many packets have been lost, by Lose, Cut or CutRail.
 func (w *Network) Lost() int64 { return w.lost.Load() }
 
 // Cut takes a host off the network, or puts it back.
 func (w *Network) Cut(i int, off bool) { w.hosts[i].cut.Store(off) }
+
+// CutRail cuts a rail between all hosts, or mends it.
+func (w *Network) CutRail(i int, off bool) { w.rails[i].cut.Store(off) }
+
+// Carried is how many bytes the hosts have sent to each other over a rail, with all headers of IP.
+func (w *Network) Carried(i int) int64 { return w.rails[i].carried.Load() }
 
 // Enter is a command that runs another one on a host.
 func (w *Network) Enter(i int) []string {
