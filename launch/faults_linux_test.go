@@ -60,7 +60,7 @@ func talkRole(args []string) int {
 	case err == nil:
 		return 0
 	case errors.As(err, &call) && errors.Is(err, mpi.ErrProcFailed):
-		fmt.Printf("rank %d has lost rank %d.\n", call.Rank, call.Peer)
+		fmt.Printf("rank %d has lost rank %d.\n%v\n", call.Rank, call.Peer, err)
 		time.Sleep(time.Second) // the others of this host see by themselves whom they have lost
 		return 3
 	}
@@ -150,6 +150,14 @@ func (j *hostsJob) requireLost(t *testing.T, ranks, others string) {
 	t.Logf("ranks %s have lost %s after %v", ranks, others, time.Since(begun).Round(time.Millisecond))
 }
 
+// requireWhy demands that each of some ranks, which have lost others, says why.
+func (j *hostsJob) requireWhy(t *testing.T, ranks, why string) {
+	t.Helper()
+	for _, r := range ranks {
+		require.Regexp(t, fmt.Sprintf(`(?m)^mpi: rank %c: .*: process failed: %s$`, r, why), j.out.String())
+	}
+}
+
 func TestFaultsNone(t *testing.T) {
 	w := netns.New(t, 2)
 	for _, variant := range mpi.Variants() {
@@ -183,6 +191,7 @@ func (j *hostsJob) losesRank(t *testing.T) {
 	require.NoError(t, syscall.Kill(victim, syscall.SIGKILL))
 	j.requireLost(t, "012", "3")
 	require.Equal(t, 137, j.over(t), j.err.String())
+	j.requireWhy(t, "01", "the connection to rank 3 has ended: see how that rank has ended")
 	require.Regexp(t, `^exanet: rank 3 \(pid \d+ on node\d\) .*SIGKILL.*\n$`, j.err.String())
 }
 
@@ -199,6 +208,7 @@ func (j *hostsJob) losesHost(t *testing.T, w *netns.Network) {
 	w.Kill(t, 1)
 	j.requireLost(t, "01", "23")
 	require.NotZero(t, j.over(t))
+	j.requireWhy(t, "01", "the connection to rank [23] has ended: see how that rank has ended")
 	require.Regexp(t, `^exanet: host node1: .*\n$`, j.err.String())
 }
 
@@ -229,6 +239,9 @@ func TestFaultsCutForGood(t *testing.T) {
 	j.requireLost(t, "01", "23")
 	j.requireLost(t, "23", "01")
 	require.NotZero(t, j.over(t))
+	const why = "nothing has come from the host of rank [%s] for 5s: see whether the network or that host is down"
+	j.requireWhy(t, "01", fmt.Sprintf(why, "23"))
+	j.requireWhy(t, "23", fmt.Sprintf(why, "01"))
 	require.Regexp(t, `^exanet: host node\d: .*see whether the network between them is broken\n$`, j.err.String())
 }
 

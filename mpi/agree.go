@@ -45,8 +45,11 @@ func (c *Comm) everybody(op string, root int) *team {
 func (t *team) fail(v commid.Outcome) error {
 	switch v {
 	case commid.Died:
-		return t.c.fail(t.op, noValue, noValue, noValue, fmt.Errorf("%w: a member has died", ErrProcFailed),
-			"see how that rank has ended")
+		err, do := t.c.whyFailed(ErrProcFailed, t.ctx, variants.AnySource)
+		if do != "" {
+			err = fmt.Errorf("%w: a member has died", err)
+		}
+		return t.c.fail(t.op, noValue, noValue, noValue, err, do)
 	case commid.Exhausted:
 		return t.c.tooMany(t.op)
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/exanet-mpi/exanet/mpi/internal/commid"
+	"github.com/exanet-mpi/exanet/network"
 	"github.com/exanet-mpi/exanet/optimistic"
 	"github.com/exanet-mpi/exanet/rdmaeng"
 	"github.com/exanet-mpi/exanet/variants"
@@ -176,6 +177,32 @@ func (c *Comm) fail(op string, peer, tag, size int, err error, do string) error 
 		}
 	}
 	return &Error{Op: op, Rank: rank, Peer: peer, Tag: tag, Size: size, Err: err, Do: do}
+}
+
+// whyFailed returns the error, and what to do about it, of a call whose peer is dead to this rank: a rank of a context
+// of c, or any. It is err if nothing more is known.
+func (c *Comm) whyFailed(err error, ctx *variants.Context, peer int32) (why error, do string) {
+	do = "see how that rank has ended"
+	if c == nil || c.rank == nil {
+		return err, do
+	}
+	f, ok := c.rank.fab.(network.Reasons)
+	if !ok {
+		return err, do
+	}
+	is := ctx.Has
+	if peer != variants.AnySource {
+		is = func(world int32) bool { return ctx.World(peer) == world }
+	}
+	for rank := range c.rank.fab.Size() {
+		if !is(int32(rank)) {
+			continue
+		}
+		if why := f.Why(rank); why != nil {
+			return because(ErrProcFailed, why), ""
+		}
+	}
+	return err, do
 }
 
 // outcome turns the result of a completed request into the caller's error.

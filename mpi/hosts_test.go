@@ -152,6 +152,27 @@ func TestHostsOfCommunicators(t *testing.T) {
 	}
 }
 
+// Calls that need a rank of another host say why it is dead, also if they do not name it.
+func TestHostsSayWhyARankIsDead(t *testing.T) {
+	gone := errors.New("gone")
+	require.ErrorIs(t, onHosts(t, []int{0, 1}, func(c *mpi.Comm) error {
+		if c.Rank() == 1 {
+			return gone
+		}
+		var b [1]byte
+		_, named := mpi.Recv(c, b[:], 1, 0)
+		_, any := mpi.Recv(c, b[:], mpi.AnySource, 0)
+		_, probed := c.Probe(mpi.AnySource, 0)
+		_, made := c.Dup()
+		for _, err := range []error{named, any, probed, made, c.Barrier()} {
+			require.ErrorIs(t, err, mpi.ErrProcFailed)
+			require.ErrorContains(t, err, ": process failed: the connection to rank 1 has ended: see how that rank "+
+				"has ended")
+		}
+		return named
+	}), gone)
+}
+
 // A rank that is missing is told to those whose result depends on it, whoever led it or was led by it.
 func TestHostsWithoutARank(t *testing.T) {
 	gone := errors.New("gone")

@@ -87,7 +87,7 @@ func (r *registers) Next() (packetizer.Header, []byte, bool) {
 		r.silent.Store(&why)
 	}
 	for _, rank := range dead {
-		r.Lose(rank)
+		r.Lose(rank, 0)
 	}
 	if len(dead) > 0 { // what they have sent before is there now
 		return r.Endpoint.Next()

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/exanet-mpi/exanet/packetizer"
-	"github.com/exanet-mpi/exanet/variants"
 )
 
 // Ranks that this one cannot reach: the hardware has refused a message to them. To this rank that is as if they had
@@ -37,25 +36,15 @@ func (r *registers) Dead(rank int) bool {
 	return slices.ContainsFunc(r.refusals(), is) || r.Member.Dead(rank)
 }
 
-// whyFailed returns the error, and what to do about it, of a call whose peer is dead to this rank: a rank of a context
-// of c, or any. It is err if nothing more is known.
-func (c *Comm) whyFailed(err error, ctx *variants.Context, peer int32) (why error, do string) {
-	do = "see how that rank has ended"
-	if c == nil || c.rank == nil {
-		return err, do
+// Why implements network.Reasons.
+func (r *registers) Why(rank int) error {
+	if why := r.silent.Load(); why != nil {
+		return *why
 	}
-	f, ok := c.rank.fab.(*registers)
-	if !ok {
-		return err, do
-	}
-	if why := f.silent.Load(); why != nil {
-		return because(ErrProcFailed, *why), ""
-	}
-	for _, e := range f.refusals() {
-		world := int32(e.To)
-		if peer == variants.AnySource && ctx.Has(world) || peer != variants.AnySource && ctx.World(peer) == world {
-			return because(ErrProcFailed, e), ""
+	for _, e := range r.refusals() {
+		if e.To == rank {
+			return e
 		}
 	}
-	return err, do
+	return nil
 }

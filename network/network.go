@@ -110,6 +110,12 @@ type Hosts interface {
 	Host(rank int) int
 }
 
+// Reasons is a network that may know why a rank is dead to this one.
+type Reasons interface {
+	// Why says that, and what to do about it, or returns nil. It needs no lock.
+	Why(rank int) error
+}
+
 // VirtualTime is a fabric in which time passes as a simulation has it, and that therefore
 // runs what belongs to a rank itself.
 type VirtualTime interface {

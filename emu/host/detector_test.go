@@ -90,3 +90,23 @@ func TestVigilHasPatience(t *testing.T) {
 		}
 	}
 }
+
+// Why a rank of another host is dead is known to all ranks of this one, as the first of them has it.
+func TestReasonOfADeathElsewhere(t *testing.T) {
+	j := NewLocalJob(3)
+	j.Elsewhere(2)
+	var here [2]*Member
+	for i := range here {
+		var err error
+		here[i], err = j.JoinLocal(i)
+		require.NoError(t, err)
+	}
+	require.Zero(t, here[1].Reason(2))
+	here[0].Lose(2, 7)
+	here[1].Lose(2, 8)
+	for _, m := range here {
+		require.True(t, m.Dead(2))
+		require.EqualValues(t, 7, m.Reason(2))
+		require.Zero(t, m.Reason(0))
+	}
+}

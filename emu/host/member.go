@@ -111,11 +111,16 @@ func (m *Member) SawDeaths(n uint32) {
 // Finalize marks this rank as having left in good order.
 func (m *Member) Finalize() { m.self.state.CompareAndSwap(stateAttached, stateFinalized) }
 
-// Lose marks another rank as dead, one that is not on this host, and this one as knowing of it.
-func (m *Member) Lose(rank int) {
+// Lose marks another rank as dead, one that is not on this host, and this one as knowing of it. The reason is a number
+// whose meaning the caller knows, or 0.
+func (m *Member) Lose(rank int, reason uint32) {
 	m.Miss()
+	m.job.control(rank).reason.CompareAndSwap(0, reason) // whoever sees the death finds it
 	m.job.MarkDead(rank)
 }
+
+// Reason is the first that a rank of this host has given to Lose for a rank, 0 if there is none.
+func (m *Member) Reason(rank int) uint32 { return m.job.control(rank).reason.Load() }
 
 // Miss marks this rank as knowing that some rank of another host is not there.
 func (m *Member) Miss() { m.self.lostPeer.Store(1) }

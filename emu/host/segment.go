@@ -97,7 +97,8 @@ type control struct {
 	elsewhere atomic.Uint32 // 1: it is on another host, see Job.Elsewhere
 	life      sys.Life      // see detector.go
 	lostPeer  atomic.Uint32 // 1: it knows that a rank of another host has died
-	_         [20]byte
+	reason    atomic.Uint32 // why it is dead, if it is on another host, see Member.Lose
+	_         [16]byte
 
 	// Where the rank may run, and what follows from that, see affinity.go.
 	cpus      [cpuWords]atomic.Uint64

@@ -5,8 +5,8 @@
 //	frame     what goes over a connection (frame_linux.go)
 //	link      one connection: what is to be sent, what has come (link_linux.go)
 //	Fabric    one rank's end: emu/host for the ranks of its host, a link to each other rank (fabric_linux.go),
-//	          its RDMA engine (rdma_linux.go), how it waits for both (wait_linux.go), who is dead (silence_linux.go),
-//	          and how fast it sends (pace_linux.go)
+//	          its RDMA engine (rdma_linux.go), how it waits for both (wait_linux.go), who is dead (silence_linux.go)
+//	          and why (reason_linux.go), and how fast it sends (pace_linux.go)
 //
 // Each rank has a connection to every rank of other hosts. A message is a frame. An RDMA write is
 // frames of up to 1 MiB: the writer's kernel takes them out of the source, and the reader puts

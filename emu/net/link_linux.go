@@ -61,7 +61,7 @@ func newLink(f *Fabric, c Conn) *link {
 
 // broken ends the link, and after the fabric's delay the rank at its other end, unless that has left in good order. For
 // that one this rank is dead then. Who has been silent has had its time.
-func (l *link) broken() {
+func (l *link) broken(why reason) {
 	if l.over.Swap(true) {
 		return
 	}
@@ -69,10 +69,12 @@ func (l *link) broken() {
 	l.f.poll.drop(l)
 	switch {
 	case l.gone:
-	case l.f.delay > 0 && !l.silent.Load():
-		time.AfterFunc(l.f.delay, func() { l.f.Lose(l.rank) })
+	case l.silent.Load():
+		l.f.Lose(l.rank, uint32(silent))
+	case l.f.delay > 0:
+		time.AfterFunc(l.f.delay, func() { l.f.Lose(l.rank, uint32(why)) })
 	default:
-		l.f.Lose(l.rank)
+		l.f.Lose(l.rank, uint32(why))
 	}
 }
 
@@ -115,7 +117,7 @@ func (l *link) write(a, b []byte) int {
 			return 0
 		case unix.EINTR:
 		default:
-			l.broken()
+			l.broken(closed)
 		}
 	}
 	return all
@@ -158,7 +160,7 @@ func (l *link) read(b []byte) int {
 		case e == unix.EAGAIN:
 			l.readable = false
 		case e != unix.EINTR:
-			l.broken()
+			l.broken(closed)
 		}
 	}
 	return 0
@@ -215,7 +217,7 @@ func (l *link) next() (h packetizer.Header, payload []byte, ok bool) {
 		var f frame
 		f.decode(l.in[l.r:])
 		if !f.sound(l.f.Limit()) { // no peer of this version sends that
-			l.broken()
+			l.broken(unsound)
 			l.r = l.w
 			return h, nil, false
 		}

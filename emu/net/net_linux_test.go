@@ -137,7 +137,7 @@ func TestWhatAPollLeavesBehindHasArrived(t *testing.T) {
 // A rank that ends a connection tells the other end.
 func TestWhoGivesAPeerUpTellsIt(t *testing.T) {
 	f := ends(t, 2)
-	f[0].links[1].broken()
+	f[0].links[1].broken(closed)
 	require.True(t, f[0].Dead(1))
 	require.Eventually(t, func() bool {
 		f[1].Next()

@@ -35,7 +35,7 @@ func (f *Fabric) Test(t *rdmaeng.Transfer) (bool, error) {
 		return f.Fabric.Test(t)
 	}
 	if f.Dead(t.To) {
-		f.Lose(t.To) // its death may be known from another rank of this host
+		f.Miss() // its death may be known from another rank of this host
 		if l.owner == t {
 			l.rest, l.owner = nil, nil
 		}

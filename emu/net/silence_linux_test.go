@@ -40,12 +40,9 @@ func TestSilence(t *testing.T) {
 	for range looksWithin {
 		f[1].attend(look)
 	}
-	for me := range f { // the other one is told, if it can hear
-		require.Eventually(t, func() bool {
-			f[me].Next()
-			return f[me].Dead(1 - me)
-		}, time.Minute, time.Millisecond, "rank %d", me)
-	}
+	requireLost(t, f[1], 0, "nothing has come from the host of rank 0 for 1h0m0s: see whether the network or that "+
+		"host is down")
+	requireLost(t, f[0], 1, "the connection to rank 1 has ended: see how that rank has ended") // if it can hear
 }
 
 func TestSilenceLimit(t *testing.T) {
