@@ -92,6 +92,9 @@ func TestTables(t *testing.T) {
 			[]PrintedRow{{4, []float64{1.5, 1}}, {8, []float64{2.5, 2}}}},
 		{"OSU MPI Barrier Latency Test v7.4", []string{"Avg Latency(us)"}, []PrintedRow{{0, []float64{3}}}},
 	}, Tables(osu))
+	require.Equal(t, []Printed{{"exanet's barrier, 2 ranks", []string{"Avg Latency(us)", "With barrier(us)"},
+		[]PrintedRow{{0, []float64{1.5, 2}}}}},
+		Tables("# exanet's barrier, 2 ranks\n#            Avg Latency(us)  With barrier(us)\n    1.500   2.000\n"))
 	require.Empty(t, Tables("1 2\n# a\ntext\n3 4\n"))
 	require.Len(t, Tables("# a\n1 2\n# b\n3 nan\n"), 2)
 }

@@ -8,7 +8,7 @@ import (
 
 // Printed is a table that a program prints as the OSU benchmarks do: comment lines, of
 // which the last names the columns, and lines of numbers, of which the first is a size
-// if there are several.
+// if there are several and it is whole.
 type Printed struct {
 	Title   string
 	Columns []string // the names of the values; may be fewer than there are
@@ -58,15 +58,13 @@ func Tables(output string) (list []Printed) {
 	return list
 }
 
-// parseRow reads a line of numbers.
+// parseRow reads a line of numbers. A barrier has several values, but no size.
 func parseRow(line string) (r PrintedRow, ok bool) {
 	fields := strings.Fields(line)
 	if len(fields) > 1 {
-		size, err := strconv.Atoi(fields[0])
-		if err != nil {
-			return r, false
+		if size, err := strconv.Atoi(fields[0]); err == nil {
+			r.Size, fields = size, fields[1:]
 		}
-		r.Size, fields = size, fields[1:]
 	}
 	for _, f := range fields {
 		v, err := strconv.ParseFloat(f, 64)
