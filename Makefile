@@ -10,7 +10,7 @@ REAL_FLAGS ?=
 SERIAL = coll|check/(chart|scenario|world|explore)|datatype|group|topo|optimistic|launch/preload|variants(/.*)?
 SERIAL := $(SERIAL)|internal/ldso|test/(elftest|interleave(/.*)?|randtype)
 
-.PHONY: all build preload dist vet deps bench bench-today bench-programs clean
+.PHONY: all build preload dist vet deps bench bench-hosts bench-today bench-programs clean
 .PHONY: test test-fast test-most test-random test-interleave test-race test-tags test-portable
 .PHONY: test-real test-today test-arm64 test-guests
 
@@ -238,6 +238,13 @@ BENCH ?= --out docs/performance --results bench/results/report.jsonl
 
 bench: build preload bench-programs
 	bin/exanet bench report $(BENCH)
+
+# The same between three hosts, which are namespaces of this machine (as root), for docs/performance-hosts.md.
+# CONGESTION=cubic gives them that congestion control, which the machine must allow.
+BENCH_HOSTS ?= --out docs/performance-hosts --results bench/results/hosts.jsonl
+
+bench-hosts: build preload bench-programs
+	scripts/hosts.sh $(CONGESTION:%=--congestion %) bin/exanet bench report --hosts host0,host1,host2 $(BENCH_HOSTS)
 
 # The short form under the MPIs of newer Debians, as test-today has them, and docs/performance-newer.md.
 bench-today: $(SUITES:%=bench-today-%)

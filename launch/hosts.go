@@ -391,7 +391,7 @@ func refused(n int64) string {
 
 // startRemote starts the launcher of a part.
 func startRemote(host string, hosts Hosts, p *part, out, errs *sink) (*remote, error) {
-	words := append(append([]string{}, hosts.Shell...), host, "exec "+quoted(hosts.Exanet)+" run-part")
+	words := append(append([]string{}, hosts.Shell...), host, "exec "+Quoted(hosts.Exanet)+" run-part")
 	r := &remote{host: host, cmd: exec.Command(words[0], words[1:]...), orders: make(chan order, ordersMost),
 		input: make(chan order), ended: make(chan struct{}), givenUp: make(chan struct{})}
 	// A group of its own: what a terminal sends is for this launcher, which passes it on.
@@ -447,8 +447,8 @@ func (r *remote) give(o order) bool {
 	}
 }
 
-// quoted is a word for a shell.
-func quoted(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }
+// Quoted is a word for a shell.
+func Quoted(word string) string { return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'" }
 
 // RunPart is the launcher of a part: its orders come from in. The error is as of Start and Wait.
 func RunPart(ctx context.Context, in io.Reader, stdout, stderr io.Writer) (err error) {

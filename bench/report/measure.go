@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/exanet-mpi/exanet/bench/compare"
 	"github.com/exanet-mpi/exanet/bench/floor"
@@ -94,7 +95,7 @@ func (c *Config) groups(r *results, j *job, round int) (list [][]way) {
 			continue
 		case w.host != "" && !j.installed && !slices.Contains(built, w.host):
 			r.Failures = append(r.Failures, failure{j.name, w.String(), round,
-				"its MPI, or the benchmarks built with it, is not there"})
+				"its MPI, or the benchmarks built with it, is not there", false})
 			continue
 		}
 		if n := len(list); n > 0 && list[n-1][0].host == w.host {
@@ -170,7 +171,7 @@ func (c *Config) sideBySide(ctx context.Context, r *results, j *job, group []way
 // once runs a job in a way and adds what it has printed.
 func (c *Config) once(ctx context.Context, r *results, j *job, w way, round int) error {
 	fail := func(format string, args ...any) {
-		r.Failures = append(r.Failures, failure{j.name, w.String(), round, fmt.Sprintf(format, args...)})
+		r.Failures = append(r.Failures, failure{j.name, w.String(), round, fmt.Sprintf(format, args...), false})
 	}
 	dir, err := j.place()
 	if err != nil {
@@ -187,6 +188,12 @@ func (c *Config) once(ctx context.Context, r *results, j *job, w way, round int)
 		return err
 	}
 	whole := column{j.name, runTable, runSeconds}
+	tables := compare.Tables(o.Output)
+	if o.Late && j.tables > 0 && len(tables) == j.tables {
+		fail("has printed its figures, but had not ended after %v", j.limit)
+		r.Failures[len(r.Failures)-1].Counted = true
+		o.Late, o.Code = false, 0
+	}
 	switch {
 	case err != nil:
 		fail("%v", err)
@@ -196,16 +203,15 @@ func (c *Config) once(ctx context.Context, r *results, j *job, w way, round int)
 			r.add(w.String(), whole, 0, j.limit.Seconds())
 		}
 	case o.Code != 0:
-		fail("exits with code %d: %s", o.Code, lastLine(o.All()))
+		fail("exits with code %d: %s", o.Code, shortened(lastLine(o.All())))
 	case j.believe != nil && !j.believe(o.Output):
-		fail("its own checks have not passed: %s", lastLine(o.All()))
+		fail("its own checks have not passed: %s", shortened(lastLine(o.All())))
 	default:
 		r.add(w.String(), whole, 0, o.Seconds)
-		tables := compare.Tables(o.Output)
 		if j.timed {
 			tables = nil // what it prints is its own affair
 		} else if tables == nil {
-			fail("prints no figures: %s", lastLine(o.All()))
+			fail("prints no figures: %s", shortened(lastLine(o.All())))
 		}
 		for _, t := range tables {
 			for _, row := range t.Rows {
@@ -245,14 +251,23 @@ func tableName(title string) string {
 	return title
 }
 
-// lastLine is the last that an output says, shortened.
+// lastLine is the last line with words in it of an output.
 func lastLine(output string) string {
-	lines := strings.Split(strings.TrimSpace(output), "\n")
-	last := strings.TrimSpace(lines[len(lines)-1])
-	if len(last) > 80 {
-		last = last[:80] + "..."
+	last := ""
+	for line := range strings.Lines(output) {
+		if strings.ContainsFunc(line, unicode.IsLetter) || last == "" {
+			last = strings.TrimSpace(line)
+		}
 	}
 	return last
+}
+
+// shortened is a line for a cell of the table.
+func shortened(line string) string {
+	if len(line) > 80 {
+		return line[:80] + "..."
+	}
+	return line
 }
 
 // commit is that of the checkout that a directory is in.

@@ -19,18 +19,25 @@ func (r *results) page(dir string, drawn map[string][]byte) string {
 		fmt.Fprintf(&b, ", and %s as the baseline", r.Baseline)
 	}
 	fmt.Fprintf(&b, ", on\n%s.\n", strings.Replace(r.Machine, ", ", ",\n", 1))
+	if r.Network != "" {
+		fmt.Fprintf(&b, "Between %s.\n", r.Network)
+	}
 	fmt.Fprintf(&b, "One run of `exanet bench report` (%s form, %d rounds, %s, load at its beginning %s).\n\n", r.Form,
 		r.Rounds, r.Took, r.Load)
-	r.writeTable(&b, rows())
+	r.writeTable(&b, r.rows())
 	for _, name := range plotNames {
 		if drawn[name] != nil {
 			fmt.Fprintf(&b, "![](%s)\n", path.Join(dir, name))
 		}
 	}
 	b.WriteString(how)
-	fmt.Fprintf(&b, " That happened %d times.\n", r.Repeated)
+	if r.Network != "" {
+		b.WriteString(howBetween)
+	} else {
+		fmt.Fprintf(&b, "%s That happened %d times.\n", howHere, r.Repeated)
+	}
 	if r.Failures != nil {
-		b.WriteString("\nRuns without figures:\n\n")
+		b.WriteString("\nRuns that have failed:\n\n")
 		for _, f := range r.Failures {
 			fmt.Fprintf(&b, "- %s, %s, round %d:\n  %s\n", f.Job, f.Way, f.Round+1, f.Why)
 		}
@@ -42,10 +49,15 @@ const how = `
 ## How this was measured
 
 Each program runs under each MPI as it is and with the library preloaded, in turn, there and back. A figure is the
-median of its rounds, and a ratio that of two medians, ours first; means are geometric. Applications and calls that
-enter Go (wildcards, probes, persistent requests, non-blocking collectives) are held against the better MPI. A bound
-is kept, or not, only if the middle half of the rounds is on that side of it; else it is noise. Other MPIs' runs of
-more than 20 s are not repeated, and those that do not end in time count as if they had.
+median of its rounds, and a ratio that of two medians, ours first; means are geometric. A bound is kept, or not, only
+if the middle half of the rounds is on that side of it; else it is noise. Other MPIs' runs of more than 20 s are not
+repeated, and those that do not end in time count as if they had.
+
+`
+
+// howHere is about measurements on one host.
+const howHere = `Applications and calls that enter Go (wildcards, probes, persistent requests, non-blocking
+collectives) are held against the better MPI.
 
 The host of a virtual machine moves its processors, near to each other or apart, within seconds, and a short message
 takes several times as long under every MPI. Runs of two ranks that have not found the processors in the same place

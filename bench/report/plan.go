@@ -16,6 +16,7 @@ type job struct {
 	name      string // in the results
 	title     string // of an application, for all numbers of ranks
 	ranks     int
+	spread    int    // over so many hosts, as many ranks on each; 0: they are all here
 	program   string // its path, with {MPI} in it, or one of those that make bench-programs builds
 	installed bool   // the program is in PATH
 	args      []string
@@ -25,6 +26,7 @@ type job struct {
 	least     int           // rounds at least, for jobs that are short and vary
 	near      bool          // the figures depend on where the processors are, see sideBySide
 	timed     bool          // the time of the run is its figure
+	tables    int           // a run that has printed so many counts, even if it does not end; 0: it must end
 
 	input string            // a file of inputs that it finds where it runs
 	fill  *strings.Replacer // fills that in

@@ -2,6 +2,7 @@
 // itself, row by row of a table of bounds, and writes a page with the table and plots.
 //
 //	plan.go     what is run: sections of jobs; inputs/ has the applications' input
+//	between.go  the same for ranks of different hosts, and whether these can be reached
 //	ways.go     the ways in which a job is run: under each MPI alone, preloaded, with the baseline
 //	measure.go  the runs, in turn, with a limit for each
 //	results.go  the figures of one run of everything, as they are stored
@@ -42,6 +43,9 @@ type Config struct {
 	Middle  bool     // medians over the iterations of a run, too, where OSU has means
 	Only    []string // sections to measure; nil: all
 
+	Hosts []string // measure between these, HostsWanted of them; nil: on this host
+	Shell string   // the remote shell for them, which is given a host and a command
+
 	Progress io.Writer // a line for each run; on a terminal they replace each other
 	Terminal bool
 
@@ -74,9 +78,17 @@ func (c *Config) file() string {
 	return c.Out + ".jsonl"
 }
 
+// sections are what is measured.
+func (c *Config) sections() []section {
+	if c.Hosts != nil {
+		return sectionsBetween
+	}
+	return sections
+}
+
 // Sections returns the names and titles of what can be measured alone.
-func Sections() (names, titles []string) {
-	for _, s := range sections {
+func (c *Config) Sections() (names, titles []string) {
+	for _, s := range c.sections() {
 		names, titles = append(names, s.name), append(titles, s.title)
 	}
 	return names, titles
@@ -94,9 +106,17 @@ func Run(ctx context.Context, c *Config) error {
 	if err := os.MkdirAll(filepath.Dir(c.file()), 0o777); err != nil {
 		return err
 	}
+	network := ""
+	if c.Hosts != nil {
+		var err error
+		if network, err = c.tryHosts(ctx); err != nil {
+			return err
+		}
+	}
 	begun := time.Now()
 	r := c.begin(ctx)
-	for _, s := range sections {
+	r.Network = network
+	for _, s := range c.sections() {
 		if c.Only != nil && !slices.Contains(c.Only, s.name) {
 			continue
 		}
@@ -145,7 +165,9 @@ func Render(c *Config) error {
 	}
 	path := c.Out + ".md"
 	old, err := os.ReadFile(path)
-	if err != nil && !os.IsNotExist(err) {
+	if os.IsNotExist(err) {
+		old = []byte(r.heading())
+	} else if err != nil {
 		return err
 	}
 	return atomicfile.WriteFile(path, []byte(insert(string(old), r.page(filepath.Base(c.Out), drawn))))

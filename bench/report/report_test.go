@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/xml"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,8 +22,12 @@ var openMPIOurs = way{preload.OpenMPI, ours}
 // made makes results of all rows in which everything takes 1000 under the other MPIs and with
 // the baseline, and gives ours what of returns for a round of each figure.
 func made(of func(c column, size, round int) float64) *results {
+	return madeOf(slices.Concat(rows(), rowsOfNewer()), of)
+}
+
+func madeOf(rows []row, of func(c column, size, round int) float64) *results {
 	r := &results{Form: "full", Rounds: 5, When: "today", Commit: "c0ffee", Machine: "a test", Baseline: "before"}
-	for _, x := range slices.Concat(rows(), rowsOfNewer()) {
+	for _, x := range rows {
 		sizes := []int{0}
 		if x.section != "applications" {
 			sizes = []int{8, 1024, 16384, 1 << 20}
@@ -68,7 +73,7 @@ func good(c column, _, _ int) float64 {
 // states are those of the rows.
 func (r *results) states() map[string]state {
 	all := map[string]state{}
-	for _, x := range rows() {
+	for _, x := range r.rows() {
 		all[x.what] = overall([]cell{r.against(x, preload.MPICH), r.against(x, preload.OpenMPI), r.againstBaseline(x)})
 	}
 	return all
@@ -152,7 +157,7 @@ func TestFailuresInTheTable(t *testing.T) {
 	for _, s := range []stack{alone, ours} {
 		r := made(good)
 		w := way{preload.MPICH, s}
-		r.Failures = []failure{{"latency", w.String(), 0, "had not ended after 30s"}}
+		r.Failures = []failure{{"latency", w.String(), 0, "had not ended after 30s", false}}
 		r.figures = slices.DeleteFunc(r.figures, func(f figure) bool {
 			return f.Job == "latency" && f.Way == w.String()
 		})
@@ -236,7 +241,7 @@ func TestStoredAndRendered(t *testing.T) {
 	require.ErrorIs(t, Render(c), ErrNothing)
 	require.NoError(t, os.WriteFile(c.Out+".md", []byte("# Figures\n\nBy hand.\n"), 0o666))
 	r := made(good)
-	r.Failures = []failure{{"latency", "x", 1, "why"}}
+	r.Failures = []failure{{"latency", "x", 1, "why", false}}
 	require.NoError(t, r.save(c.file()))
 	loaded, err := load(c.file())
 	require.NoError(t, err)
@@ -283,7 +288,7 @@ func scripted(t *testing.T, script string) *Config {
 func TestMeasure(t *testing.T) {
 	c := scripted(t, `case $1 in
 good) test -f metal.in || exit 4; printf "# exanet's thing, 2 ranks\n# Size   Time (us)\n8  1.5\n16  2.5\n";;
-bad) echo it is broken; exit 3;;
+bad) echo it is broken; echo -----; exit 3;;
 silent) ;;
 lies) echo "    1 tests completed and failed residual checks.";;
 late) exec sleep 100;;
@@ -385,25 +390,33 @@ func TestGroups(t *testing.T) {
 
 // Every section has a row, whose figures a job of it makes, and every job has a limit.
 func TestPlan(t *testing.T) {
-	for _, quick := range []bool{false, true} {
-		c := &Config{Quick: quick}
-		for _, s := range sections {
+	for _, form := range []struct {
+		quick   bool
+		between []string
+	}{{false, nil}, {true, nil}, {false, []string{"a", "b", "c"}}, {true, []string{"a", "b", "c"}}} {
+		quick, table := form.quick, rows()
+		if form.between != nil {
+			table = rowsBetweenHosts()
+		}
+		c := &Config{Quick: quick, Hosts: form.between}
+		for _, s := range c.sections() {
 			names := map[string]bool{}
 			for _, j := range s.jobs(c) {
 				assert.NotZero(t, j.limit, j.name)
 				assert.NotEmpty(t, j.hosts, j.name)
 				names[j.name] = true
 			}
-			for _, x := range rows() {
+			rowless := maps.Clone(names)
+			for _, x := range table {
 				for _, column := range x.columns {
 					// the quick form leaves out applications of 4 ranks
 					left := quick && s.name == "applications"
 					assert.True(t, x.section != s.name || names[column.Job] || left, column.Job)
 				}
-				delete(names, x.columns[0].Job)
-				delete(names, x.columns[len(x.columns)-1].Job)
+				delete(rowless, x.columns[0].Job)
+				delete(rowless, x.columns[len(x.columns)-1].Job)
 			}
-			assert.Empty(t, names, s.name)
+			assert.Empty(t, rowless, s.name)
 		}
 	}
 }

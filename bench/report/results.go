@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/exanet-mpi/exanet/bench"
@@ -30,12 +31,13 @@ type figure struct {
 
 func (f *figure) median() float64 { return bench.Median(f.Repeats) }
 
-// failure is a run without figures.
+// failure is a run without figures, or one that has not ended.
 type failure struct {
-	Job   string `json:"job"`
-	Way   string `json:"way"`
-	Round int    `json:"round"`
-	Why   string `json:"why"`
+	Job     string `json:"job"`
+	Way     string `json:"way"`
+	Round   int    `json:"round"`
+	Why     string `json:"why"`
+	Counted bool   `json:"counted,omitempty"` // it has figures; only the first of a way is kept
 }
 
 // results are those of one run of the report.
@@ -48,7 +50,8 @@ type results struct {
 	Baseline string    `json:"baseline,omitempty"` // its commit
 	Load     string    `json:"load"`               // of the machine when it began
 	Took     string    `json:"took"`
-	Repeated int       `json:"repeated"` // runs that were made again, since the processors had been moved meanwhile
+	Network  string    `json:"network,omitempty"` // the hosts between which was measured; "": there is one
+	Repeated int       `json:"repeated"`          // runs that were made again: the processors had been moved meanwhile
 	Failures []failure `json:"failures,omitempty"`
 
 	figures   []figure
@@ -79,7 +82,13 @@ func (r *results) take(part *results) {
 			r.add(f.Way, f.column, f.Size, v)
 		}
 	}
-	r.Failures = append(r.Failures, part.Failures...)
+	for _, f := range part.Failures {
+		if !slices.ContainsFunc(r.Failures, func(known failure) bool {
+			return f.Counted && known.Counted && f.Job == known.Job && f.Way == known.Way
+		}) {
+			r.Failures = append(r.Failures, f)
+		}
+	}
 }
 
 // save stores the results: a line of JSON about all, and one for each figure.
@@ -138,10 +147,10 @@ func (r *results) one(c column, w way, size int) *figure {
 	return nil
 }
 
-// failed returns the failure of a job in a way, nil if there is none.
+// failed returns the run without figures of a job in a way, nil if there is none.
 func (r *results) failed(job string, w way) *failure {
 	for i := range r.Failures {
-		if f := &r.Failures[i]; f.Job == job && f.Way == w.String() {
+		if f := &r.Failures[i]; f.Job == job && f.Way == w.String() && !f.Counted {
 			return f
 		}
 	}

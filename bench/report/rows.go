@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -33,8 +34,9 @@ type row struct {
 	section, what, text string // text: the bound in words
 	columns             []column
 	bound               bound
-	better              bool // against the better MPI, not against the one that it is preloaded under
-	least, most         int  // sizes from here on, and up to here; 0: all
+	better              bool        // against the better MPI, not against the one that it is preloaded under
+	than                preload.MPI // against this one; "": as better says
+	least, most         int         // sizes from here on, and up to here; 0: all
 
 	limit    func(h preload.MPI, c column) float64
 	mean     func(h preload.MPI) float64
@@ -147,7 +149,7 @@ func crowdMean(h preload.MPI) float64 {
 	return map[preload.MPI]float64{preload.OpenMPI: 0.6}[h]
 }
 
-// against holds ours, under an MPI, against that or the better one.
+// against holds ours, under an MPI, against that, the better one, or the one that the row names.
 func (r *results) against(x row, h preload.MPI) cell {
 	for _, c := range x.columns {
 		if f := r.failed(c.Job, way{h, ours}); f != nil {
@@ -159,10 +161,10 @@ func (r *results) against(x row, h preload.MPI) cell {
 		b.mean = x.mean(h)
 	}
 	list, why := r.points(x, b, way{h, ours}, func(c column, size int) *figure {
-		best := r.one(c, way{h, alone}, size)
+		best := r.one(c, way{cmp.Or(x.than, h), alone}, size)
 		for _, other := range hosts {
 			if f := r.one(c, way{other, alone}, size); x.better && f != nil &&
-				(best == nil || f.median() < best.median()) {
+				(best == nil || b.more && f.median() > best.median() || !b.more && f.median() < best.median()) {
 				best = f
 			}
 		}
@@ -184,7 +186,7 @@ func (r *results) points(x row, b bound, w way, base func(c column, size int) *f
 			}
 			theirs := base(c, f.Size)
 			if theirs == nil && b.of != absolute {
-				return nil, r.why(c.Job, way{w.host, alone})
+				return nil, r.why(c.Job, way{cmp.Or(x.than, w.host), alone})
 			}
 			list = append(list, newPoint(x.place(c, f.Size), b.of, f, theirs, limit(h, c)))
 		}

@@ -86,7 +86,14 @@ func (c *Config) command(j *job, w way, dir string) (compare.Way, error) {
 	}
 	// One thread a rank, for the libraries that start as many as there are cores.
 	env := append(slices.Clip(c.Env), "OPENBLAS_NUM_THREADS=1", "LAMMPS_POTENTIALS=/usr/share/lammps/potentials")
-	launched, err := compare.Launched(w.host, j.ranks, program, j.args, env)
+	var launched compare.Way
+	var err error
+	if j.spread > 0 {
+		cmd.Dir = "/" // which all hosts have
+		launched, err = compare.LaunchedOn(w.host, c.Hosts[:j.spread], j.ranks/j.spread, c.Shell, program, j.args, env)
+	} else {
+		launched, err = compare.Launched(w.host, j.ranks, program, j.args, env)
+	}
 	if err == nil && w.stack != alone {
 		launched, err = launched.Preloaded(w.host, dirs)
 	}

@@ -16,11 +16,10 @@ import (
 func newReport() *cobra.Command {
 	var (
 		c                  report.Config
-		only               string
+		only, hosts, shell string
 		render, list       bool
 		programs, libraryD string
 	)
-	names, titles := report.Sections()
 	cmd := &cobra.Command{
 		Use:   "report",
 		Short: "Compare with the MPIs that are installed, and write a page about it",
@@ -36,14 +35,29 @@ With --baseline the libraries of another build (and its exanet and cg, for progr
 take turns with those of this one. --only measures some sections, of which alone the page
 is then; --render makes the page anew from what is stored. The page is FOLDER.md; what it
 has outside the report's part stays. The plots are in FOLDER. --with writes FOLDER-newer.md
-as well, of figures that make bench-today has stored.`,
+as well, of figures that make bench-today has stored.
+
+With --hosts the report is about ranks of different hosts, which mpirun starts by the remote
+shell. The benchmarks and the library must be on each host, under the same paths as here.
+make bench-hosts makes hosts on this machine and measures between them.`,
 		Example: `  exanet bench report --quick --out /tmp/performance
   exanet bench report --out docs/performance --results bench/results/report.jsonl
   exanet bench report --out /tmp/performance --baseline ../before/bin --only applications
-  exanet bench report --out docs/performance --results bench/results/report.jsonl --render`,
+  exanet bench report --out docs/performance --results bench/results/report.jsonl --render
+  exanet bench report --hosts node1,node2,node3 --out /tmp/performance-hosts`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			out := cmd.OutOrStdout()
+			switch {
+			case cmd.Flags().Changed("hosts"):
+				c.Hosts, c.Shell = strings.Split(hosts, ","), shell
+				if err := differ(c.Hosts); err != nil {
+					return usageErrorf("--hosts %s: %w", hosts, err)
+				}
+			case cmd.Flags().Changed("shell"):
+				return usageErrorf("--shell %s: it is for --hosts, and without that no other host is called", shell)
+			}
+			names, titles := c.Sections()
 			if list {
 				for i, name := range names {
 					fmt.Fprintf(out, "%-14s%s\n", name, titles[i])
@@ -110,10 +124,23 @@ as well, of figures that make bench-today has stored.`,
 	flags.IntVar(&c.Rounds, "rounds", 0, "runs each way; 0: 5, with --quick 3")
 	flags.BoolVar(&c.Middle, "medians", false, "medians over the iterations of a run, too, where OSU has means: for "+
 		"a machine that does other things meanwhile")
+	names, _ := c.Sections()
 	flags.StringVar(&only, "only", "", "sections to measure: "+strings.Join(names, ", "))
+	flags.StringVar(&hosts, "hosts", "", fmt.Sprintf("measure between these %d hosts, as a,b,c", report.HostsWanted))
+	flags.StringVar(&shell, "shell", "ssh", "with --hosts: a program that runs a command on another host")
 	flags.BoolVar(&render, "render", false, "measure nothing, make the page from what is stored")
 	flags.BoolVar(&list, "list", false, "print the sections")
 	flags.StringVar(&programs, "programs", "", "directory of the benchmarks (default that of exanet)")
 	flags.StringVar(&libraryD, "lib", "", "directory of the preload library (default as with exanet preload)")
 	return cmd
+}
+
+// differ is the error of a list that does not name as many different hosts as a report takes.
+func differ(hosts []string) error {
+	sorted := slices.Compact(slices.Sorted(slices.Values(hosts)))
+	if len(hosts) != report.HostsWanted || len(sorted) != len(hosts) || sorted[0] == "" ||
+		slices.ContainsFunc(hosts, func(h string) bool { return h[0] == '-' || strings.Contains(h, ":") }) {
+		return fmt.Errorf("want the names of %d hosts, as node1,node2,node3", report.HostsWanted)
+	}
+	return nil
 }

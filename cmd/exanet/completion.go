@@ -12,7 +12,7 @@ import (
 var values = map[string]func() []string{
 	"variant": mpi.Variants,
 	"device":  mpi.Devices,
-	"only":    func() []string { names, _ := report.Sections(); return names },
+	"only":    func() []string { names, _ := new(report.Config).Sections(); return names },
 }
 
 // completeValues lets shells offer the values of a command's flags, and of its subcommands'.
