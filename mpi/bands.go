@@ -1,12 +1,15 @@
 package mpi
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 
 	"github.com/exanet-mpi/exanet/emu/host"
 	"github.com/exanet-mpi/exanet/internal/env"
+	"github.com/exanet-mpi/exanet/packetizer"
 	"github.com/exanet-mpi/exanet/variants/customized"
 )
 
@@ -18,16 +21,31 @@ var bands = customized.Bands{Hybrid: 16 * host.DefaultLimit}
 
 // WithBands sets up to which size in bytes, inclusive, messages of the protocols customized and auto are eager, and up
 // to which a send that comes first leaves a copy and completes, or may do so (Small and Yuan, ICS 2009; the paper's
-// are customized.Paper). An eager size that is 0, or larger than the device's messages, is theirs. All ranks must give
-// the same. The default is EXANET_BANDS.
+// are customized.Paper). An eager size that is 0, or larger than the device's messages, is theirs; it is at least the
+// 40 bytes that control messages carry. All ranks must give the same. The default is EXANET_BANDS.
 func WithBands(eager, hybrid int) Option {
 	return func(s *settings) error {
-		if eager < 0 || hybrid < eager {
-			return fmt.Errorf("bands to %d and %d bytes: want sizes, the second at least as large", eager, hybrid)
-		}
 		s.bands = customized.Bands{Eager: eager, Hybrid: hybrid}
+		if err := checkBands(s.bands); err != nil {
+			return fmt.Errorf("bands to %d and %d bytes: %w", eager, hybrid, err)
+		}
 		return nil
 	}
+}
+
+// checkBands returns what is wrong with sizes. Those that are eager fit a message of the device, and so must all that a
+// control message carries.
+func checkBands(b customized.Bands) error {
+	switch {
+	case b.Eager < 0 || b.Hybrid < 0:
+		return errors.New("a size is negative")
+	case b.Eager > 0 && b.Eager < packetizer.PayloadLimit:
+		return fmt.Errorf("the first size is smaller than the %d bytes that control messages carry",
+			packetizer.PayloadLimit)
+	case b.Hybrid < b.Eager:
+		return errors.New("the second size is smaller than the first")
+	}
+	return nil
 }
 
 // WithoutBackground leaves all progress to calls of MPI, as in the MPIs that Small and Yuan compare, and in theirs.
@@ -53,14 +71,16 @@ func (s *settings) setBands() (err error) {
 	}
 	s.bands = bands
 	if s.wantedBands != "" {
-		if s.bands, err = bandsOf(s.wantedBands); err != nil {
-			return fmt.Errorf("%s: %w", env.Bands, err)
-		}
+		s.bands, err = bandsOf(s.wantedBands)
 	}
-	return nil
+	return err
 }
 
-// bandsOf reads two sizes, the eager one first: "12K,40K".
+// wantBands is what to do about a mistake in EXANET_BANDS.
+var wantBands = fmt.Sprintf("give two sizes as 12K,40K, in bytes or with K or M behind and without blanks: the first "+
+	"0 (what a message of the device holds) or at least %d, the second no smaller", packetizer.PayloadLimit)
+
+// bandsOf reads EXANET_BANDS.
 func bandsOf(text string) (b customized.Bands, err error) {
 	eager, hybrid, two := strings.Cut(text, ",")
 	if two {
@@ -68,13 +88,31 @@ func bandsOf(text string) (b customized.Bands, err error) {
 			b.Hybrid, err = size(hybrid)
 		}
 	}
-	if !two || err != nil {
-		return b, fmt.Errorf("%q is not two sizes in bytes, as 12K,40K", text)
+	switch {
+	case !two || err != nil:
+		err = errors.New("these are not two sizes")
+	default:
+		err = checkBands(b)
 	}
-	if b.Hybrid < b.Eager {
-		return b, fmt.Errorf("%q: the second size is smaller than the first", text)
+	if err != nil {
+		err = fmt.Errorf("%s=%q: %w", env.Bands, text, err)
 	}
-	return b, nil
+	return b, err
+}
+
+// sizes is inside.Functions.Sizes.
+func sizes(environ []string) (eager, hybrid int, err error) {
+	s := settingsOf(valueIn(environ))
+	if do, err := s.complete(); err != nil {
+		return 0, 0, fmt.Errorf("%w; %s", err, do)
+	}
+	if !s.looksFirst() {
+		s.variant = "customized"
+		if err := s.setBands(); err != nil {
+			return 0, 0, fmt.Errorf("%w; %s", err, wantBands)
+		}
+	}
+	return cmp.Or(s.limit(), host.DefaultLimit), s.bands.Hybrid, nil
 }
 
 // size reads a number of bytes, with K or M for 2^10 or 2^20 of them.

@@ -18,6 +18,7 @@ func init() {
 		MoreBuffer:    (*Comm).moreBuffer,
 		Profile:       profile,
 		CheckSettings: checkSettings,
+		Sizes:         sizes,
 		Over:          over,
 		Primary:       primary,
 	}

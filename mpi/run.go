@@ -190,7 +190,7 @@ func primary(errs []error) error {
 
 // limit is the largest payload of a message, 0: the device's own.
 func (o *settings) limit() int {
-	if o.device == devicePrototype {
+	if o.device == devicePrototype || o.device == deviceRegisters {
 		return packetizer.PayloadLimit
 	}
 	return min(o.bands.Eager, host.DefaultLimit)

@@ -42,7 +42,7 @@ func (s *settings) complete() (do string, err error) {
 		return "give 1, or 0 as without it", fmt.Errorf("%s=%s is neither", env.Check, s.wantedCheck)
 	}
 	if err := s.setBands(); err != nil {
-		return "give two sizes, or none", err
+		return wantBands, err
 	}
 	if s.device == "" {
 		s.device = deviceHost
@@ -101,14 +101,20 @@ func (s *settings) checkDevice() error {
 	return err
 }
 
-// checkSettings is inside.Functions.CheckSettings.
-func checkSettings(environ []string, here bool) error {
-	set := make(map[string]string) // of several values the last one counts
+// valueIn finds variables in an environment; of several values the last one counts.
+func valueIn(environ []string) func(name string) string {
+	set := make(map[string]string)
 	for _, kv := range environ {
 		name, value, _ := strings.Cut(kv, "=")
 		set[name] = value
 	}
-	s := settingsOf(func(name string) string { return set[name] })
+	return func(name string) string { return set[name] }
+}
+
+// checkSettings is inside.Functions.CheckSettings.
+func checkSettings(environ []string, here bool) error {
+	get := valueIn(environ)
+	s := settingsOf(get)
 	if do, err := s.complete(); err != nil {
 		return fmt.Errorf("%w; %s", err, do)
 	}
@@ -118,7 +124,7 @@ func checkSettings(environ []string, here bool) error {
 	if err := s.checkDevice(); err != nil {
 		return err
 	}
-	if err := statsFolder(set[env.Stats]); err != nil {
+	if err := statsFolder(get(env.Stats)); err != nil {
 		return fmt.Errorf("%w; %s", err, chooseFolder)
 	}
 	return nil

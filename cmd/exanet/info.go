@@ -35,8 +35,10 @@ ranks. EXANET_COLL=collective:algorithm,... forces others. EXANET_COLL=@FILE has
 the rows of a file come first: one that exanet tune has written, or what --collectives
 has printed, edited.
 
-With --protocols it shows how the messages of each protocol go, and by which rule
-the protocol auto chooses. What it has chosen in a job is in its EXANET_STATS.`,
+With --protocols it shows how the messages of each protocol go, by which rule the
+protocol auto chooses, and the sizes at which protocols change their form, as
+EXANET_BANDS and EXANET_DEVICE say. What auto has chosen in a job is in its
+EXANET_STATS.`,
 		Example: `  exanet info
   EXANET_COLL=allreduce:ring exanet info --collectives
   EXANET_COLL=@tuned.txt exanet info --collectives
@@ -47,7 +49,7 @@ the protocol auto chooses. What it has chosen in a job is in its EXANET_STATS.`,
 			case protocols && collectives:
 				return usageErrorf("give one of --collectives and --protocols")
 			case protocols:
-				return printProtocols(c.OutOrStdout())
+				return printProtocols(c.OutOrStdout(), os.Environ())
 			case collectives:
 				return printCollectives(c.OutOrStdout(), os.Getenv("EXANET_COLL"))
 			}

@@ -1,11 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"text/tabwriter"
 
 	"github.com/exanet-mpi/exanet/mpi"
+	"github.com/exanet-mpi/exanet/packetizer"
 	"github.com/exanet-mpi/exanet/variants/auto"
 )
 
@@ -21,8 +24,13 @@ var protocolForms = map[string]string{
 	"auto":       "as ticket, until what it has counted favours another form:",
 }
 
-// printProtocols writes how each protocol of this build sends long messages, and by which rule auto chooses.
-func printProtocols(w io.Writer) error {
+// printProtocols writes how each protocol of this build sends long messages, by which rule auto chooses, and which
+// sizes an environment sets.
+func printProtocols(w io.Writer, environ []string) error {
+	small, medium, err := within.Sizes(environ)
+	if err != nil {
+		return usageError{err}
+	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, name := range mpi.Variants() {
 		fmt.Fprintf(t, "%s\t%s\n", name, protocolForms[name])
@@ -41,6 +49,17 @@ func printProtocols(w io.Writer) error {
 		} {
 			fmt.Fprintf(t, "\t%s\n", line)
 		}
+	}
+	if !slices.ContainsFunc(mpi.Variants(), func(v string) bool { return v == "customized" || v == "auto" }) {
+		return t.Flush()
+	}
+	device := cmp.Or(deviceOf(environ), mpi.Devices()[0])
+	for i, line := range []string{
+		fmt.Sprintf("customized and auto on the device %s: small to %d B, medium to %d B", device, small, medium),
+		"EXANET_BANDS=SMALL,MEDIUM sets others. SMALL is 0, for what a message of the device holds,",
+		fmt.Sprintf("  or at least %d, which is what control messages carry.", packetizer.PayloadLimit),
+	} {
+		fmt.Fprintf(t, "%s\t%s\n", []string{"sizes", ""}[min(i, 1)], line)
 	}
 	return t.Flush()
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"testing/fstest"
@@ -59,13 +60,38 @@ func TestInfoCollectives(t *testing.T) {
 // made up.
 func TestInfoProtocols(t *testing.T) {
 	var out bytes.Buffer
-	require.NoError(t, printProtocols(&out))
+	require.NoError(t, printProtocols(&out, nil))
 	for _, name := range mpi.Variants() {
 		require.Regexp(t, "(?m)^"+name+" +[A-Zat].+", out.String())
 	}
 	if slices.Contains(mpi.Variants(), "auto") {
 		require.Contains(t, out.String(), fmt.Sprintf("%d sends more came first", auto.Default.Late))
+		require.Regexp(t, `(?m)^sizes +customized and auto on the device host: small to 32768 B, medium to 524288 B$`,
+			out.String())
+		require.Contains(t, out.String(), "or at least 40, which")
 	}
+}
+
+// The sizes are those of the environment, as far as the device's messages hold them.
+func TestInfoProtocolsSizes(t *testing.T) {
+	if !slices.Contains(mpi.Variants(), "auto") {
+		t.Skipf("this build has %s only", mpi.Variants())
+	}
+	for environ, says := range map[string]string{
+		"EXANET_BANDS=12K,40K":                                        "host: small to 12288 B, medium to 40960 B",
+		"EXANET_BANDS=12K,40K EXANET_VARIANT=ticket":                  "host: small to 12288 B, medium to 40960 B",
+		"EXANET_BANDS=12K,40K EXANET_DEVICE=registers":                "registers: small to 40 B, medium to 40960 B",
+		"EXANET_BANDS=64K,64K EXANET_DEVICE=network":                  "network: small to 32768 B, medium to 65536 B",
+		"EXANET_BANDS=0,0 EXANET_DEVICE=host EXANET_DEVICE=prototype": "prototype: small to 40 B, medium to 0 B",
+	} {
+		var out bytes.Buffer
+		require.NoError(t, printProtocols(&out, strings.Fields(environ)), environ)
+		require.Contains(t, out.String(), says, environ)
+	}
+	t.Setenv("EXANET_BANDS", "39,40K")
+	_, errs, code := exanet(t, "", "info", "--protocols")
+	require.Equal(t, exitUsage, code)
+	require.Regexp(t, `^exanet: EXANET_BANDS="39,40K": the first size is smaller than the 40 bytes.*\n$`, errs)
 }
 
 func TestInfoWithoutProc(t *testing.T) {

@@ -81,6 +81,10 @@ type Functions[Comm, Request, Message, Option any] struct {
 	// here it also looks at what the ranks would find on this host: registers at a path, the folder of EXANET_STATS.
 	CheckSettings func(environ []string, here bool) error
 
+	// Sizes returns up to which sizes in bytes messages of the protocols customized and auto are eager, over the device
+	// of an environment, and up to which they may leave copies.
+	Sizes func(environ []string) (eager, hybrid int, err error)
+
 	// Over makes n ranks over fabrics of the caller, who runs each of them by its Run: all
 	// at the same time, in whatever way the fabrics wait. It is for networks that schedule
 	// their ranks themselves.
