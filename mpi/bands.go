@@ -25,7 +25,7 @@ var bands = customized.Bands{Hybrid: 16 * host.DefaultLimit}
 // 40 bytes that control messages carry. All ranks must give the same. The default is EXANET_BANDS.
 func WithBands(eager, hybrid int) Option {
 	return func(s *settings) error {
-		s.bands = customized.Bands{Eager: eager, Hybrid: hybrid}
+		s.bands, s.bandsGiven = customized.Bands{Eager: eager, Hybrid: hybrid}, true
 		if err := checkBands(s.bands); err != nil {
 			return fmt.Errorf("bands to %d and %d bytes: %w", eager, hybrid, err)
 		}
@@ -66,7 +66,7 @@ func (s *settings) setBands() (err error) {
 		s.bands = customized.Bands{}
 		return nil
 	}
-	if s.bands != (customized.Bands{}) {
+	if s.bandsGiven {
 		return nil
 	}
 	s.bands = bands

@@ -45,6 +45,7 @@ func TestBands(t *testing.T) {
 	require.EqualValues(t, 1, copies(40<<10))
 	require.Zero(t, copies(40<<10+1))
 	require.EqualValues(t, 1, copies(1<<20, mpi.WithBands(0, 1<<20)), "an option comes before the environment")
+	require.Zero(t, copies(40<<10, mpi.WithBands(0, 0)), "also if nothing is medium")
 	for wrong, says := range map[string]string{
 		"12K": "not two sizes", "12K,": "not two sizes", ",40K": "not two sizes", "12K,40K,50K": "not two sizes",
 		"12k,40k": "not two sizes", "12K, 40K": "not two sizes", "1x,2": "not two sizes", "-1,5": "not two sizes",

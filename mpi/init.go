@@ -42,6 +42,7 @@ type settings struct {
 	path    string // of the device registers; "": the launcher has a model of it
 
 	wantedBands, wantedCheck, silence, networks string // as the environment has them, which complete reads
+	bandsGiven                                  bool   // by an option, which comes before the environment
 
 	recycling bool
 	buffers   BufferRule
