@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/exanet-mpi/exanet/check/world"
 )
 
 // A scenario is drawn as text, and as SVG.
@@ -56,6 +58,17 @@ func TestExplore(t *testing.T) {
 		{"--alphabet", "latin"}, {"--sample", "-1"}, {"--capacity", "99"}, {"extra"}} {
 		require.Equal(t, exitUsage, run(append([]string{"explore"}, args...), &out, &errs), "%v", args)
 	}
+}
+
+// The help says which protocols there are, and that the default is not that of jobs.
+func TestExploreHelp(t *testing.T) {
+	var out, errs bytes.Buffer
+	require.Zero(t, run([]string{"explore", "--help"}, &out, &errs), errs.String())
+	for _, name := range world.ProtocolNames() {
+		require.Regexp(t, `(?m)^  (.*, )?`+name+`[,.]`, out.String())
+	}
+	require.Contains(t, out.String(), "Without --variant it is "+world.Protocols[0].Name+",")
+	require.Contains(t, out.String(), "It is not auto,\nthe default of exanet run")
 }
 
 // The commands of docs/adding-a-protocol.md do what it says, as they stand but for where the picture goes.

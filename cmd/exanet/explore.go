@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"iter"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/dustin/go-humanize"
@@ -38,7 +40,14 @@ what comes out is MPI. If something is wrong, it prints the smallest program and
 order that show it, as a scenario file for exanet chart.
 
 With two ranks all programs of an alphabet are tried, or with --sample that many
-random ones; with three, random ones only.`,
+random ones; with three, random ones only.
+
+The protocols are those of exanet run, some of them over other devices or with a
+fast path as well (docs/exploring.md):
+` + explored() + `.
+Without --variant it is ticket, which most of them are built on. It is not auto,
+the default of exanet run: auto is ticket with choices of its own, and exploring it
+takes about three times as long.`,
 		Example: `  exanet explore --variant ticket --ops 2
   exanet explore --variant rtr --ops 4 --sample 1000 --seed 7
   exanet explore --variant envless --ops 3 --ranks 3 --sample 100`,
@@ -46,7 +55,7 @@ random ones; with three, random ones only.`,
 		RunE: func(c *cobra.Command, _ []string) error { return x.run(c) },
 	}
 	f := c.Flags()
-	f.StringVar(&x.variant, "variant", world.Protocols[0].Name, "protocol")
+	f.StringVar(&x.variant, "variant", world.Protocols[0].Name, "protocol, one of those above")
 	_ = c.RegisterFlagCompletionFunc("variant", cobra.FixedCompletions(world.ProtocolNames(),
 		cobra.ShellCompDirectiveNoFileComp))
 	f.StringVar(&x.alphabet, "alphabet", "", "reduced (one rank sends, one receives) or full (default full, of 3 "+
@@ -58,6 +67,15 @@ random ones; with three, random ones only.`,
 	f.IntVar(&x.pieces, "pieces", 1, "pieces in which the data of a write lands: 1 or 2")
 	f.IntVar(&x.capacity, "capacity", 0, "messages that a mailbox holds of one sender; 0: no limit")
 	return c
+}
+
+// explored lists the protocols in lines of a help text.
+func explored() string {
+	var lines []string
+	for names := range slices.Chunk(world.ProtocolNames(), 4) {
+		lines = append(lines, "  "+strings.Join(names, ", "))
+	}
+	return strings.Join(lines, ",\n")
 }
 
 func (x *exploration) run(c *cobra.Command) error {
