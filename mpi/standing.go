@@ -19,4 +19,4 @@ func (s *settings) standsAfter() int {
 }
 
 // stands is the size in bytes up to which the protocol standing sends without a rendezvous.
-func stands(f fabric) int { return max(standing.Most, 8*f.Limit()) }
+func stands(f fabric) int { return max(standing.Most, standing.Times*f.Limit()) }

@@ -55,8 +55,9 @@ import (
 const (
 	// After is how many receives of the same buffer come before one whose sender is given buffers.
 	After = 2
-	// Most is the size in bytes up to which messages go this way, where the device's messages do not hold an eighth.
-	Most = 4 << 10
+	// Most is the size in bytes up to which messages go this way, or up to Times what the device's messages hold.
+	Most  = 4 << 10
+	Times = 8
 
 	slots    = 2       // buffers of a channel
 	channels = 256     // of a rank that have some
