@@ -118,13 +118,14 @@ func checkSettings(environ []string, here bool) error {
 	if do, err := s.complete(); err != nil {
 		return fmt.Errorf("%w; %s", err, do)
 	}
-	if !here {
-		return nil
+	stats := statsNotFile
+	if here {
+		if err := s.checkDevice(); err != nil {
+			return err
+		}
+		stats = statsFolder
 	}
-	if err := s.checkDevice(); err != nil {
-		return err
-	}
-	if err := statsFolder(get(env.Stats)); err != nil {
+	if err := stats(get(env.Stats)); err != nil {
 		return fmt.Errorf("%w; %s", err, chooseFolder)
 	}
 	return nil
@@ -142,8 +143,24 @@ func statsFolder(dir string) error {
 	if err == nil {
 		err = unix.Access(dir, unix.W_OK)
 	}
-	if err != nil {
-		return fmt.Errorf("%w: %s=%s: %w", ErrStats, env.Stats, dir, err)
+	return statsError(dir, err)
+}
+
+// statsNotFile looks at what EXANET_STATS names on this host, where there need be nothing, for ranks on others.
+func statsNotFile(dir string) error {
+	f, err := os.Stat(dir)
+	switch {
+	case err == nil && !f.IsDir():
+		return statsError(dir, errors.New("that is a file"))
+	case errors.Is(err, unix.ENOTDIR):
+		return statsError(dir, err)
 	}
 	return nil
+}
+
+func statsError(dir string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: %s=%s: %w", ErrStats, env.Stats, dir, err)
 }

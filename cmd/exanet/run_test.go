@@ -135,6 +135,21 @@ func TestSettingsAreCheckedBeforeRanksStart(t *testing.T) {
 			}
 		})
 	}
+	// The ranks of others may run on other hosts.
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	for _, path := range []string{file, filepath.Join(file, "in-it")} {
+		t.Setenv("EXANET_STATS", path)
+		for _, line := range []string{"run --hosts a,b --shell false echo started", "preload -- mpirun echo started",
+			"run -n 2 echo started"} {
+			out, errs, code := exanet(t, "", strings.Fields(line)...)
+			require.Equal(t, exitUsage, code, errs)
+			require.Empty(t, out)
+			require.Regexp(t, `^exanet: the statistics cannot be written: EXANET_STATS=`+path+
+				`: .*; name a folder that can be written\n$`, errs, line)
+		}
+	}
+	require.NoError(t, os.Unsetenv("EXANET_STATS"))
 	t.Setenv("EXANET_VARIANT", "nonsense") // a flag comes before it
 	_, errs, code := exanet(t, "", "run", "-n", "1", "--variant", mpi.DefaultVariant, "true")
 	require.Zero(t, code, errs)

@@ -78,7 +78,8 @@ type Functions[Comm, Request, Message, Option any] struct {
 	Profile func(opts ...Option) (string, error)
 
 	// CheckSettings returns the first mistake in the EXANET_ variables of an environment, and what to do about it. With
-	// here it also looks at what the ranks would find on this host: registers at a path, the folder of EXANET_STATS.
+	// here it also looks at what the ranks would find on this host: registers at a path, and the folder of
+	// EXANET_STATS, which it makes. Else that may be on other hosts, and is no file on this one.
 	CheckSettings func(environ []string, here bool) error
 
 	// Sizes returns up to which sizes in bytes messages of the protocols customized and auto are eager, over the device
