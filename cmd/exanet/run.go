@@ -57,7 +57,8 @@ from which nothing has come for five seconds is dead; EXANET_SILENCE says anothe
 as 30s (docs/hosts.md).
 
 EXANET_CHECK=1 has the ranks look for mistakes in how the program uses MPI
-(docs/checking.md).`,
+(docs/checking.md). EXANET_DISABLE and EXANET_VERBOSE are the preload library's
+(docs/preload.md); programs in Go do not heed them.`,
 		Example: `  exanet run -n 4 ./hello
   exanet run -n 2 --label python3 script.py --its-own-flag
   exanet run -n 4 --timeout 60s ./test
