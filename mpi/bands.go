@@ -77,8 +77,8 @@ func (s *settings) setBands() (err error) {
 }
 
 // wantBands is what to do about a mistake in EXANET_BANDS.
-var wantBands = fmt.Sprintf("give two sizes as 12K,40K, in bytes or with K or M behind and without blanks: the first "+
-	"0 (what a message of the device holds) or at least %d, the second no smaller", packetizer.PayloadLimit)
+var wantBands = fmt.Sprintf("give two as 12K,40K, in bytes or with K or M, in capitals and without blanks; the first "+
+	"is 0 (what a message of the device holds) or at least %d", packetizer.PayloadLimit)
 
 // bandsOf reads EXANET_BANDS.
 func bandsOf(text string) (b customized.Bands, err error) {
