@@ -4,9 +4,10 @@
 #	hosts.sh [--congestion NAME] COMMAND...
 #
 # The hosts are host0, host1 and host2, joined by a bridge. Each has its own network, IPC, PID, UTS and mount
-# namespaces, /dev/shm and /etc/hosts; all other files are this machine's. The command reaches the others by `ssh HOST
-# COMMAND`, which stands first in its PATH, so launchers find them without options. --congestion sets TCP's congestion
-# control on the hosts; else they have what this machine gives to namespaces.
+# namespaces, /dev/shm and /etc/hosts; all other files are this machine's. The hosts have its cores in turn, so that the
+# first two have none in common. The command reaches the others by `ssh HOST COMMAND`, which stands first in its PATH, so
+# launchers find them without options. --congestion sets TCP's congestion control on the hosts; else they have what this
+# machine gives to namespaces.
 #
 # Nothing is made outside the namespaces, and those end with the command, or with this script, however that ends. The
 # processes of host1 and host2 are in namespaces below that of host0, so that they can be entered from there.
@@ -20,8 +21,14 @@ fail() {
 # All namespaces of a host but the user's. What runs in them is killed with unshare.
 new_host="unshare --net --ipc --pid --uts --mount --mount-proc --fork --kill-child"
 
+cores_of() { # NUMBER
+	echo "$HOSTS_CORES" | awk -v host="$1" '{ core[NR - 1] = $1 }
+		END { for (i = host % NR; i < NR; i += 3) { printf "%s%d", comma, core[i]; comma = "," } }'
+}
+
 # The bridge is in a network namespace of its own, which is open as file 9.
 join() { # NUMBER CONGESTION
+	taskset -p -c "$(cores_of "$1")" $$ >/dev/null
 	echo "host$1" >/proc/sys/kernel/hostname
 	mount -t tmpfs -o mode=1777 shm /dev/shm
 	mount -t sysfs sys /sys # it shows the devices of the network namespace of who mounts it
@@ -65,13 +72,13 @@ first_host() { # CONGESTION COMMAND...
 		while [ "\${1#-}" != "\$1" ]; do shift; done # options
 		host=\$1 && shift
 		case \$host in
-		host0) cd / && exec $shell "\$*" ;;
+		host0) cd / && exec taskset -c $(cores_of 0) $shell "\$*" ;;
 	END
 	for i in 1 2; do
 		$new_host "$script" --host $i "$congestion" >ready &
 		read -r _ <ready || fail "host$i cannot be made"
 		# unshare has entered them itself, but for that of processes.
-		enter="nsenter --target $! --net --ipc --uts --mount --pid=/proc/$!/ns/pid_for_children"
+		enter="taskset -c $(cores_of $i) nsenter --target $! --net --ipc --uts --mount --pid=/proc/$!/ns/pid_for_children"
 		echo "host$i) exec $enter $shell \"\$*\" ;;" >>bin/ssh
 	done
 	# shellcheck disable=SC2016 # it is a line of the other script
@@ -79,6 +86,7 @@ first_host() { # CONGESTION COMMAND...
 	chmod +x bin/ssh
 	PATH=/dev/shm/hosts/bin:$PATH
 	cd "$here"
+	unset HOSTS_CORES
 	code=0
 	"$@" 9>&- || code=$?
 	exit $code
@@ -114,9 +122,12 @@ if [ "${1-}" = --congestion ]; then
 fi
 [ $# -gt 0 ] || fail "give a command, which is run on host0"
 [ "$(id -u)" = 0 ] || fail "only root may make hosts on this machine"
-for tool in ip nsenter unshare setpriv; do
+for tool in ip nsenter unshare setpriv taskset; do
 	command -v $tool >/dev/null || fail "please install $tool (Debian: apt-get install iproute2 util-linux)"
 done
+HOSTS_CORES=$(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status | tr , '\n' |
+	while IFS=- read -r from to; do seq "$from" "${to:-$from}"; done)
+export HOSTS_CORES
 code=0
 setpriv --pdeathsig KILL unshare --net "$script" --bridge "$congestion" "$@" || code=$?
 exit $code

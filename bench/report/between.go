@@ -110,11 +110,12 @@ func (c *Config) tryHosts(ctx context.Context) (network string, err error) {
 	if err != nil {
 		return "", err
 	}
-	command := "cat /proc/sys/kernel/random/boot_id /proc/sys/net/ipv4/tcp_congestion_control && ls"
+	command := "cat /proc/sys/kernel/random/boot_id /proc/sys/net/ipv4/tcp_congestion_control && " +
+		"sed -n s/^Cpus_allowed_list://p /proc/self/status && ls"
 	for _, f := range files {
 		command += " " + launch.Quoted(f)
 	}
-	var boots, controls []string
+	var boots, controls, cores []string
 	for _, h := range c.Hosts {
 		shell := fmt.Sprintf("host %s: the remote shell (%s)", h, c.Shell)
 		o, err := compare.Once(ctx, compare.Way{Path: c.Shell, Words: []string{c.Shell, h, command}, Env: c.Env,
@@ -132,12 +133,12 @@ func (c *Config) tryHosts(ctx context.Context) (network string, err error) {
 		case o.Code != 0:
 			return "", fmt.Errorf("host %s: it needs the benchmarks and the library under the same paths as here: %s",
 				h, lastLine(o.Said))
-		case len(lines) < 2:
+		case len(lines) < 3:
 			return "", fmt.Errorf("%s has run nothing there: see whether it runs commands", shell)
 		}
-		boots, controls = append(boots, lines[0]), append(controls, lines[1])
+		boots, controls, cores = append(boots, lines[0]), append(controls, lines[1]), append(cores, lines[2])
 	}
-	return describe(c.Hosts, boots, controls), nil
+	return describe(c.Hosts, boots, controls, cores), nil
 }
 
 // needed are the files that each host must have.
@@ -161,11 +162,11 @@ func (c *Config) needed() (files []string, err error) {
 	return files, nil
 }
 
-// describe says what there is between hosts, of which each has booted, and has a congestion control.
-func describe(hosts, boots, controls []string) string {
+// describe says what there is between hosts, of which each has booted, and has a congestion control and cores.
+func describe(hosts, boots, controls, cores []string) string {
 	text := fmt.Sprintf("%d hosts", len(hosts))
 	if len(slices.Compact(slices.Sorted(slices.Values(boots)))) == 1 {
-		text = fmt.Sprintf("%d namespaces of that machine, which share its cores", len(hosts))
+		text = fmt.Sprintf("%d namespaces of that machine, on its cores %s", len(hosts), strings.Join(cores, " and "))
 	}
 	if len(slices.Compact(slices.Sorted(slices.Values(controls)))) == 1 {
 		return text + ", whose congestion control is " + controls[0]

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -47,19 +48,23 @@ func TestHosts(t *testing.T) {
 	control, err := os.ReadFile("/proc/sys/net/ipv4/tcp_congestion_control")
 	require.NoError(t, err)
 	const see = "cat /proc/sys/kernel/hostname; ls /sys/class/net; touch /dev/shm/mine; ls /dev/shm | grep -c mine; " +
-		"readlink /proc/self/ns/net /proc/self/ns/ipc /proc/self/ns/pid /proc/self/ns/uts /proc/self/ns/mnt"
+		"readlink /proc/self/ns/net /proc/self/ns/ipc /proc/self/ns/pid /proc/self/ns/uts /proc/self/ns/mnt; " +
+		"sed -n 's/^Cpus_allowed_list://p' /proc/self/status"
 	out, errs, code := run(t, "--congestion", strings.TrimSpace(string(control)), "sh", "-c",
 		`for h in host0 host1 host2; do ssh -x $h "$0"; done; exit 7`, see)
 	require.Equal(t, 7, code, errs)
 	lines := strings.Fields(out)
-	require.Len(t, lines, 3*9, out)
+	require.Len(t, lines, 3*10, out)
 	seen := map[string]bool{}
 	for i, name := range []string{"host0", "host1", "host2"} {
-		require.Equal(t, []string{name, "eth0", "lo", "1"}, lines[9*i:9*i+4])
-		for _, ns := range lines[9*i+4 : 9*i+9] {
+		require.Equal(t, []string{name, "eth0", "lo", "1"}, lines[10*i:10*i+4])
+		for _, ns := range lines[10*i+4 : 10*i+9] {
 			require.False(t, seen[ns], out)
 			seen[ns] = true
 		}
+	}
+	if runtime.NumCPU() > 1 {
+		require.NotEqual(t, lines[9], lines[19], "the first two have no core in common: %s", out)
 	}
 	_, errs, code = run(t, "ssh", "host3", "true")
 	require.Equal(t, 255, code)
