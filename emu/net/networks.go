@@ -124,11 +124,19 @@ func own() ([]string, error) {
 	if chosen := list.of(all); chosen != nil {
 		return chosen, nil
 	}
-	var has []string
-	for _, a := range all[:min(len(all), mostAddresses)] {
-		has = append(has, fmt.Sprintf("%v (%s)", a.ip, a.device))
-	}
 	name, _ := os.Hostname()
 	return nil, fmt.Errorf("%s=%q names no address of its host %s, which has %s; name one of these, or none",
-		env.Network, text, name, strings.Join(has, ", "))
+		env.Network, text, name, strings.Join(choice(all), ", "))
+}
+
+// choice is what of the addresses of a host may be named: one that is this host's alone only if there is no other.
+func choice(all []address) (list []string) {
+	others := slices.DeleteFunc(slices.Clone(all), func(a address) bool { return a.ip.IsLoopback() })
+	if len(others) > 0 {
+		all = others
+	}
+	for _, a := range all[:min(len(all), mostAddresses)] {
+		list = append(list, fmt.Sprintf("%v (%s)", a.ip, a.device))
+	}
+	return list
 }

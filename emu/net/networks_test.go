@@ -17,6 +17,8 @@ func TestNetworks(t *testing.T) {
 	}
 	require.Equal(t, []string{"192.168.1.7", "10.77.2.7", "2001:db8::7", "fd00::7"}, public(all))
 	require.Equal(t, []string{"127.0.0.1"}, public(all[:1]))
+	require.Equal(t, []string{"192.168.1.7 (eth0)", "10.77.2.7 (eth1)"}, choice(all[:3]))
+	require.Equal(t, []string{"127.0.0.1 (lo)"}, choice(all[:1]))
 	for _, c := range []struct {
 		networks string
 		want     []string
@@ -63,7 +65,7 @@ func TestListenAtNetworks(t *testing.T) {
 	t.Setenv(env.Network, "nosuch0,203.0.113.0/24")
 	_, err = Listen("")
 	require.ErrorContains(t, err, `EXANET_NETWORK="nosuch0,203.0.113.0/24" names no address of its host `)
-	require.ErrorContains(t, err, "127.0.0.1 (lo")
+	require.ErrorContains(t, err, "which has "+choice(addresses())[0])
 	p, err := NewPlace(NewSecret(), 1, nil) // of a launcher on a host without ranks
 	require.NoError(t, err)
 	defer p.Close()
