@@ -16,6 +16,7 @@ import (
 
 	"github.com/exanet-mpi/exanet/datatype"
 	"github.com/exanet-mpi/exanet/emu/host"
+	"github.com/exanet-mpi/exanet/internal/env"
 	"github.com/exanet-mpi/exanet/packetizer"
 	"github.com/exanet-mpi/exanet/rdmaeng"
 )
@@ -330,6 +331,12 @@ func TestPlace(t *testing.T) {
 	_, _, err = Exchange(ctx, q.Meet(), 0, []byte("{}"))
 	require.Error(t, err, "rank 1 does not come")
 	q.Close()
+	_, _, err = Exchange(context.Background(), q.Meet(), 0, []byte("{}"))
+	require.ErrorContains(t, err, "as EXANET_MEET has it, or others have ended: ")
+	t.Setenv(env.Network, "lo")
+	_, _, err = Exchange(context.Background(), q.Meet(), 0, []byte("{}"))
+	require.ErrorContains(t, err, `as EXANET_MEET has it (EXANET_NETWORK="lo": name a network that joins the hosts, or `+
+		`none), or others have ended: `)
 }
 
 // What is wrong with EXANET_MEET is told with the variable and the form that it has, and without the secret.

@@ -9,6 +9,7 @@ import (
 	"io"
 	"math"
 	"net"
+	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -159,8 +160,12 @@ func Exchange(ctx context.Context, meet string, rank int, mine []byte) (cards []
 	}
 	c, err := reach(ctx, gate{secret, uint32(rank)}, addrs)
 	if err != nil {
-		return nil, secret, fmt.Errorf("rank %d does not reach its launcher at %s, as %s has it, or others have "+
-			"ended: %w", rank, strings.Join(addrs, ","), env.Meet, err)
+		hint := ""
+		if n := os.Getenv(env.Network); n != "" {
+			hint = fmt.Sprintf(" (%s=%q: name a network that joins the hosts, or none)", env.Network, n)
+		}
+		return nil, secret, fmt.Errorf("rank %d does not reach its launcher at %s, as %s has it%s, or others have "+
+			"ended: %w", rank, strings.Join(addrs, ","), env.Meet, hint, err)
 	}
 	defer c.Close()
 	stop := context.AfterFunc(ctx, func() { _ = c.Close() })
