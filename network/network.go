@@ -65,6 +65,13 @@ type Poller interface{ Poll(mark uint32) bool }
 // that.
 type Carrier interface{ Carry() }
 
+// Streams is a network in which writes come as streams. Next takes in a part of one at a time.
+type Streams interface {
+	// Unread reports whether Next has returned no message although there may be more. Until it has returned one, or
+	// this is false, what the dead have sent may not have been taken in.
+	Unread() bool
+}
+
 // SharedMemory is that of a host, for collectives.
 type SharedMemory interface {
 	// Area is memory that all ranks share, of which each rank has so many. Each has a Counter

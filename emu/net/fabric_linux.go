@@ -25,7 +25,8 @@ type Fabric struct {
 
 	turn    uint        // of Next
 	current *link       // whose message is out; nil: the host's
-	more    atomic.Bool // a link had a message since Next found none: others may have been read behind it
+	more    atomic.Bool // Next may find something that has been read already, or that it has left unread
+	unread  bool        // see Unread
 	looked  bool        // at the connections, since Next found none
 	cursor  int         // where in peers the next look begins
 	fetches []*rdmaeng.Transfer
@@ -97,6 +98,7 @@ func (f *Fabric) Next() (h packetizer.Header, payload []byte, ok bool) {
 	if !f.looked || !hostFirst { // what has come to one connection must not hide the others for ever
 		f.look()
 	}
+	f.unread = false
 	for range f.peers {
 		l := f.peers[f.cursor]
 		if f.cursor++; f.cursor == len(f.peers) {
@@ -107,6 +109,7 @@ func (f *Fabric) Next() (h packetizer.Header, payload []byte, ok bool) {
 			f.more.Store(true)
 			return w, b, true
 		}
+		f.unread = f.unread || l.unread
 	}
 	if !hostFirst {
 		if h, payload, ok = f.Fabric.Next(); ok {
@@ -114,10 +117,13 @@ func (f *Fabric) Next() (h packetizer.Header, payload []byte, ok bool) {
 		}
 	}
 	f.looked = false
-	f.more.Store(false)
+	f.more.Store(f.unread)
 	f.rearm()
 	return h, nil, false
 }
+
+// Unread implements network.Streams.
+func (f *Fabric) Unread() bool { return f.unread }
 
 // Release implements mbox.Box.
 func (f *Fabric) Release() {

@@ -17,6 +17,7 @@ const (
 	pieceMost  = 1 << 20   // bytes of a write in a frame, which the kernel gets in one call: each call's end costs time
 	packMost   = 256 << 10 // the same, if the link packs them first
 	readMost   = 128 << 10 // bytes of a piece that are read in one call: what comes meanwhile finds the socket locked
+	lookMost   = 1 << 20   // bytes of pieces that one look takes in: a stream must not keep its rank from all else
 	readAtOnce = 16 << 10  // bytes that are read before it is known where they belong
 	outMost    = 128 << 10 // bytes that wait to be sent, above which a message is refused
 )
@@ -44,6 +45,7 @@ type link struct {
 	fresh    bool   // some have come that next has not seen
 	body     frame  // a piece, of which left bytes are to come
 	left     int    //
+	unread   bool   // next has left something to the next look
 	gone     bool   // the peer has said good-bye
 
 	hearing hearing     // the watcher's, as what follows
@@ -197,16 +199,21 @@ func (l *link) arrived() bool {
 	return l.fresh
 }
 
-// next returns the next message, until release, and carries out the frames before it.
+// next returns the next message, until release, and carries out the frames before it. If these are long it leaves some
+// to the next look.
 func (l *link) next() (h packetizer.Header, payload []byte, ok bool) {
-	l.fresh = false
+	l.fresh, l.unread = false, false
 	if l.writable {
 		l.writable = false
 		l.flush()
 	}
-	for {
-		if l.left > 0 {
+	for taken := 0; ; {
+		if n := l.left; n > 0 {
 			if !l.deposit() {
+				return h, nil, false
+			}
+			if taken += n; taken >= lookMost {
+				l.unread = true
 				return h, nil, false
 			}
 			continue
@@ -285,8 +292,12 @@ func (l *link) complete() {
 func (l *link) discard() {
 	l.flush()
 	l.readable = true
-	for _, _, ok := l.next(); ok; _, _, ok = l.next() {
-		l.release()
+	for {
+		if _, _, ok := l.next(); ok {
+			l.release()
+		} else if !l.unread {
+			return
+		}
 	}
 }
 

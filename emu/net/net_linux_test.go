@@ -191,6 +191,62 @@ func TestWritesComeWhole(t *testing.T) {
 	}
 }
 
+// Who sends writes as fast as a rank reads them does not keep that rank from all else: a look ends meanwhile, says that
+// there is more, also to a background that listens.
+func TestAStreamOfWritesDoesNotHoldALook(t *testing.T) {
+	const looks, a, b = 3, lookMost / 2, lookMost - lookMost/2
+	job := host.NewLocalJob(2)
+	job.Elsewhere(1)
+	m, err := job.JoinLocal(0)
+	require.NoError(t, err)
+	h := host.NewFabric(m, 0)
+	f := &Fabric{Fabric: h, links: make([]*link, 2), poll: &poller{links: -1, watched: -1}}
+	dst := make([]byte, looks*lookMost)
+	slot, w := h.Expose(dst)
+	src := pattern(1, len(dst))
+	var in []byte
+	add := func(x frame, data []byte) {
+		x.size = uint32(len(data))
+		in = append(in, make([]byte, headerSize)...)
+		x.encode(in[len(in)-headerSize:])
+		in = append(in, data...)
+	}
+	for i := range looks {
+		at := i * lookMost
+		add(frame{kind: piece, word: packetizer.Header{w.Notify, uint64(at), 0}}, src[at:][:a])
+		at += a
+		last := packetizer.Header{w.Notify, uint64(at), uint64(i / (looks - 1))}
+		add(frame{kind: piece, word: last}, src[at:][:b])
+	}
+	add(frame{kind: message, word: packetizer.Header{1, 2, 3}}, nil)
+	l := &link{f: f, rank: 1, fd: -1, in: append(in, make([]byte, headerSize)...), w: len(in)}
+	f.links[1], f.peers = l, []*link{l}
+	h.Beside(f.arrived, func() {})
+	l.over.Store(true) // all that it has sent has come
+	for i := range looks {
+		f.ArmBackground()
+		mark := f.MarkBackground()
+		_, _, ok := f.Next()
+		require.False(t, ok)
+		require.Equal(t, src[:(i+1)*lookMost], dst[:(i+1)*lookMost])
+		require.Equal(t, make([]byte, len(dst)-(i+1)*lookMost), dst[(i+1)*lookMost:])
+		require.True(t, f.arrived())
+		require.NotEqual(t, mark, f.MarkBackground(), "the background is not rung")
+		require.True(t, f.Unread())
+	}
+	which, _, ok := f.Notified()
+	require.True(t, ok)
+	require.Equal(t, slot, which)
+	word, _, ok := f.Next()
+	require.True(t, ok)
+	require.Equal(t, packetizer.Header{1, 2, 3}, word)
+	f.Release()
+	_, _, ok = f.Next()
+	require.False(t, ok)
+	require.False(t, f.arrived())
+	require.False(t, f.Unread())
+}
+
 func TestAWriteIntoAWithdrawnBufferTouchesNothing(t *testing.T) {
 	f := ends(t, 2)
 	dst := make([]byte, 4*pieceMost)

@@ -212,9 +212,14 @@ func (f *Fabric) arrived() (any bool) {
 	return any
 }
 
-// rearm arms the watcher again which has rung, if the background still listens.
+// rearm arms the watcher again which has rung, if the background still listens. It does not ring for what is here
+// already.
 func (f *Fabric) rearm() {
-	if f.BackgroundArmed() {
+	switch {
+	case !f.BackgroundArmed():
+	case f.unread:
+		f.WakeBackground(f.Rank())
+	default:
 		f.poll.arm()
 	}
 }

@@ -96,6 +96,7 @@ func (e *Engine) beside(loop func()) (join func()) {
 type Offers struct {
 	Poller  network.Poller
 	Carrier network.Carrier
+	Streams network.Streams
 	Shared  network.SharedMemory
 	Remote  network.RemoteMemory
 	Virtual network.VirtualTime
@@ -109,6 +110,7 @@ func (o *Offers) AllShare() bool { return o.Shared != nil && o.Hosts == nil }
 func OffersOf(f network.Fabric) (o Offers) {
 	o.Poller, _ = f.(network.Poller)
 	o.Carrier, _ = f.(network.Carrier)
+	o.Streams, _ = f.(network.Streams)
 	o.Shared, _ = f.(network.SharedMemory)
 	o.Remote, _ = f.(network.RemoteMemory)
 	o.Virtual, _ = f.(network.VirtualTime)
@@ -135,6 +137,9 @@ func (e *Engine) TakeIn() {
 	}
 }
 
+// unread reports whether a look has ended before all was taken in, for the sake of others.
+func (e *Engine) unread() bool { return e.Streams != nil && e.Streams.Unread() }
+
 // takeIn takes messages until one has made done true.
 func (e *Engine) takeIn(done func() bool) (moved bool) {
 	for range pollBatch {
@@ -146,10 +151,10 @@ func (e *Engine) takeIn(done func() bool) (moved bool) {
 		e.fab.Release()
 		moved = true
 		if done() {
-			break
+			return true
 		}
 	}
-	return moved
+	return moved || e.unread()
 }
 
 // pollUntil is poll, but stops when a message has made done true.

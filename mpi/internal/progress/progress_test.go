@@ -297,3 +297,44 @@ func TestLockBehind(t *testing.T) {
 		require.Equal(t, 1, int(l.Work.Locks))
 	})
 }
+
+// stream is what has come and is not taken in, for so many polls.
+type stream int
+
+func (s *stream) Unread() bool {
+	*s = max(0, *s-1)
+	return *s > 0
+}
+
+// A poll that leaves something unread counts as one that has found something: it sees no death, since what the dead
+// have sent may be in what is left.
+func TestADeathIsSeenBehindWhatIsUnread(t *testing.T) {
+	all := still(t, 2)
+	x, left := all[0], stream(3)
+	x.Streams = &left
+	all[1].fab.Fail()
+	x.Lock.Lock()
+	defer x.Unlock()
+	for range 2 {
+		require.True(t, x.poll())
+		require.Zero(t, x.Deaths())
+	}
+	require.True(t, x.poll())
+	require.EqualValues(t, 1, x.Deaths())
+}
+
+// Who waits while a stream comes gives the lock up in between.
+func TestAStreamLeavesTheLock(t *testing.T) {
+	x, left := still(t, 1)[0], stream(1<<30)
+	x.Streams = &left
+	var got atomic.Bool
+	x.Lock.Lock()
+	defer x.Unlock()
+	go func() {
+		x.Lock.Lock()
+		got.Store(true)
+		x.Unlock()
+	}()
+	x.Until(got.Load)
+	require.Positive(t, left)
+}

@@ -92,7 +92,7 @@ func (e *Engine) lead(done func() bool, w *Words) {
 			return
 		}
 		if moved || e.Poller != nil && e.Poller.Poll(mark) {
-			if e.followers > 0 {
+			if e.followers > 0 || e.unread() {
 				e.lock.Unlock()
 				runtime.Gosched()
 				e.lock.Lock()
