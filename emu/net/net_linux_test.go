@@ -391,8 +391,8 @@ func TestPlace(t *testing.T) {
 	require.ErrorContains(t, err, "as EXANET_MEET has it, or others have ended: ")
 	t.Setenv(env.Network, "lo")
 	_, _, err = Exchange(context.Background(), q.Meet(), 0, []byte("{}"))
-	require.ErrorContains(t, err, `as EXANET_MEET has it (EXANET_NETWORK="lo": name a network that joins the hosts, or `+
-		`none), or others have ended: `)
+	require.ErrorContains(t, err, `as EXANET_MEET has it (EXANET_NETWORK="lo": name a network that joins the `+
+		`hosts, or none), or others have ended: `)
 }
 
 // What is wrong with EXANET_MEET is told with the variable and the form that it has, and without the secret.
