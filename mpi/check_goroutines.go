@@ -47,6 +47,7 @@ const (
 	waitsIn  = modulePath + "/mpi/internal/progress.(*Engine).wait("
 	waitsFor = modulePackages + "Run("
 	begins   = modulePackages + "(*aside)" // a blocking collective
+	watches  = modulePackages + "(*waits).watch("
 )
 
 // library matches functions of the packages that make calls, beside which this module has programs.
@@ -66,6 +67,9 @@ func stateOf(g string) goroutineState {
 	head, stack, _ := strings.Cut(g, "\n")
 	_, state, _ := strings.Cut(head, "[")
 	state, _, _ = strings.Cut(strings.TrimSuffix(state, "]:"), ",")
+	if strings.Contains(stack, watches) { // of this mode itself, perhaps within regexp or encoding/json
+		return goroutineIdle
+	}
 	lines, inside := strings.Split(stack, "\n"), false
 	for i := 0; i+1 < len(lines); i += 2 {
 		f := lines[i]
