@@ -279,17 +279,21 @@ func commit(ctx context.Context, dir string) string {
 	return strings.TrimSpace(string(id))
 }
 
+// processors describes those of a machine, of which this process may use so many, by its /proc/cpuinfo.
+func processors(cpuinfo string, usable int) string {
+	model := runtime.GOARCH
+	if _, rest, ok := strings.Cut(cpuinfo, "model name"); ok {
+		rest, _, _ = strings.Cut(rest, "\n")
+		model = strings.TrimSpace(strings.TrimLeft(rest, "\t :"))
+	}
+	return fmt.Sprintf("%d cores of %s", max(usable, strings.Count(cpuinfo, "processor\t")), model)
+}
+
 // machine describes this one, and what is compared with.
 func machine(ctx context.Context) string {
-	model := runtime.GOARCH
-	if b, err := os.ReadFile("/proc/cpuinfo"); err == nil {
-		if _, rest, ok := strings.Cut(string(b), "model name"); ok {
-			rest, _, _ = strings.Cut(rest, "\n")
-			model = strings.TrimSpace(strings.TrimLeft(rest, "\t :"))
-		}
-	}
+	cpuinfo, _ := os.ReadFile("/proc/cpuinfo")
 	kernel, _ := os.ReadFile("/proc/sys/kernel/osrelease") // without it the page does not say
-	parts := []string{fmt.Sprintf("%d cores of %s", runtime.NumCPU(), model),
+	parts := []string{processors(string(cpuinfo), runtime.NumCPU()),
 		"Linux " + strings.TrimSpace(string(kernel)), strings.Replace(runtime.Version(), "go", "Go ", 1)}
 	for _, h := range hosts {
 		out, err := exec.CommandContext(ctx, "mpirun."+string(h), "--version").Output()

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -419,4 +420,11 @@ func TestPlan(t *testing.T) {
 			assert.Empty(t, rowless, s.name)
 		}
 	}
+}
+
+// A host of namespaces may have some of a machine's cores only; the page tells of all.
+func TestProcessors(t *testing.T) {
+	const info = "processor\t: 0\nmodel name\t: X 9\n\nprocessor\t: 1\nmodel name\t: X 9\n"
+	require.Equal(t, "2 cores of X 9", processors(info, 1))
+	require.Equal(t, "3 cores of "+runtime.GOARCH, processors("", 3))
 }
