@@ -161,10 +161,14 @@ func TestHostsSayWhyARankIsDead(t *testing.T) {
 		}
 		var b [1]byte
 		_, named := mpi.Recv(c, b[:], 1, 0)
-		_, any := mpi.Recv(c, b[:], mpi.AnySource, 0)
-		_, probed := c.Probe(mpi.AnySource, 0)
 		_, made := c.Dup()
-		for _, err := range []error{named, any, probed, made, c.Barrier()} {
+		errs := []error{named, made, c.Barrier()}
+		if mpi.DefaultVariant != "optimistic" { // which has no wildcards
+			_, any := mpi.Recv(c, b[:], mpi.AnySource, 0)
+			_, probed := c.Probe(mpi.AnySource, 0)
+			errs = append(errs, any, probed)
+		}
+		for _, err := range errs {
 			require.ErrorIs(t, err, mpi.ErrProcFailed)
 			require.ErrorContains(t, err, ": process failed: the connection to rank 1 has ended: see how that rank "+
 				"has ended")
