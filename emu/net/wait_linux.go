@@ -212,8 +212,8 @@ func (f *Fabric) arrived() (any bool) {
 	return any
 }
 
-// rearm arms the watcher again which has rung, if the background still listens. It does not ring for what is here
-// already.
+// rearm arms the watcher again which has rung, if the background still listens. The watcher may not see what a look has
+// left, which may have been read already; the background is woken for that at once.
 func (f *Fabric) rearm() {
 	switch {
 	case !f.BackgroundArmed():
