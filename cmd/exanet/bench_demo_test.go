@@ -181,14 +181,14 @@ func TestBenchAndDemoAsCommands(t *testing.T) {
 	t.Run("report", func(t *testing.T) {
 		require.Contains(t, p.ok(t, "bench", "report", "--list"), "\nbandwidth     Bandwidth\n")
 		out, errs, code := p.run(t, "bench", "report", "--out", filepath.Join(t.TempDir(), "page"),
-			"--programs=/nonexistent")
+			"--programs="+t.TempDir())
 		require.NotZero(t, code)
 		require.Empty(t, out)
 		require.Contains(t, errs, "make bench-programs")
 		text := filepath.Join(t.TempDir(), "text")
 		require.NoError(t, os.WriteFile(text, []byte("text"), 0o666))
 		for file, why := range map[string]string{text: text + " is no file of figures",
-			"/nonexistent/figures": "there are no figures: /nonexistent/figures is not there"} {
+			text + ".none": "there are no figures: " + text + ".none is not there"} {
 			_, errs, code = p.run(t, "bench", "report", "--render", "--out", text, "--results", file)
 			require.Equal(t, 1, code)
 			require.Contains(t, errs, why)
@@ -213,6 +213,7 @@ func TestBenchAndDemoAsCommands(t *testing.T) {
 		}
 	})
 	t.Run("mistakes", func(t *testing.T) {
+		missing := filepath.Join(t.TempDir(), "missing")
 		for _, args := range []string{
 			"demo -n 0", "demo -n x", "demo --grid 0", "demo --grid 1x2", "demo --grid 4096", "demo --iterations 0",
 			"demo rest", "demo --unknown",
@@ -229,13 +230,13 @@ func TestBenchAndDemoAsCommands(t *testing.T) {
 			"bench report --hosts a,b", "bench report --hosts a,b,a", "bench report --hosts a:2,b:2,c:2",
 			"bench report --hosts=", "bench report --hosts a,b,-c", "bench report --shell x",
 			"bench report --hosts a,b,c --only applications",
-			"bench report --rounds -1", "bench report --baseline /nonexistent", "bench floor --with nothing",
+			"bench report --rounds -1", "bench report --baseline " + missing, "bench floor --with nothing",
 			"bench floor --repeat 0", "bench floor rest", "bench floor --ranks 4",
 			"bench floor --ranks 99 --sizes 8", "bench floor --ranks 4 --sizes 131072",
 			"bench floor --ranks 4 --sizes 8 --json",
 		} {
 			out, errs, code := p.run(t, strings.Fields(args)...)
-			require.Equal(t, exitUsage, code, args)
+			require.Equal(t, exitUsage, code, "%s: %s", args, errs)
 			require.Empty(t, out, args)
 			require.Regexp(t, `^exanet: [^\n]+\n$`, errs, args)
 		}
