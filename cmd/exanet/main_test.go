@@ -65,6 +65,8 @@ func TestMistakesInTheCommandLine(t *testing.T) {
 		"device chekc":           "did you mean check?",
 		"sim bnech":              "did you mean bench?",
 		"bench latnecy":          "did you mean latency?",
+		"bench latnecy -n 2":     "did you mean latency?",
+		"bench --sizes 8":        "unknown flag: --sizes",
 		"help device chekc":      "did you mean check?",
 		"device list x":          `"x"`,
 		"device check a b":       `here is "b" too`,

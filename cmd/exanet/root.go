@@ -55,6 +55,9 @@ and that it cannot be executed, and 124 that a --timeout is over.`,
 	}
 	root.SetVersionTemplate("exanet {{.Version}}\n")
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		if names := c.Flags().Args(); c.HasSubCommands() && len(names) > 0 { // a flag of a command that is not there
+			return noSuchCommand(c, names)
+		}
 		var value *pflag.InvalidValueError
 		if errors.As(err, &value) {
 			err = wrongValue(value)
