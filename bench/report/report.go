@@ -103,8 +103,10 @@ func Run(ctx context.Context, c *Config) error {
 	if len(c.hosts()) == 0 {
 		return fmt.Errorf("there is no osu-mpich and no osu-openmpi in %s: make bench-programs builds them", c.Programs)
 	}
-	if err := os.MkdirAll(filepath.Dir(c.file()), 0o777); err != nil {
-		return err
+	for _, name := range []string{c.file(), c.Out} {
+		if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+			return err
+		}
 	}
 	network := ""
 	if c.Hosts != nil {

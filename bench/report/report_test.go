@@ -285,6 +285,15 @@ func scripted(t *testing.T, script string) *Config {
 	return &Config{Exanet: "/nonexistent", Programs: bin, Out: filepath.Join(bin, "page"), Env: os.Environ()}
 }
 
+// A page that cannot be written is found out before anything is run.
+func TestPageWithoutPlace(t *testing.T) {
+	c := scripted(t, "exit 3\n")
+	c.Progress = new(bytes.Buffer)
+	c.Results, c.Out = c.Out+".jsonl", filepath.Join(c.built("osu", preload.MPICH), "page")
+	require.ErrorContains(t, Run(t.Context(), c), "osu-mpich")
+	require.Empty(t, c.Progress)
+}
+
 // The runs: with a limit, and one that fails costs its own figures only.
 func TestMeasure(t *testing.T) {
 	c := scripted(t, `case $1 in
