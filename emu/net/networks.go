@@ -83,11 +83,12 @@ func addresses() (all []address) {
 // mostAddresses is how many addresses of a host the others are told.
 const mostAddresses = 32
 
-// of chooses from the addresses of a host.
+// of chooses from the addresses of a host. A prefix that is not of the host alone has none that is.
 func (list Networks) of(all []address) (chosen []string) {
 	for _, n := range list {
 		for _, a := range all {
-			has := n.device == a.device || n.device == "" && n.prefix.Contains(a.ip)
+			has := n.device == a.device || n.device == "" && n.prefix.Contains(a.ip) &&
+				(!a.ip.IsLoopback() || n.prefix.Addr().IsLoopback())
 			if text := a.ip.String(); has && !slices.Contains(chosen, text) && len(chosen) < mostAddresses {
 				chosen = append(chosen, text)
 			}
