@@ -20,6 +20,7 @@ const (
 	lookMost   = 1 << 20   // bytes of pieces that one look takes in: a stream must not keep its rank from all else
 	readAtOnce = 16 << 10  // bytes that are read before it is known where they belong
 	outMost    = 128 << 10 // bytes that wait to be sent, above which a message is refused
+	shortMost  = 4 << 10   // bytes of a message that are copied behind its header: two places take the kernel longer
 )
 
 // link is the connection to one rank. What is to be sent belongs to whoever has the rank's lock, and what
@@ -94,10 +95,14 @@ func (l *link) send(f *frame, data []byte) bool {
 		}
 	}
 	f.encode(l.head[:])
-	n := 0
-	if !l.pending() {
-		n = l.write(l.head[:], data)
+	if waits := l.pending(); waits || len(data) <= shortMost {
+		l.out = append(append(l.out, l.head[:]...), data...)
+		if !waits {
+			l.flush()
+		}
+		return true
 	}
+	n := l.write(l.head[:], data)
 	if n < headerSize {
 		l.out = append(l.out, l.head[n:]...)
 		n = headerSize

@@ -86,11 +86,11 @@ func (p *poller) modify(l *link) {
 // drop forgets a link that is over, of which there would be something for ever.
 func (p *poller) drop(l *link) { _ = control(p.links, unix.EPOLL_CTL_DEL, l.fd, 0) }
 
-// fewLinks is how many connections are asked one by one, which takes the kernel less time than to ask for all.
+// fewLinks is how many connections are read in vain, one by one, which takes less time than to ask for all and then
+// to read.
 const fewLinks = 2
 
-// look marks the links that have something to read, or room again, and reports whether any has. It asks the kernel
-// before anything is read: a read in vain locks the socket against the core that has a message for it.
+// look marks the links that may have something to read, or have room again, and reports whether any has.
 func (f *Fabric) look() (any bool) {
 	p := f.poll
 	if !p.looked.Load() {
@@ -98,35 +98,18 @@ func (f *Fabric) look() (any bool) {
 	}
 	f.looked = true
 	if len(f.peers) <= fewLinks {
-		return f.lookAtFew()
+		wants := false
+		for _, l := range f.peers {
+			l.readable = true
+			wants = wants || l.wants
+		}
+		if !wants {
+			return true
+		}
+		any = true
 	}
 	for i := range sys.ReadyNow(p.links, p.events[:]) {
 		any = p.byFD[p.events[i].Fd].mark(p.events[i].Events) || any
-	}
-	return any
-}
-
-// lookAtFew is look where there are few connections. A link within a piece is taken to have more, without asking: what
-// comes while it is read in vain is then received on this core, and the sender has the more time to send.
-func (f *Fabric) lookAtFew() (any bool) {
-	var few [fewLinks]unix.PollFd
-	for i, l := range f.peers {
-		few[i] = unix.PollFd{Fd: int32(l.fd), Events: unix.POLLIN}
-		switch {
-		case l.over.Load():
-			few[i].Fd = -1
-		case l.wants:
-			few[i].Events |= unix.POLLOUT
-		case l.left > 0:
-			few[i].Fd, l.readable, any = -1, true, true
-		}
-	}
-	if any && len(f.peers) == 1 {
-		return true
-	}
-	sys.PollNow(few[:len(f.peers)])
-	for i, l := range f.peers {
-		any = l.mark(uint32(few[i].Revents)) || any
 	}
 	return any
 }
