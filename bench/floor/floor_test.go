@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/exanet-mpi/exanet/internal/sys"
 	"golang.org/x/sys/unix"
 
 	"github.com/exanet-mpi/exanet/internal/mem"
@@ -222,4 +224,16 @@ func TestTrip(t *testing.T) {
 	require.NoError(t, err)
 	require.Greater(t, ns, 0.5)
 	require.Less(t, ns, float64(timeout))
+	cores, err := sys.Affinity()
+	require.NoError(t, err)
+	ns, err = TripBetween(cores[0], cores[1])
+	require.NoError(t, err)
+	require.Greater(t, ns, 0.5)
+	after, err := sys.Affinity()
+	require.NoError(t, err)
+	require.Equal(t, cores, after)
+	_, err = TripBetween(cores[0], 1000)
+	require.Error(t, err)
+	_, err = TripBetween(1000, cores[0])
+	require.Error(t, err)
 }

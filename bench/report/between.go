@@ -2,13 +2,16 @@ package report
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os/exec"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/exanet-mpi/exanet/bench/compare"
+	"github.com/exanet-mpi/exanet/bench/floor"
 	"github.com/exanet-mpi/exanet/launch"
 	"github.com/exanet-mpi/exanet/launch/preload"
 )
@@ -19,10 +22,10 @@ const HostsWanted = 3
 // sectionsBetween are what is measured between hosts. Their names are among those of sections.
 var sectionsBetween = []section{
 	{"latency", "Latency between hosts", func(c *Config) []*job {
-		return []*job{c.between("latency", 2, 1, "latency -c -m 8:4194304 -t 150"+choose(c, "", " -s 8"))}
+		return []*job{c.pair("latency", "latency -c -m 8:4194304 -t 50"+choose(c, "", " -s 8"))}
 	}},
 	{"bandwidth", "Bandwidth between hosts", func(c *Config) []*job {
-		return []*job{c.between("bw", 2, 1, "bw -c -m 8:4194304 -t 100"+choose(c, "", " -s 8"))}
+		return []*job{c.pair("bw", "bw -c -m 8:4194304 -t 50"+choose(c, "", " -s 8"))}
 	}},
 	{"collectives", "Collectives of 6 ranks on 3 hosts", func(c *Config) []*job {
 		j := c.between("6 ranks", 3, 2, strings.Join(collectivesBetween, ",")+" -m 8:8 -t 100")
@@ -41,6 +44,14 @@ var collectivesBetween = []string{"barrier", "allreduce"}
 func (c *Config) between(name string, hosts, each int, args string) *job {
 	j := c.osu(name, hosts*each, args)
 	j.spread, j.baseline = hosts, true
+	return j
+}
+
+// pair is between for two ranks, whose figures depend on where the processors are if the hosts are namespaces. Runs are
+// short, since these move, and the more.
+func (c *Config) pair(name, args string) *job {
+	j := c.between(name, 2, 1, args)
+	j.near, j.least = true, choose(c, 15, 5)
 	return j
 }
 
@@ -138,7 +149,23 @@ func (c *Config) tryHosts(ctx context.Context) (network string, err error) {
 		}
 		boots, controls, cores = append(boots, lines[0]), append(controls, lines[1]), append(cores, lines[2])
 	}
+	if c.trip == nil {
+		c.trip = tripBetween(boots, cores)
+	}
 	return describe(c.Hosts, boots, controls, cores), nil
+}
+
+// tripBetween looks where the processors of the first two hosts are, if these are namespaces of one machine.
+func tripBetween(boots, cores []string) func() (float64, error) {
+	first := func(list string) int {
+		core, _ := strconv.Atoi(strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == '-' })[0])
+		return core
+	}
+	a, b := first(cores[0]), first(cores[1])
+	if boots[0] != boots[1] || a == b {
+		return func() (float64, error) { return 0, errors.ErrUnsupported }
+	}
+	return func() (float64, error) { return floor.TripBetween(a, b) }
 }
 
 // needed are the files that each host must have.

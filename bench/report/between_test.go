@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/exanet-mpi/exanet/internal/sys"
 	"github.com/exanet-mpi/exanet/launch/preload"
 )
 
@@ -192,6 +194,29 @@ func TestTriesHosts(t *testing.T) {
 	c.Shell = "/nonexistent/shell"
 	_, err = c.tryHosts(t.Context())
 	require.ErrorContains(t, err, "the remote shell: ")
+}
+
+// Between hosts all ways are compared. Where processors are is known of namespaces of one machine.
+func TestProcessorsOfHosts(t *testing.T) {
+	c := scripted(t, "")
+	c.Hosts = []string{"a", "b", "c"}
+	require.NoError(t, os.WriteFile(c.built("osu", preload.OpenMPI), nil, 0o777))
+	require.Len(t, c.groups(new(results), sectionsBetween[0].jobs(c)[0], 1), 1)
+	require.True(t, sectionsBetween[0].jobs(c)[0].near)
+	own, err := sys.Affinity()
+	require.NoError(t, err)
+	for _, x := range []struct {
+		known bool
+		boots string
+		cores [2]string
+	}{
+		{false, "xyz", [2]string{"0-7", "1"}},
+		{false, "xxx", [2]string{"3,5", "3"}},
+		{len(own) > 1, "xxx", [2]string{fmt.Sprint(own[0]), fmt.Sprintf("%d-%d", own[len(own)-1], own[len(own)-1]+3)}},
+	} {
+		_, err := tripBetween(strings.Split(x.boots, ""), x.cores[:])()
+		require.Equal(t, x.known, err == nil, "%v %v", x, err)
+	}
 }
 
 // The page about hosts has a heading of its own, and what has been written into it stays.

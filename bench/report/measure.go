@@ -86,7 +86,7 @@ func (c *Config) measure(ctx context.Context, r *results, s section) error {
 	return nil
 }
 
-// groups are the runs of a job in a round, those under one MPI together.
+// groups are the runs of a job in a round that are compared, so those under one MPI together; between hosts all.
 func (c *Config) groups(r *results, j *job, round int) (list [][]way) {
 	built := c.hosts()
 	for _, w := range c.ways(j) {
@@ -98,7 +98,7 @@ func (c *Config) groups(r *results, j *job, round int) (list [][]way) {
 				"its MPI, or the benchmarks built with it, is not there", false})
 			continue
 		}
-		if n := len(list); n > 0 && list[n-1][0].host == w.host {
+		if n := len(list); n > 0 && (list[n-1][0].host == w.host || c.Hosts != nil) {
 			list[n-1] = append(list[n-1], w)
 		} else {
 			list = append(list, []way{w})

@@ -31,11 +31,11 @@ func (r *results) page(dir string, drawn map[string][]byte) string {
 		}
 	}
 	b.WriteString(how)
+	where := howHere
 	if r.Network != "" {
-		b.WriteString(howBetween)
-	} else {
-		fmt.Fprintf(&b, "%s That happened %d times.\n", howHere, r.Repeated)
+		where = howBetween
 	}
+	fmt.Fprintf(&b, "%s\n%s That happened %d times.\n", where, howMoves, r.Repeated)
 	if r.Failures != nil {
 		b.WriteString("\nRuns that have failed:\n\n")
 		for _, f := range r.Failures {
@@ -58,10 +58,12 @@ repeated, and those that do not end in time count as if they had.
 // howHere is about measurements on one host.
 const howHere = `Applications and calls that enter Go (wildcards, probes, persistent requests, non-blocking
 collectives) are held against the better MPI.
+`
 
-The host of a virtual machine moves its processors, near to each other or apart, within seconds, and a short message
-takes several times as long under every MPI. Runs of two ranks that have not found the processors in the same place
-are made again.`
+// howMoves is about runs of two ranks on one machine, which hosts may be namespaces of.
+const howMoves = `The host of a virtual machine moves its processors, near to each other or apart, within seconds, and a
+short message takes several times as long under every MPI. Runs of two ranks on one machine that have not found the
+processors in the same place are made again.`
 
 // ofFour is what the page about newer MPIs says of rows of four ranks.
 const ofFour = `Rows of four ranks are by exanet preload. As in OSU's benchmarks there is a barrier behind each
