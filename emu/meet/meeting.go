@@ -175,8 +175,8 @@ func (m *Meeting) invite(cards []Card, l Launcher, leader, at int, several bool)
 	if m.err == nil {
 		p.Listener, m.err = net.Listen("")
 	}
-	if m.err == nil && several && !p.Listener.Reachable() {
-		m.err = errors.New("its host has no address that other hosts could reach")
+	if m.err == nil && several {
+		m.err = p.Listener.Unreachable()
 	}
 	if m.err != nil {
 		mine.Failed = m.err.Error()

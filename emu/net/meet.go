@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/exanet-mpi/exanet/emu/host"
+	"github.com/exanet-mpi/exanet/internal/env"
 )
 
 // How ranks find each other. Each listens, and shows the others a card: where, by whatever has started
@@ -82,12 +83,19 @@ func (l *Listener) Card(profile string, host int) []byte {
 	return b
 }
 
-// Reachable reports whether this host has an address at which others may reach it.
-func (l *Listener) Reachable() bool {
-	return slices.ContainsFunc(l.addrs, func(a string) bool {
+// Unreachable is an error if this rank listens at no address at which others may reach its host.
+func (l *Listener) Unreachable() error {
+	if slices.ContainsFunc(l.addrs, func(a string) bool {
 		host, _, err := net.SplitHostPort(a)
 		return err == nil && !net.ParseIP(host).IsLoopback()
-	})
+	}) {
+		return nil
+	}
+	text := "its host has no address that other hosts could reach"
+	if networks := os.Getenv(env.Network); networks != "" {
+		text += fmt.Sprintf(" among those of %s=%q", env.Network, networks)
+	}
+	return errors.New(text)
 }
 
 // Close gives up.
@@ -103,8 +111,8 @@ type MeetError struct {
 }
 
 func (e *MeetError) Error() string {
-	return fmt.Sprintf("rank %d could not connect to rank %d: %v: see whether a firewall keeps their hosts apart",
-		e.Rank, e.Peer, e.Err)
+	return fmt.Sprintf("rank %d could not connect to rank %d: %v: see whether a firewall keeps their hosts apart, or "+
+		"name another network of theirs in %s", e.Rank, e.Peer, e.Err, env.Network)
 }
 
 func (e *MeetError) Unwrap() error { return e.Err }
@@ -204,7 +212,11 @@ func (m *meeting) absent(ctx context.Context, cards [][]byte) error {
 			peer = rank
 		}
 	}
-	return &MeetError{m.me, peer, errors.Join(context.Cause(ctx), m.last)}
+	err := context.Cause(ctx)
+	if m.last != nil {
+		err = fmt.Errorf("%w (%w)", m.last, err)
+	}
+	return &MeetError{m.me, peer, err}
 }
 
 // files takes the connections out of the hands of Go's package net.

@@ -337,6 +337,9 @@ func TestWhoIsMissingIsNamed(t *testing.T) {
 	var e *MeetError
 	require.ErrorAs(t, err, &e)
 	require.Equal(t, 2, e.Peer)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	require.Regexp(t, `^rank 0 could not connect to rank 2: .*refused \(context deadline exceeded\): see .*NETWORK$`,
+		err.Error())
 }
 
 func TestRanksThatDisagree(t *testing.T) {

@@ -64,6 +64,9 @@ func TestListenAtNetworks(t *testing.T) {
 	defer l.Close()
 	require.Equal(t, []string{l.Addr().String()}, l.addrs) // it listens there alone
 	require.Regexp(t, `^127\.0\.0\.1:\d+$`, l.addrs[0])
+	require.EqualError(t, l.Unreachable(),
+		`its host has no address that other hosts could reach among those of EXANET_NETWORK="127.0.0.1"`)
+	require.NoError(t, (&Listener{addrs: []string{l.addrs[0], "10.77.0.1:5"}}).Unreachable())
 	t.Setenv(env.Network, "nosuch0,203.0.113.0/24")
 	_, err = Listen("")
 	require.ErrorContains(t, err, `EXANET_NETWORK="nosuch0,203.0.113.0/24" names no address of its host `)
