@@ -66,6 +66,7 @@ first_host() { # CONGESTION COMMAND...
 	printf '127.0.0.1 localhost\n10.77.0.1 host0\n10.77.0.2 host1\n10.77.0.3 host2\n' >hosts
 	mount --bind hosts /etc/hosts # which the others have from here
 	mkfifo ready
+	PATH=/dev/shm/hosts/bin:$PATH
 	shell="env -i HOME='${HOME:-/root}' PATH='$PATH' sh -c"
 	cat >bin/ssh <<-END
 		#!/bin/sh
@@ -84,7 +85,6 @@ first_host() { # CONGESTION COMMAND...
 	# shellcheck disable=SC2016 # it is a line of the other script
 	echo '*) echo "ssh: there is no host $host" >&2; exit 255 ;; esac' >>bin/ssh
 	chmod +x bin/ssh
-	PATH=/dev/shm/hosts/bin:$PATH
 	cd "$here"
 	unset HOSTS_CORES
 	code=0
@@ -120,6 +120,13 @@ if [ "${1-}" = --congestion ]; then
 	[ -n "$congestion" ] || fail "--congestion: name one, as cubic"
 	shift 2
 fi
+case ${1-} in
+-h | --help)
+	sed -n '2,/^set/s/^# \{0,1\}//p' "$script"
+	exit
+	;;
+-*) fail "there is no option $1, see --help" ;;
+esac
 [ $# -gt 0 ] || fail "give a command, which is run on host0"
 [ "$(id -u)" = 0 ] || fail "only root may make hosts on this machine"
 for tool in ip nsenter unshare setpriv taskset; do

@@ -69,6 +69,9 @@ func TestHosts(t *testing.T) {
 	_, errs, code = run(t, "ssh", "host3", "true")
 	require.Equal(t, 255, code)
 	require.Equal(t, "ssh: there is no host host3\n", errs)
+	_, errs, code = run(t, "ssh", "host1", "ssh", "host2", "true")
+	require.Equal(t, 255, code)
+	require.Equal(t, "ssh: only host0 reaches other hosts\n", errs)
 }
 
 // Hosts talk to each other by their names.
@@ -86,6 +89,12 @@ func TestRefusals(t *testing.T) {
 	_, errs, code := run(t)
 	require.Equal(t, 2, code)
 	require.Equal(t, "hosts.sh: give a command, which is run on host0\n", errs)
+	_, errs, code = run(t, "--nonesuch", "true")
+	require.Equal(t, 2, code)
+	require.Equal(t, "hosts.sh: there is no option --nonesuch, see --help\n", errs)
+	out, errs, code := run(t, "--help")
+	require.Zero(t, code, errs)
+	require.Regexp(t, `^Runs a command .*\n\n\thosts.sh \[--congestion NAME\] COMMAND...\n(.*\n)*.*from there.\n$`, out)
 	_, errs, _ = run(t, "--congestion")
 	require.Equal(t, "hosts.sh: --congestion: name one, as cubic\n", errs)
 	possible(t)
