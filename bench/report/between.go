@@ -100,7 +100,9 @@ machine, measures between them and writes this page. make bench-hosts CONGESTION
 control of TCP, where the machine allows it.
 `
 
-const howBetween = `MPICH and Open MPI are told to use TCP, too: UCX_TLS=tcp,self,sm, OMPI_MCA_pml=ob1 and
+const howBetween = `Runs of two ranks are short, and made fifteen times at least, in the quick form five times.
+
+MPICH and Open MPI are told to use TCP, too: UCX_TLS=tcp,self,sm, OMPI_MCA_pml=ob1 and
 OMPI_MCA_btl=vader,tcp,self, unless the environment has these variables. Messages of two ranks are held against the
 better MPI alone, collectives against Open MPI alone. Runs of these that have printed all figures count even if they
 do not end: ranks of MPICH 4.0 often hang in MPI_Finalize, without the library, too ([host-faults.md](host-faults.md)).
@@ -115,7 +117,7 @@ const hostAnswers = 10 * time.Second
 // tryHosts calls each host, sees whether it has what the jobs need, and describes the network.
 func (c *Config) tryHosts(ctx context.Context) (network string, err error) {
 	if c.Shell, err = exec.LookPath(c.Shell); err != nil {
-		return "", fmt.Errorf("the remote shell: %w", err)
+		return "", fmt.Errorf("the remote shell: %w: a report takes the name of a program, without arguments", err)
 	}
 	files, err := c.needed()
 	if err != nil {

@@ -121,7 +121,7 @@ make bench-hosts makes hosts on this machine and measures between them.`,
 	flags.StringSliceVar(&c.With, "with", nil, "files of figures under newer MPIs, for a page of their own")
 	flags.StringVar(&c.Baseline, "baseline", "", "directory of another build's preload libraries, to compare with")
 	flags.BoolVar(&c.Quick, "quick", false, "fewer sizes, ranks and rounds")
-	flags.IntVar(&c.Rounds, "rounds", 0, "runs each way; 0: 5, with --quick 3")
+	flags.IntVar(&c.Rounds, "rounds", 0, "runs each way, and more of short ones; 0: 5, with --quick 3")
 	flags.BoolVar(&c.Middle, "medians", false, "medians over the iterations of a run, too, where OSU has means: for "+
 		"a machine that does other things meanwhile")
 	names, _ := c.Sections()
