@@ -16,29 +16,32 @@ import (
 
 // The Go side of the fast path: short messages that c/calls.c moves without entering Go.
 
-// fast is that of this process; path is nil if there is none.
+// fast is that of this process; path is nil if there is none. The table is an object of its own: one of that size
+// begins a page, so where its cache lines begin does not depend on what else the library has.
 var fast struct {
 	path   inside.FastPath[mpi.Comm, mpi.Request]
-	table  fastpath.Table
+	table  *fastpath.Table
 	pinned runtime.Pinner
 }
+
+func init() { fast.table = new(fastpath.Table) } // not as the variable's value, which would lie among the others
 
 // exanet_fast opens the fast path and returns the address of its table, 0 if there
 // is none, and the handle of no request. size is that of the table as C has it.
 //
 //export exanet_fast
 func exanet_fast(none unsafe.Pointer, size uint64) uint64 {
-	if size != uint64(unsafe.Sizeof(fast.table)) {
+	if size != uint64(unsafe.Sizeof(*fast.table)) {
 		return 0 // the other part of the library is of another version
 	}
-	fast.pinned.Pin(&fast.table)
-	if fast.path = within.OpenFastPath(world(), &fast.table); fast.path == nil {
+	fast.pinned.Pin(fast.table)
+	if fast.path = within.OpenFastPath(world(), fast.table); fast.path == nil {
 		return 0
 	}
 	lease(worldHandle, world())
 	lease(selfHandle, world().Self())
 	*handleAt(none) = noRequest
-	return mem.Ref(&fast.table)
+	return mem.Ref(fast.table)
 }
 
 // lease lets the channels of a communicator be leased under its handle.
