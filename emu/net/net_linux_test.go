@@ -107,6 +107,29 @@ func TestMessagesComeInOrderAndWhole(t *testing.T) {
 	wg.Wait()
 }
 
+// What did not fit is sent by a rank that only looks, with few connections and with many.
+func TestWhatWaitsIsSentByALook(t *testing.T) {
+	for _, n := range []int{2, fewLinks + 2} {
+		f := ends(t, n)
+		sent := uint64(0)
+		for f[0].TrySend(1, packetizer.Header{0, 0, sent}, pattern(sent, f[0].Limit())) {
+			sent++
+		}
+		require.True(t, f[0].links[1].pending())
+		for got, begun := uint64(0), time.Now(); got < sent; {
+			require.Less(t, time.Since(begun), time.Minute, "%d of %d messages, %d ranks", got, sent, n)
+			f[0].Next()
+			if h, payload, ok := f[1].Next(); ok {
+				require.Equal(t, got, h[2])
+				require.Equal(t, pattern(got, f[0].Limit()), payload)
+				f[1].Release()
+				got++
+			}
+		}
+		require.False(t, f[0].links[1].pending())
+	}
+}
+
 // A poll may leave messages behind that have been read already: they have arrived, and however often a rank looks it
 // neither loses them nor takes its peer for dead.
 func TestWhatAPollLeavesBehindHasArrived(t *testing.T) {
