@@ -83,7 +83,8 @@ func addresses() (all []address) {
 // mostAddresses is how many addresses of a host the others are told.
 const mostAddresses = 32
 
-// of chooses from the addresses of a host. A prefix that is not of the host alone has none that is.
+// of chooses from the addresses of a host. A prefix with others than loopback addresses, as 0.0.0.0/0, chooses none of
+// these.
 func (list Networks) of(all []address) (chosen []string) {
 	for _, n := range list {
 		for _, a := range all {
