@@ -12,11 +12,10 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/exanet-mpi/exanet/internal/sys"
 	"golang.org/x/sys/unix"
 
 	"github.com/exanet-mpi/exanet/internal/mem"
+	"github.com/exanet-mpi/exanet/internal/sys"
 )
 
 // peerVariable makes the test program the child of a Pair.

@@ -47,8 +47,8 @@ func (c *Config) between(name string, hosts, each int, args string) *job {
 	return j
 }
 
-// pair is between for two ranks, whose figures depend on where the processors are if the hosts are namespaces. Runs are
-// short, since these move, and the more.
+// pair is between for two ranks, whose figures depend on where the processors are if the hosts are namespaces. These
+// move within seconds, so runs are short, and there are more of them.
 func (c *Config) pair(name, args string) *job {
 	j := c.between(name, 2, 1, args)
 	j.near, j.least = true, choose(c, 15, 5)
@@ -100,7 +100,7 @@ machine, measures between them and writes this page. make bench-hosts CONGESTION
 control of TCP, where the machine allows it.
 `
 
-const howBetween = `Runs of two ranks are short, and made fifteen times at least, in the quick form five times.
+const howBetween = `Runs of two ranks are short, and made more often than others.
 
 MPICH and Open MPI are told to use TCP, too: UCX_TLS=tcp,self,sm, OMPI_MCA_pml=ob1 and
 OMPI_MCA_btl=vader,tcp,self, unless the environment has these variables. Messages of two ranks are held against the
