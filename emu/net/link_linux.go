@@ -16,7 +16,6 @@ import (
 const (
 	pieceMost  = 1 << 20   // bytes of a write in a frame, which the kernel gets in one call: each call's end costs time
 	packMost   = 256 << 10 // the same, if the link packs them first
-	readMost   = 128 << 10 // bytes of a piece that are read in one call: what comes meanwhile finds the socket locked
 	lookMost   = 1 << 20   // bytes of pieces that one look takes in: a stream must not keep its rank from all else
 	readAtOnce = 16 << 10  // bytes that are read before it is known where they belong
 	outMost    = 128 << 10 // bytes that wait to be sent, above which a message is refused
@@ -274,7 +273,7 @@ func (l *link) deposit() bool {
 			continue
 		}
 		if room := l.f.Room(to, at, l.left); room != nil {
-			n := l.read(room[:min(len(room), readMost)])
+			n := l.read(room)
 			if l.left -= n; n == 0 {
 				return false
 			}

@@ -8,9 +8,9 @@ import (
 )
 
 // Calls about sockets that do not wait, so they are raw: the scheduler need not know of them. A collection waits for
-// raw calls. So a call that sends much is not one, and nobody should read more than some hundred KiB at a time.
+// raw calls. So a call that moves much is not one.
 
-const rawMost = 256 << 10 // bytes that a raw call sends
+const rawMost = 256 << 10 // bytes that a raw call moves
 
 // SendNow gives a socket what it takes of a and then b.
 func SendNow(fd int, a, b []byte) (n int, e syscall.Errno) {
@@ -44,8 +44,14 @@ func count(n uintptr, e syscall.Errno) (int, syscall.Errno) {
 
 // ReceiveNow reads what a socket has; 0 bytes are its end.
 func ReceiveNow(fd int, b []byte) (n int, e syscall.Errno) {
-	r, _, e := syscall.RawSyscall6(unix.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(b))),
-		uintptr(len(b)), unix.MSG_DONTWAIT, 0, 0)
+	var r uintptr
+	if len(b) <= rawMost {
+		r, _, e = syscall.RawSyscall6(unix.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(b))),
+			uintptr(len(b)), unix.MSG_DONTWAIT, 0, 0)
+	} else {
+		r, _, e = syscall.Syscall6(unix.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(b))),
+			uintptr(len(b)), unix.MSG_DONTWAIT, 0, 0)
+	}
 	return count(r, e)
 }
 
