@@ -1,37 +1,22 @@
 package host
 
 import (
-	"fmt"
-	"os"
-	"path/filepath"
 	"runtime"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"github.com/exanet-mpi/exanet/internal/sys"
 )
 
 // pauses is how often threads of this process have gone to sleep.
-func pauses(t *testing.T) (n int) {
-	all, err := filepath.Glob("/proc/self/task/*/status")
-	require.NoError(t, err)
-	for _, name := range all {
-		text, err := os.ReadFile(name)
-		if err != nil { // the thread has ended
-			continue
-		}
-		var of int
-		for line := range strings.Lines(string(text)) {
-			if c, _ := fmt.Sscanf(line, "voluntary_ctxt_switches: %d", &of); c == 1 {
-				n += of
-			}
-		}
-	}
-	return n
+func pauses(t *testing.T) int {
+	var use unix.Rusage
+	require.NoError(t, unix.Getrusage(unix.RUSAGE_SELF, &use))
+	return int(use.Nvcsw)
 }
 
 // pausesBeside is how often that is while a goroutine waits again and again for the background bell of a rank, and

@@ -147,8 +147,8 @@ func (f *Fabric) watch() {
 	var events [2]unix.EpollEvent
 	listened := time.Now()
 	for {
-		n, err := unix.EpollWait(p.watched, events[:], unattended)
-		if err != nil && err != unix.EINTR {
+		n, e := sys.ReadyPark(p.watched, events[:], unattended)
+		if e != 0 && e != unix.EINTR {
 			return
 		}
 		if passed := time.Since(listened); passed >= f.silence/looksWithin {
@@ -161,7 +161,7 @@ func (f *Fabric) watch() {
 			}
 			continue
 		}
-		for i := range max(n, 0) {
+		for i := range n {
 			if int(events[i].Fd) == p.end {
 				return
 			}
