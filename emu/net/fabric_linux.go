@@ -1,6 +1,7 @@
 package net
 
 import (
+	"runtime"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -31,6 +32,10 @@ type Fabric struct {
 	cursor  int         // where in peers the next look begins
 	fetches []*rdmaeng.Transfer
 }
+
+// places is how many goroutines may run at once, at least: a rank that sleeps keeps its P until the runtime's monitor
+// takes that, which may last for milliseconds, and the watcher needs one to wake it.
+const places = 2
 
 // hostTurns is how many messages of its host a rank takes before it looks at the network.
 const hostTurns = 8
@@ -64,6 +69,9 @@ func NewFabric(h *host.Fabric, links []Conn, delay time.Duration) (*Fabric, erro
 		}
 	}
 	h.Beside(f.arrived, p.arm)
+	if runtime.GOMAXPROCS(0) < places {
+		runtime.GOMAXPROCS(places)
+	}
 	go f.watch()
 	return f, nil
 }

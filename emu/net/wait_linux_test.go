@@ -27,12 +27,13 @@ func pausesBeside(t *testing.T) int64 {
 	}
 }
 
-// The watcher leaves the runtime's monitor alone, which goes by those that wait in another way: on a rank's only core it
-// would be in the way of who waits for a message. If this fails because both are alike, ReadyPark is not needed
-// any more.
+// The watcher leaves the runtime's monitor alone, which goes by those that wait in another way: on a rank's only core
+// it would be in the way of who waits for a message. If this fails because both are alike, ReadyPark is not needed any
+// more.
 func TestTheWatcherLetsTheMonitorSleep(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	ends(t, 2)
+	runtime.GOMAXPROCS(1)
 	epoll, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
 	require.NoError(t, err)
 	defer unix.Close(epoll)
@@ -52,4 +53,11 @@ func TestTheWatcherLetsTheMonitorSleep(t *testing.T) {
 		<-ended
 	}
 	require.Less(t, 2*watching, waiting)
+}
+
+// A rank with one core may sleep in a system call, and its watcher must run all the same.
+func TestTheWatcherHasAPlace(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	ends(t, 2)
+	require.GreaterOrEqual(t, runtime.GOMAXPROCS(0), places)
 }
