@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,10 +23,10 @@ const HostsWanted = 3
 // sectionsBetween are what is measured between hosts. Their names are among those of sections.
 var sectionsBetween = []section{
 	{"latency", "Latency between hosts", func(c *Config) []*job {
-		return []*job{c.pair("latency", "latency -c -m 8:4194304 -t 50"+choose(c, "", " -s 8"))}
+		return []*job{c.pair("latency", "latency")}
 	}},
 	{"bandwidth", "Bandwidth between hosts", func(c *Config) []*job {
-		return []*job{c.pair("bw", "bw -c -m 8:4194304 -t 50"+choose(c, "", " -s 8"))}
+		return []*job{c.pair("bw", "bw")}
 	}},
 	{"collectives", "Collectives of 6 ranks on 3 hosts", func(c *Config) []*job {
 		j := c.between("6 ranks", 3, 2, strings.Join(collectivesBetween, ",")+" -m 8:8 -t 100")
@@ -47,10 +48,13 @@ func (c *Config) between(name string, hosts, each int, args string) *job {
 	return j
 }
 
-// pair is between for two ranks, whose figures depend on where the processors are if the hosts are namespaces. These
-// move within seconds, so runs are short, and there are more of them.
-func (c *Config) pair(name, args string) *job {
-	j := c.between(name, 2, 1, args)
+// pair is between for two ranks of a benchmark that there is in C and in Go. Its figures depend on where the processors
+// are if the hosts are namespaces. These move within seconds, so runs are short, and there are more of them.
+func (c *Config) pair(name, benchmark string) *job {
+	j := c.between(name, 2, 1, benchmark+" -c -m 8:4194304 -t 50"+choose(c, "", " -s 8"))
+	j.hosts = append(j.hosts, "")
+	j.inGo = []string{"bench", benchmark, "--iterations", "200", "--sizes",
+		choose(c, "8:4194304", "8,64,512,4096,32768,262144,2097152")}
 	j.near, j.least = true, choose(c, 15, 5)
 	return j
 }
@@ -65,6 +69,11 @@ func rowsBetweenHosts() []row {
 		{section: "bandwidth", what: "bandwidth, window of 64, 2 hosts, 8 B to 4 MiB", text: "≥1/1.1, mean ≥1/0.8",
 			columns: []column{bandwidthColumn}, bound: bound{more: true}, better: true, limit: at(1 / 1.1),
 			mean: under(1 / 0.8)},
+		{section: "latency", what: "latency of programs in Go, 2 hosts, 8 B to 4 MiB", text: "≤1.1 of it",
+			columns: []column{latencyColumn}, inGo: true, limit: at(1.1)},
+		{section: "bandwidth", what: "bandwidth of programs in Go, window of 64, 2 hosts, 8 B to 4 MiB",
+			text: "≥1/1.1 of it", columns: []column{bandwidthColumn}, inGo: true, bound: bound{more: true},
+			limit: at(1 / 1.1)},
 		{section: "collectives", what: "6 ranks on 3 hosts, 8 B: " + strings.Join(collectivesBetween, ", "),
 			text: "≤0.5 of Open MPI", columns: tables("6 ranks", "", "Avg Latency(us)", collectivesBetween...),
 			than: preload.OpenMPI, limit: at(0.5)},
@@ -104,7 +113,8 @@ const howBetween = `Runs of two ranks are short, and made more often than others
 
 MPICH and Open MPI are told to use TCP, too: UCX_TLS=tcp,self,sm, OMPI_MCA_pml=ob1 and
 OMPI_MCA_btl=vader,tcp,self, unless the environment has these variables. Messages of two ranks are held against the
-better MPI alone, collectives against Open MPI alone. Runs of these that have printed all figures count even if they
+better MPI alone, collectives against Open MPI alone. Programs in Go (exanet bench) have no MPI under them: they are
+held against the program in C with each MPI alone. Runs of these that have printed all figures count even if they
 do not end: ranks of MPICH 4.0 often hang in MPI_Finalize, without the library, too ([host-faults.md](host-faults.md)).
 
 The congestion control decides how long messages of the other MPIs fare. Where it is bbr, connections of the library
@@ -172,6 +182,10 @@ func tripBetween(boots, cores []string) func() (float64, error) {
 
 // needed are the files that each host must have.
 func (c *Config) needed() (files []string, err error) {
+	files = append(files, c.Exanet)
+	if c.Baseline != "" {
+		files = append(files, filepath.Join(c.Baseline, "exanet"))
+	}
 	for _, h := range c.hosts() {
 		program := c.built("osu", h)
 		files = append(files, program)

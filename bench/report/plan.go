@@ -20,6 +20,7 @@ type job struct {
 	program   string // its path, with {MPI} in it, or one of those that make bench-programs builds
 	installed bool   // the program is in PATH
 	args      []string
+	inGo      []string // of the command line, which has the benchmark in Go
 	hosts     []preload.MPI
 	baseline  bool          // it is run with the baseline, too
 	limit     time.Duration // of one run

@@ -36,6 +36,7 @@ type row struct {
 	bound               bound
 	better              bool        // against the better MPI, not against the one that it is preloaded under
 	than                preload.MPI // against this one; "": as better says
+	inGo                bool        // of programs in Go, which no MPI is under
 	least, most         int         // sizes from here on, and up to here; 0: all
 
 	limit    func(h preload.MPI, c column) float64
@@ -151,8 +152,12 @@ func crowdMean(h preload.MPI) float64 {
 
 // against holds ours, under an MPI, against that, the better one, or the one that the row names.
 func (r *results) against(x row, h preload.MPI) cell {
+	us := way{h, ours}
+	if x.inGo {
+		us.host = ""
+	}
 	for _, c := range x.columns {
-		if f := r.failed(c.Job, way{h, ours}); f != nil {
+		if f := r.failed(c.Job, us); f != nil {
 			return cell{f.Way + ": " + f.Why, broken}
 		}
 	}
@@ -160,7 +165,7 @@ func (r *results) against(x row, h preload.MPI) cell {
 	if x.mean != nil {
 		b.mean = x.mean(h)
 	}
-	list, why := r.points(x, b, way{h, ours}, func(c column, size int) *figure {
+	list, why := r.points(x, b, us, func(c column, size int) *figure {
 		best := r.one(c, way{cmp.Or(x.than, h), alone}, size)
 		for _, other := range hosts {
 			if f := r.one(c, way{other, alone}, size); x.better && f != nil &&

@@ -76,6 +76,12 @@ func (c *Config) command(j *job, w way, dir string) (compare.Way, error) {
 		if w.stack == baseline {
 			cmd.Path = filepath.Join(programs, "exanet")
 		}
+		if j.spread > 0 {
+			each := ":" + strconv.Itoa(j.ranks/j.spread)
+			cmd.Words = append([]string{"exanet", "run", "--shell", c.Shell, "--hosts",
+				strings.Join(c.Hosts[:j.spread], each+",") + each, cmd.Path}, j.inGo...)
+			return cmd, nil
+		}
 		cmd.Words = append([]string{"exanet", "run", "-n", strconv.Itoa(j.ranks), filepath.Join(programs, j.program)},
 			j.args...)
 		return cmd, nil
