@@ -40,6 +40,7 @@ type settings struct {
 	likely  bool             // to the protocol standing every receive repeats the last, see inside.Functions
 	device  string
 	path    string // of the device registers; "": the launcher has a model of it
+	within  string // the device, if that was asked for and is within one host
 
 	wantedBands, wantedCheck, silence, networks string // as the environment has them, which complete reads
 	bandsGiven                                  bool   // by an option, which comes before the environment
@@ -225,15 +226,15 @@ func (s *settings) profile() string {
 }
 
 // profile is inside.Functions.Profile.
-func profile(opts ...Option) (string, error) {
+func profile(opts ...Option) (text, within string, err error) {
 	o, err := options(opts)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	if o.segment != nil && o.device == deviceRegisters && o.path == "" {
-		return "", initError(errRegisters, "")
+		return "", "", initError(errRegisters, "")
 	}
-	return o.profile(), nil
+	return o.profile(), o.within, nil
 }
 
 var errRegisters = errors.New("only exanet run and exanet preload --device registers have a model of the registers: " +

@@ -48,17 +48,17 @@ func TestWithJob(t *testing.T) {
 
 	_, err = options([]Option{withJob(nil, 0, nil)})
 	assert.ErrorIs(t, err, ErrInit)
-	a, err := profile(withJob(job.File(), 0, nil))
+	a, _, err := profile(withJob(job.File(), 0, nil))
 	require.NoError(t, err)
-	b, err := profile(withJob(job.File(), 1, nil), WithCollectives("bcast:binomial"))
+	b, _, err := profile(withJob(job.File(), 1, nil), WithCollectives("bcast:binomial"))
 	require.NoError(t, err)
 	assert.NotEqual(t, a, b)
-	_, err = profile(WithVariant("none"))
+	_, _, err = profile(WithVariant("none"))
 	assert.ErrorIs(t, err, ErrInit)
 	if !slices.Contains(Devices(), deviceRegisters) {
 		return
 	}
-	_, err = profile(withJob(job.File(), 0, nil), WithDevice(deviceRegisters))
+	_, _, err = profile(withJob(job.File(), 0, nil), WithDevice(deviceRegisters))
 	assert.ErrorContains(t, err, "registers")
 	o, err := options([]Option{withJob(job.File(), 0, nil), WithDevice(deviceRegisters)})
 	require.NoError(t, err)

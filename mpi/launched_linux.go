@@ -14,7 +14,7 @@ import (
 // joinLaunched takes a rank's place in the job of a launcher.
 func joinLaunched(c *pmi.Client, o *settings) (f fabric, err error) {
 	l := &cardsOf{Client: c}
-	m, card := meet.Begin(c.Rank, c.Size, o.profile(), nil)
+	m, card := meet.Begin(c.Rank, c.Size, o.profile(), o.within, nil)
 	defer m.End()
 	texts, err := l.Gather(mem.Bytes([]meet.Card{card}))
 	if err != nil {

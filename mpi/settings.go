@@ -44,12 +44,18 @@ func (s *settings) complete() (do string, err error) {
 	if err := s.setBands(); err != nil {
 		return wantBands, err
 	}
-	if s.device == "" {
+	switch s.device {
+	case "":
 		s.device = deviceHost
+	case deviceHost, devicePrototype:
+		s.within = s.device
 	}
 	if path, ok := strings.CutPrefix(s.device, deviceRegisters+":"); ok {
 		if s.device, s.path = deviceRegisters, path; path == "" {
 			s.path = itself
+		}
+		if strings.HasPrefix(path, "/proc/") { // a model, in a process of one host
+			s.within = deviceRegisters
 		}
 		if slices.Contains(strings.Split(s.path, ","), "") {
 			return "give paths with commas between, as " + deviceRegisters + ":/dev/exanet0,/dev/exanet1",

@@ -35,6 +35,16 @@ func TestAnEmptyPathOfADevice(t *testing.T) {
 	require.NoError(t, checkSettings([]string{env.Device + "=registers:"}, false))
 }
 
+// Which devices are within one host, if somebody asks for them.
+func TestDevicesWithinOneHost(t *testing.T) {
+	for device, within := range map[string]string{"": "", "host": "host", "prototype": "prototype", "network": "",
+		"registers:/dev/exanet0": "", "registers:": "", "registers:/proc/7/fd/3,/proc/7/fd/4": "registers"} {
+		_, got, err := profile(WithDevice(device))
+		require.NoError(t, err, device)
+		require.Equal(t, within, got, device)
+	}
+}
+
 // Who starts ranks by hand is told what exanet run does besides.
 func TestARankWithoutAJob(t *testing.T) {
 	t.Setenv(env.Rank, "0")

@@ -54,8 +54,8 @@ func exanet_card(level int32, card unsafe.Pointer) {
 	b := &boot
 	b.rank, b.size, b.level = int(rank), int(size), levels[level]
 	// The segment is not there yet, but what is refused in jobs of others is.
-	profile, err := within.Profile(mpi.WithThreadLevel(b.level), within.WithJob(os.Stdin, b.rank, nil))
-	b.Meeting, *(*meet.Card)(card) = meet.Begin(b.rank, b.size, profile, err)
+	profile, device, err := within.Profile(mpi.WithThreadLevel(b.level), within.WithJob(os.Stdin, b.rank, nil))
+	b.Meeting, *(*meet.Card)(card) = meet.Begin(b.rank, b.size, profile, device, err)
 }
 
 // places is how many of Go's threads may run at once, at least. The program's threads keep theirs

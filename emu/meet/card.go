@@ -19,6 +19,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -31,7 +32,7 @@ type Card struct {
 	Socket  Socket   // of rank 0: where ranks of its host fetch the memory
 	Node    [32]byte // what host it is on
 	Profile [32]byte // what all must have alike
-	_       [32]byte
+	Device  [32]byte // its name, if that was asked for and is within one host, else zeros
 }
 
 // Socket is the name of a Server, which others cannot guess.
@@ -81,6 +82,14 @@ func Refusal(all []Card) (why error, speaker int) {
 		case c.Profile != all[0].Profile:
 			return fmt.Errorf("ranks 0 and %d have different settings: give all the same EXANET_VARIANT, "+
 				"EXANET_BANDS, EXANET_DEVICE, EXANET_CHECK and EXANET_COLL", i), speaker
+		}
+	}
+	if i := slices.IndexFunc(all, func(c Card) bool { return c.Node != all[0].Node }); i > 0 {
+		for _, c := range all {
+			if device := string(bytes.TrimRight(c.Device[:], "\x00")); device != "" {
+				return fmt.Errorf("the device %s is within one host, and rank %d is on another than rank 0: choose "+
+					"network, registers:PATH or none", device, i), speaker
+			}
 		}
 	}
 	return nil, -1

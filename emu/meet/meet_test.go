@@ -23,6 +23,7 @@ func TestRefusal(t *testing.T) {
 	here := Card{Node: Node()}
 	there := Card{Node: [32]byte{1}}
 	other := Card{Node: Node(), Profile: [32]byte{1}}
+	local := Card{Node: Node(), Device: [32]byte{'h', 'o', 's', 't'}}
 	off, gone, ill := Card{State: Disabled}, Card{State: NotLoaded}, Card{State: Failing}
 	for _, c := range []struct {
 		all     []Card
@@ -31,6 +32,8 @@ func TestRefusal(t *testing.T) {
 	}{
 		{[]Card{here, here}, "", -1},
 		{[]Card{here, here, there}, "", -1},
+		{[]Card{local, here}, "", -1},
+		{[]Card{here, local, there}, "the device host is within one host, and rank 2 is on another than rank 0", 0},
 		{[]Card{here, other}, "ranks 0 and 1 have different settings", 0},
 		{[]Card{here, ill}, "rank 1 cannot take part", 1},
 		{[]Card{off, here, here}, "rank 0 has EXANET_DISABLE set, and not all have", 1},

@@ -34,10 +34,12 @@ type Meeting struct {
 	err        error
 }
 
-// Begin begins with a rank's card. profile is what all must have alike; err, why this rank cannot take part.
-func Begin(rank, size int, profile string, err error) (*Meeting, Card) {
+// Begin begins with a rank's card. profile is what all must have alike; device, the one that was asked for, if it is
+// within one host, else ""; err, why this rank cannot take part.
+func Begin(rank, size int, profile, device string, err error) (*Meeting, Card) {
 	m := &Meeting{rank: rank, size: size, profile: profile, err: err}
 	c := Card{Node: Node(), Profile: Digest([]byte(profile))}
+	copy(c.Device[:], device)
 	if m.err == nil && rank == 0 { // which is the first of its host in any case
 		m.lead()
 		c.Socket = m.socket

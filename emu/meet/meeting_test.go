@@ -70,7 +70,7 @@ func meetAll(t *testing.T, hosts []byte, fails int) []bool {
 	for rank, at := range hosts {
 		wg.Go(func() {
 			s := &seat{table: b, rank: rank}
-			m, card := Begin(rank, n, "", nil)
+			m, card := Begin(rank, n, "", "", nil)
 			defer m.End()
 			card.Node[0] ^= at
 			cards := make([]Card, n)

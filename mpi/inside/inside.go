@@ -73,9 +73,9 @@ type Functions[Comm, Request, Message, Option any] struct {
 	MoreBuffer func(c *Comm, size int)
 
 	// Profile returns what all ranks of a job must agree on, as text, for who wants to
-	// know before mpi.Init, which refuses ranks that disagree. The error is that which Init
-	// would return for the options or the environment.
-	Profile func(opts ...Option) (string, error)
+	// know before mpi.Init, which refuses ranks that disagree. within is the device, if one was asked for that is
+	// within one host, else "". The error is that which Init would return for the options or the environment.
+	Profile func(opts ...Option) (text, within string, err error)
 
 	// CheckSettings returns the first mistake in the EXANET_ variables of an environment, and what to do about it. With
 	// here it also looks at what the ranks would find on this host: registers at a path, and the folder of
