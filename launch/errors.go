@@ -72,6 +72,8 @@ type RankError struct {
 	NoMemory  bool           // the kernel has killed processes for want of memory while the job ran
 	LostPeer  bool           // after one of another host, and maybe because of that
 	Host      string         // of a job on several
+
+	peer int // the first of another host that was lost, -1 if that is not known
 }
 
 func (j *Job) rankError(r *rank, end sys.End) *RankError {

@@ -57,6 +57,17 @@ type Hosts struct {
 	Exanet string   // the path of exanet there
 }
 
+// of names the host of a rank, "another host" of rank -1.
+func (h Hosts) of(rank int) string {
+	for _, l := range h.List {
+		if rank >= 0 && rank < l.Ranks {
+			return l.Host
+		}
+		rank -= l.Ranks
+	}
+	return "another host"
+}
+
 // part is what a launcher on another host is to do.
 type part struct {
 	First, Ranks, Size int
@@ -73,6 +84,7 @@ type part struct {
 type partEnd struct {
 	Code int
 	Lost bool // its ranks have failed after those of another
+	Peer int  // the first of these, -1 if that is not known
 }
 
 // order is what it is told: one of these.
@@ -89,16 +101,17 @@ type HostError struct {
 	Host string
 	Code int // of the part's first rank that has failed, or of the remote shell
 
-	begun, told bool // the part has begun, and has told how it ended: then the code is its own
-	lost        bool // its ranks have failed after those of another
+	begun, told bool   // the part has begun, and has told how it ended: then the code is its own
+	lost        bool   // its ranks have failed after those of another
+	peer        string // which that is
 }
 
 func (e *HostError) Error() string {
 	shell := fmt.Sprintf("host %s: the remote shell has ended with %d", e.Host, e.Code)
 	switch {
 	case e.lost:
-		return fmt.Sprintf("host %s: its ranks have lost those of another host, which have not failed: see whether "+
-			"the network between them is broken", e.Host)
+		return fmt.Sprintf("host %s: its ranks have lost those of %s, which have not failed: see whether the network "+
+			"between them is broken", e.Host, e.peer)
 	case e.told:
 		return fmt.Sprintf("host %s: its part of the job has ended with %d", e.Host, e.Code)
 	case e.Code == hostGivenUp:
@@ -324,7 +337,10 @@ func RunHosts(ctx context.Context, cfg Config, hosts Hosts) error {
 			case e.told && e.Code == 0:
 				place.Close() // nobody need wait for its ranks
 			case e.lost:
-				lostPeer = e
+				if lostPeer == nil { // others may have failed because of it
+					e.peer = hosts.of(r.over.Peer)
+					lostPeer = e
+				}
 				if failure == nil {
 					end(order{End: "others"})
 				} else {
@@ -511,7 +527,9 @@ func endOf(err error) (end partEnd) {
 		end.Code = codeLimit
 	}
 	var rank *RankError
-	end.Lost = errors.As(err, &rank) && rank.LostPeer
+	if errors.As(err, &rank) {
+		end.Lost, end.Peer = rank.LostPeer, rank.peer
+	}
 	return end
 }
 

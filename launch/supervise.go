@@ -273,6 +273,7 @@ func (j *Job) lookAtRanks() {
 func (j *Job) onFailure(r *rank) {
 	j.failure = j.rankError(r, r.end)
 	j.failure.LostPeer = j.ending || j.segment.LostPeer(r.number)
+	j.failure.peer = j.segment.FirstLost()
 	if j.interrupted {
 		return // as wanted
 	}

@@ -91,10 +91,12 @@ func TestVigilHasPatience(t *testing.T) {
 	}
 }
 
-// Why a rank of another host is dead is known to all ranks of this one, as the first of them has it.
+// Why a rank of another host is dead is known to all ranks of this one, as the first of them has it, and which was the
+// first to the launcher.
 func TestReasonOfADeathElsewhere(t *testing.T) {
-	j := NewLocalJob(3)
+	j := NewLocalJob(4)
 	j.Elsewhere(2)
+	j.Elsewhere(3)
 	var here [2]*Member
 	for i := range here {
 		var err error
@@ -102,11 +104,14 @@ func TestReasonOfADeathElsewhere(t *testing.T) {
 		require.NoError(t, err)
 	}
 	require.Zero(t, here[1].Reason(2))
-	here[0].Lose(2, 7)
+	require.Equal(t, -1, j.FirstLost())
+	here[0].Lose(3, 7)
+	here[1].Lose(3, 8)
 	here[1].Lose(2, 8)
+	require.Equal(t, 3, j.FirstLost())
 	for _, m := range here {
-		require.True(t, m.Dead(2))
-		require.EqualValues(t, 7, m.Reason(2))
+		require.True(t, m.Dead(3))
+		require.EqualValues(t, 7, m.Reason(3))
 		require.Zero(t, m.Reason(0))
 	}
 }

@@ -115,6 +115,7 @@ func (m *Member) Finalize() { m.self.state.CompareAndSwap(stateAttached, stateFi
 // whose meaning the caller knows, or 0.
 func (m *Member) Lose(rank int, reason uint32) {
 	m.Miss()
+	m.job.head.lost.CompareAndSwap(0, uint32(rank)+1)
 	m.job.control(rank).reason.CompareAndSwap(0, reason) // whoever sees the death finds it
 	m.job.MarkDead(rank)
 }

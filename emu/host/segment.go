@@ -40,7 +40,8 @@ type header struct {
 	_      [36]byte
 
 	deaths atomic.Uint32 // ranks marked dead; looked at by all who wait
-	_      [60]byte
+	lost   atomic.Uint32 // 1 + the first of them that was on another host; 0: none
+	_      [56]byte
 
 	// Set by a rank whose kernel does not let it use membarrier, and where ranks sleep
 	// in C, or all the time: senders must then fence between publishing and looking at the bell.
@@ -260,6 +261,9 @@ func (m *Member) Spread() bool       { return m.job.here() < m.job.ranks }
 func (j *Job) LostPeer(rank int) bool {
 	return j.here() < j.ranks && j.control(rank).lostPeer.Load() != 0
 }
+
+// FirstLost is the first rank of another host that one of this host has taken for dead, -1 if there is none.
+func (j *Job) FirstLost() int { return int(j.head.lost.Load()) - 1 }
 
 // here is how many are.
 func (j *Job) here() (n int) {
