@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,13 +11,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/exanet-mpi/exanet/bench/report"
+	"github.com/exanet-mpi/exanet/launch"
 	"github.com/exanet-mpi/exanet/launch/preload"
 )
 
 func newReport() *cobra.Command {
 	var (
 		c                  report.Config
-		only, hosts, shell string
+		only, hosts        string
+		shell              shellFlag
 		render, list       bool
 		programs, libraryD string
 	)
@@ -48,14 +51,14 @@ make bench-hosts makes hosts on this machine and measures between them.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			out := cmd.OutOrStdout()
-			switch {
-			case cmd.Flags().Changed("hosts"):
-				c.Hosts, c.Shell = strings.Split(hosts, ","), shell
+			if err := shell.check(cmd); err != nil {
+				return err
+			}
+			if cmd.Flags().Changed("hosts") {
+				c.Hosts = strings.Split(hosts, ",")
 				if err := differ(c.Hosts); err != nil {
 					return usageErrorf("--hosts %s: %w", hosts, err)
 				}
-			case cmd.Flags().Changed("shell"):
-				return usageErrorf("--shell %s: it is for --hosts, and without that no other host is called", shell)
 			}
 			names, titles := c.Sections()
 			if list {
@@ -109,6 +112,13 @@ make bench-hosts makes hosts on this machine and measures between them.`,
 					return usageErrorf("--baseline: %w", err)
 				}
 			}
+			if c.Hosts != nil {
+				var remove func()
+				if c.Shell, remove, err = shell.program(); err != nil {
+					return err
+				}
+				defer remove()
+			}
 			c.Progress, c.Terminal = cmd.ErrOrStderr(), isTerminal(cmd.ErrOrStderr())
 			ctx, stop := interruptible(cmd.Context())
 			defer stop()
@@ -127,12 +137,40 @@ make bench-hosts makes hosts on this machine and measures between them.`,
 	names, _ := c.Sections()
 	flags.StringVar(&only, "only", "", "sections to measure: "+strings.Join(names, ", "))
 	flags.StringVar(&hosts, "hosts", "", fmt.Sprintf("measure between these %d hosts, as a,b,c", report.HostsWanted))
-	flags.StringVar(&shell, "shell", "ssh", "with --hosts: a program that runs a command on another host")
+	shell.add(cmd)
 	flags.BoolVar(&render, "render", false, "measure nothing, make the page from what is stored")
 	flags.BoolVar(&list, "list", false, "print the sections")
 	flags.StringVar(&programs, "programs", "", "directory of the benchmarks (default that of exanet)")
 	flags.StringVar(&libraryD, "lib", "", "directory of the preload library (default as with exanet preload)")
 	return cmd
+}
+
+// program returns the path of a program that does what the words do, for launchers that want a single one: if there
+// are several words, that of a script, which remove takes away.
+func (s shellFlag) program() (path string, remove func(), err error) {
+	words, err := s.words()
+	if err != nil {
+		return "", nil, err
+	}
+	if words[0], err = launch.FindProgram(words[0]); err != nil {
+		return "", nil, err
+	}
+	if words[0], err = filepath.Abs(words[0]); err != nil || len(words) == 1 {
+		return words[0], func() {}, err
+	}
+	dir, err := os.MkdirTemp("", "exanet-shell-")
+	if err != nil {
+		return "", nil, err
+	}
+	script := "#!/bin/sh\nexec"
+	for _, w := range words {
+		script += " " + launch.Quoted(w)
+	}
+	path = filepath.Join(dir, filepath.Base(words[0])) // Open MPI treats ssh as such
+	if err := os.WriteFile(path, []byte(script+` "$@"`+"\n"), 0o700); err != nil {
+		return "", nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	return path, func() { _ = os.RemoveAll(dir) }, nil
 }
 
 // differ is the error of a list that does not name as many different hosts as a report takes.

@@ -25,7 +25,8 @@ func newRun() *cobra.Command {
 		label           bool
 		timeout         time.Duration
 		variant, device string
-		hosts, shell    string
+		hosts           string
+		shell           shellFlag
 	)
 	c := &cobra.Command{
 		Use:   "run -n N [flags] PROG [ARGS...]",
@@ -69,12 +70,13 @@ EXANET_CHECK=1 has the ranks look for mistakes in how the program uses MPI
 			switch {
 			case ranks == 0 && !c.Flags().Changed("hosts"):
 				return usageErrorf("how many ranks? Say -n N (see exanet run --help)")
-			case c.Flags().Changed("shell") && !c.Flags().Changed("hosts"):
-				return usageErrorf("--shell %s: it is for --hosts, and without that no other host is called", shell)
 			case timeout < 0:
 				return usageErrorf("--timeout %v: want a time that is not negative, as 90s", timeout)
 			case len(args) == 0:
 				return usageErrorf("which program? It comes after the flags (see exanet run --help)")
+			}
+			if err := shell.check(c); err != nil {
+				return err
 			}
 			return checkRanks(int(ranks))
 		},
@@ -114,8 +116,7 @@ EXANET_CHECK=1 has the ranks look for mistakes in how the program uses MPI
 	f.Var(&nodes, "nodes", "with --device registers: how many nodes the emulated machine has (default 1)")
 	f.StringVar(&hosts, "hosts", "", "where the ranks run, as node1:2,node2:2; a host without a number has\n"+
 		"one, and an address of IPv6 needs a name")
-	f.StringVar(&shell, "shell", "ssh", "what runs a command on another host, given that and the command, with\n"+
-		"arguments of its own, as \"ssh -p 2222\", split at blanks")
+	shell.add(c)
 	return c
 }
 

@@ -13,8 +13,33 @@ import (
 
 func init() { commands = append(commands, newRunPart) }
 
+// shellFlag is --shell, of commands that have --hosts.
+type shellFlag string
+
+func (s *shellFlag) add(c *cobra.Command) {
+	c.Flags().StringVar((*string)(s), "shell", "ssh", "what runs a command on another host, given that and the "+
+		"command, with\narguments of its own, as \"ssh -p 2222\", split at blanks")
+}
+
+// check is that of a command line.
+func (s shellFlag) check(c *cobra.Command) error {
+	if c.Flags().Changed("shell") && !c.Flags().Changed("hosts") {
+		return usageErrorf("--shell %s: it is for --hosts, and without that no other host is called", s)
+	}
+	return nil
+}
+
+// words are a program and its arguments.
+func (s shellFlag) words() ([]string, error) {
+	words := strings.Fields(string(s))
+	if len(words) == 0 {
+		return nil, usageErrorf("--shell: name a command, as ssh")
+	}
+	return words, nil
+}
+
 // runOnHosts runs a job on the hosts of a list.
-func runOnHosts(ctx context.Context, cfg launch.Config, list, shell string) error {
+func runOnHosts(ctx context.Context, cfg launch.Config, list string, shell shellFlag) error {
 	hosts, err := launch.ParseHosts(list)
 	if err != nil {
 		return usageErrorf("--hosts: %w", err)
@@ -29,9 +54,9 @@ func runOnHosts(ctx context.Context, cfg launch.Config, list, shell string) erro
 	if cfg.Ranks != 0 && cfg.Ranks != all {
 		return usageErrorf("-n %d: the hosts of --hosts have %d ranks; leave -n away", cfg.Ranks, all)
 	}
-	words := strings.Fields(shell)
-	if len(words) == 0 {
-		return usageErrorf("--shell: name a command, as ssh")
+	words, err := shell.words()
+	if err != nil {
+		return err
 	}
 	device := deviceOf(cfg.Env)
 	if device == "" {
