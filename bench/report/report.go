@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"github.com/exanet-mpi/exanet/internal/atomicfile"
+	"github.com/exanet-mpi/exanet/launch/preload"
 )
 
 // Config says what to measure, and where everything is.
@@ -60,6 +61,21 @@ func (c *Config) rounds() int {
 		return 3
 	}
 	return 5
+}
+
+// CheckBaseline returns an error if the baseline is not there, or lacks a library for an MPI that there is a benchmark
+// program for.
+func (c *Config) CheckBaseline() error {
+	wanted := []string{c.Baseline}
+	for _, h := range c.hosts() {
+		wanted = append(wanted, filepath.Join(c.Baseline, preload.LibraryName(h)))
+	}
+	for _, name := range wanted {
+		if _, err := os.Stat(name); err != nil {
+			return fmt.Errorf("%w: name the directory of another build's libraries, which make preload builds", err)
+		}
+	}
+	return nil
 }
 
 // choose chooses by the form of the report.

@@ -108,7 +108,7 @@ make bench-hosts makes hosts on this machine and measures between them.`,
 				if c.Baseline, err = filepath.Abs(c.Baseline); err != nil {
 					return err
 				}
-				if _, err := os.Stat(c.Baseline); err != nil {
+				if err := c.CheckBaseline(); err != nil {
 					return usageErrorf("--baseline: %w", err)
 				}
 			}

@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -37,4 +38,18 @@ func TestShellsWithArguments(t *testing.T) {
 		_, err = os.Stat(path)
 		require.Equal(t, words == "echo", err == nil)
 	}
+}
+
+// A baseline without libraries is refused before anything is run, and not because of --lib.
+func TestABaselineWithoutLibraries(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "osu-mpich"), nil, 0o700))
+	for _, baseline := range []string{dir, filepath.Join(dir, "nosuch")} {
+		out, errs, code := exanet(t, "", "bench", "report", "--programs", dir, "--baseline", baseline, "--out",
+			filepath.Join(dir, "new", "page"))
+		require.Equal(t, exitUsage, code, errs)
+		require.Empty(t, out)
+		require.Regexp(t, `^exanet: --baseline: stat `+regexp.QuoteMeta(baseline)+`.*: name the directory .*\n$`, errs)
+	}
+	require.NoDirExists(t, filepath.Join(dir, "new"))
 }

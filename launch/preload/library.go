@@ -14,7 +14,8 @@ import (
 // The library for an MPI is two files side by side: the part that is preloaded, and
 // the part in Go, which needs the MPI that it was built for.
 
-func libraryName(m MPI) string { return "libexanet-" + string(m) + ".so" }
+// LibraryName is the name of the part that is preloaded.
+func LibraryName(m MPI) string { return "libexanet-" + string(m) + ".so" }
 
 func goPartName(m MPI) string { return "libexanet-" + string(m) + "-go.so" }
 
@@ -40,7 +41,7 @@ func Dirs(executable, dir string) []string {
 // library returns the path of the library for an MPI that fits the programs.
 func (p *planner) library(m MPI, programs []*program) (string, error) {
 	for _, dir := range p.Dirs {
-		path, err := filepath.Abs(filepath.Join(dir, libraryName(m)))
+		path, err := filepath.Abs(filepath.Join(dir, LibraryName(m)))
 		if err != nil {
 			return "", &Error{dir, err, 1}
 		}
@@ -55,7 +56,7 @@ func (p *planner) library(m MPI, programs []*program) (string, error) {
 		}
 		return path, p.fits(m, path, programs)
 	}
-	return "", refuse(libraryName(m), "not found in %s: make preload builds it (or say --lib DIR)",
+	return "", refuse(LibraryName(m), "not found in %s: make preload builds it (or say --lib DIR)",
 		strings.Join(p.Dirs, ", "))
 }
 

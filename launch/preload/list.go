@@ -30,7 +30,7 @@ func preloadList(users, library, sanitizer string) string {
 // preloaded.
 func Without(env []string) []string {
 	list := slices.DeleteFunc(entries(environment(env).get("LD_PRELOAD")), func(entry string) bool {
-		return slices.ContainsFunc(MPIs, func(m MPI) bool { return filepath.Base(entry) == libraryName(m) })
+		return slices.ContainsFunc(MPIs, func(m MPI) bool { return filepath.Base(entry) == LibraryName(m) })
 	})
 	return environment(env).with("LD_PRELOAD", strings.Join(list, ":"))
 }
