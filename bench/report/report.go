@@ -120,7 +120,9 @@ func Run(ctx context.Context, c *Config) error {
 		return fmt.Errorf("there is no osu-mpich and no osu-openmpi in %s: make bench-programs builds them", c.Programs)
 	}
 	for _, name := range []string{c.file(), c.Out} {
-		if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
+		unmake, err := makeFolder(filepath.Dir(name))
+		defer unmake()
+		if err != nil {
 			return err
 		}
 	}
@@ -154,6 +156,22 @@ func Run(ctx context.Context, c *Config) error {
 	}
 	c.say("exanet: all measured in %s; %s.md has it\n", r.Took, c.Out)
 	return nil
+}
+
+// makeFolder makes a folder, and those above it. What unmake finds empty of these it removes.
+func makeFolder(path string) (unmake func(), err error) {
+	var missing []string
+	for at := path; ; at = filepath.Dir(at) {
+		if _, err := os.Stat(at); !errors.Is(err, os.ErrNotExist) {
+			break
+		}
+		missing = append(missing, at)
+	}
+	return func() {
+		for _, at := range missing {
+			_ = os.Remove(at) // which it refuses if there is something in it
+		}
+	}, os.MkdirAll(path, 0o777)
 }
 
 // Render makes the page from the figures that are stored. If there are none the error wraps ErrNothing.

@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"context"
 	"encoding/xml"
 	"io"
 	"maps"
@@ -293,6 +294,20 @@ func TestPageWithoutPlace(t *testing.T) {
 	c.Results, c.Out = c.Out+".jsonl", filepath.Join(c.built("osu", preload.MPICH), "page")
 	require.ErrorContains(t, Run(t.Context(), c), "osu-mpich")
 	require.Empty(t, c.Progress)
+}
+
+// A run that ends before there are figures leaves nothing, and what was there before.
+func TestInterrupted(t *testing.T) {
+	c := scripted(t, "exit 3\n")
+	c.Out = filepath.Join(c.Programs, "new", "newer", "page")
+	old := filepath.Join(c.Programs, "old")
+	require.NoError(t, os.Mkdir(old, 0o777))
+	c.Results = filepath.Join(old, "figures")
+	ctx, stop := context.WithCancelCause(t.Context())
+	stop(assert.AnError)
+	require.ErrorIs(t, Run(ctx, c), assert.AnError)
+	require.NoDirExists(t, filepath.Join(c.Programs, "new"))
+	require.DirExists(t, old)
 }
 
 // The runs: with a limit, and one that fails costs its own figures only.
