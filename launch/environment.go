@@ -48,9 +48,17 @@ func (j *Job) setEnvironment() error {
 		env.Size+"="+strconv.Itoa(j.cfg.Size),
 		env.Job+"="+strconv.Itoa(jobFD),
 		env.Control+"="+strconv.Itoa(controlFD))
-	device := ""
-	if i, ok := at[env.Device]; ok {
-		device = strings.TrimPrefix(vars[i], env.Device+"=")
+	valueOf := func(name string) string {
+		if i, ok := at[name]; ok {
+			return strings.TrimPrefix(vars[i], name+"=")
+		}
+		return ""
+	}
+	device := valueOf(env.Device)
+	if device == networkDevice {
+		if err := net.CheckNetworks(valueOf(env.Network)); err != nil {
+			return &StartError{What: j.what(), Err: err, code: codeSetting}
+		}
 	}
 	switch {
 	case device == registersDevice:

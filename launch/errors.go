@@ -11,9 +11,10 @@ import (
 	"github.com/exanet-mpi/exanet/internal/sys"
 )
 
-// Exit codes for a job that could not be started, as shells use them.
+// Exit codes for a job that could not be started, as shells use them; codeSetting is for a mistake in a setting.
 const (
 	codeLimit         = 1
+	codeSetting       = 2
 	codeNotExecutable = 126
 	codeNotFound      = 127
 	codeInterrupted   = 128 + int(syscall.SIGINT)
@@ -40,7 +41,7 @@ func (e *StartError) Unwrap() error { return e.Err }
 
 // ExitCode is what a command line should exit with: 127 for a program that
 // does not exist, 126 for one that cannot be executed, 130 for an interrupted
-// start, 1 for the rest.
+// start, 2 for a setting that is wrong here, 1 for the rest.
 func (e *StartError) ExitCode() int { return e.code }
 
 // OutputError says that the ranks have ended well but that some of what they

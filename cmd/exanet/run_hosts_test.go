@@ -70,6 +70,15 @@ func TestRegistersOnHosts(t *testing.T) {
 	require.Contains(t, errs, "/none: nothing there")
 }
 
+// A host that has none of the networks starts no rank.
+func TestHostsWithoutTheNetwork(t *testing.T) {
+	t.Setenv("EXANET_NETWORK", "nosuch0")
+	out, errs, code := exanet(t, "", "run", "--shell", localShell(t), "--hosts", "a", "echo", "started")
+	require.Equal(t, exitUsage, code, errs)
+	require.Empty(t, out)
+	require.Regexp(t, `^exanet: host a: cannot start 1 ranks: EXANET_NETWORK="nosuch0" names no address .*\n$`, errs)
+}
+
 func TestMistakesInHosts(t *testing.T) {
 	for line, says := range map[string]string{
 		"--hosts a:0 true":                  "want HOST:RANKS",

@@ -116,13 +116,14 @@ func TestSettingsAreCheckedBeforeRanksStart(t *testing.T) {
 		{"EXANET_SILENCE", "1s", "30s"},
 		{"EXANET_NETWORK", "eth1,", "as eth1,10.77.2.0/24,fd00::5"},
 		{"EXANET_NETWORK", "10.77.2.0/33", "as eth1,10.77.2.0/24,fd00::5"},
+		{"EXANET_NETWORK", "nosuch0", "names no address of its host "},
 		{"EXANET_STATS", "/dev/null", "a folder that can be written"},
 	} {
 		t.Run(c.name+"="+c.value, func(t *testing.T) {
 			switch c.name {
 			case "EXANET_BANDS":
 				t.Setenv("EXANET_VARIANT", "customized")
-			case "EXANET_SILENCE":
+			case "EXANET_SILENCE", "EXANET_NETWORK":
 				t.Setenv("EXANET_DEVICE", "network")
 			}
 			t.Setenv(c.name, c.value)

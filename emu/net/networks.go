@@ -112,9 +112,16 @@ func public(all []address) (list []string) {
 	return list
 }
 
+// CheckNetworks returns an error if ranks with this value of EXANET_NETWORK cannot be on this host.
+func CheckNetworks(text string) error {
+	_, err := ownOf(text)
+	return err
+}
+
 // own are the addresses at which the others reach this host, the best first: those that EXANET_NETWORK names, else all.
-func own() ([]string, error) {
-	text := os.Getenv(env.Network)
+func own() ([]string, error) { return ownOf(os.Getenv(env.Network)) }
+
+func ownOf(text string) ([]string, error) {
 	list, err := ParseNetworks(text)
 	if err != nil {
 		return nil, err
