@@ -83,11 +83,15 @@ func waiting(k *rank) string {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	where := ""
+	if k.ending {
+		where = "has called Finalize: "
+	}
 	var lines []string
 	n := 0
 	tellOne := func(line string) {
 		if n++; n <= mostLines {
-			lines = append(lines, line)
+			lines = append(lines, where+line)
 		}
 	}
 	for p := k.probes; p != nil; p = p.next {
@@ -99,9 +103,9 @@ func waiting(k *rank) string {
 	k.proto.Waiting(tellOne)
 	switch {
 	case n == 0 && k.Outside.Busy != nil: // nothing tells of the host's calls
-		return "waits for nothing here: it computes, or is in a call of the host MPI"
+		return where + "waits for nothing here: it computes, or is in a call of the host MPI"
 	case n == 0:
-		return "waits for nothing"
+		return where + "waits for nothing"
 	case n > mostLines:
 		lines = append(lines, fmt.Sprintf("and %d more", n-mostLines))
 	}

@@ -372,6 +372,7 @@ func (k *rank) finalize(world *Comm) error {
 		k.check.left()
 	}
 	k.mu.Lock()
+	k.ending = true
 	k.Until(k.drained)
 	k.mu.Unlock()
 	// Messages, which arrive after all that has been sent before: nobody leaves while

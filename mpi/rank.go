@@ -48,6 +48,7 @@ type rank struct {
 	stats       *callStats    // nil: not wanted
 	idents      commid.Supply // of communicators that this rank leads
 	likely      bool          // see settings
+	ending      bool          // Finalize has been called
 	counts      map[int]int   // by slot, of those that it counts: how many ranks use them, see expect
 	closing     []*Comm       // freed, but requests are pending on them
 	selfOnce    sync.Once
