@@ -127,7 +127,7 @@ const hostAnswers = 10 * time.Second
 // tryHosts calls each host, sees whether it has what the jobs need, and describes the network.
 func (c *Config) tryHosts(ctx context.Context) (network string, err error) {
 	if c.Shell, err = exec.LookPath(c.Shell); err != nil {
-		return "", fmt.Errorf("the remote shell: %w: a report takes the name of a program, without arguments", err)
+		return "", fmt.Errorf("the remote shell: %w", err)
 	}
 	files, err := c.needed()
 	if err != nil {
