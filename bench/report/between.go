@@ -114,7 +114,7 @@ const howBetween = `Runs of two ranks are short, and made more often than others
 MPICH and Open MPI are told to use TCP, too: UCX_TLS=tcp,self,sm, OMPI_MCA_pml=ob1 and
 OMPI_MCA_btl=vader,tcp,self, unless the environment has these variables. Messages of two ranks are held against the
 better MPI alone, collectives against Open MPI alone. Programs in Go (exanet bench) have no MPI under them: they are
-held against the program in C with each MPI alone. Runs of these that have printed all figures count even if they
+held against the program in C with each MPI alone. Runs of the MPIs that have printed all figures count even if they
 do not end: ranks of MPICH 4.0 often hang in MPI_Finalize, without the library, too ([host-faults.md](host-faults.md)).
 
 The congestion control decides how long messages of the other MPIs fare. Where it is bbr, connections of the library
