@@ -59,5 +59,5 @@ func TestTheWatcherLetsTheMonitorSleep(t *testing.T) {
 func TestTheWatcherHasAPlace(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	ends(t, 2)
-	require.GreaterOrEqual(t, runtime.GOMAXPROCS(0), places)
+	require.Greater(t, runtime.GOMAXPROCS(0), 1)
 }
