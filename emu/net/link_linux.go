@@ -17,7 +17,7 @@ const (
 	pieceMost  = 1 << 20   // bytes of a write in a frame, which the kernel gets in one call: each call's end costs time
 	packMost   = 256 << 10 // the same, if the link packs them first
 	lookMost   = 1 << 20   // bytes of pieces that one look takes in: a stream must not keep its rank from all else
-	readAtOnce = 16 << 10  // bytes that are read before it is known where they belong
+	readAtOnce = 20 << 10  // bytes that are read before it is known where they belong: 16 KiB and headers in one call
 	outMost    = 128 << 10 // bytes that wait to be sent, above which a message is refused
 	shortMost  = 4 << 10   // bytes of a message that are copied behind its header: two places take the kernel longer
 )

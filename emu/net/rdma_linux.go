@@ -10,6 +10,10 @@ import (
 // The RDMA engine. Exposed buffers are those of emu/host: a window tells both a rank of this host and one elsewhere
 // where to write. A write to another host is pieces, each a frame. Nothing else is sent to that rank while a
 // piece is under way, for which the source is lent to the link.
+//
+// The kernel copies the source. To send its pages themselves (vmsplice, MSG_ZEROCOPY) makes a ping-pong quicker whose
+// source nobody writes, where the cores of the ends share no cache. But a source that has been read from there must be
+// fetched back when the program writes it next, which takes longer than the copy has; transforms (FFTW) get slower.
 
 // Start implements rdmaeng.Engine.
 func (f *Fabric) Start(t *rdmaeng.Transfer) {
