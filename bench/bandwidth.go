@@ -74,6 +74,9 @@ func (s Sweep) stream(c *mpi.Comm, paired func(*mpi.Comm) (*pair, error), both b
 
 // window sends or receives one, or does both. The rank that begins gets the answer.
 func (p *pair) window(size int, reqs []*mpi.Request, answer []byte, both bool) error {
+	if p.tcp != nil {
+		return p.tcp.window(p, size, answer)
+	}
 	reqs = reqs[:0]
 	if p.last || both {
 		for range window {

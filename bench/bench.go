@@ -54,6 +54,10 @@ type Sweep struct {
 	// AnySource has Latency and Progress receive from any source. Protocols whose receivers advertise then leave the
 	// beginning to the sender: RTS, CTS, write.
 	AnySource bool
+
+	// TCP has a connection carry the messages of Latency and Bandwidth, with no MPI above it: what is the least that an
+	// MPI over TCP could take between these ranks.
+	TCP bool
 }
 
 // Row is the figure of one size.

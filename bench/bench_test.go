@@ -2,6 +2,7 @@ package bench
 
 import (
 	"fmt"
+	"io"
 	"math"
 	"testing"
 	"time"
@@ -209,4 +210,41 @@ func TestIdleWaitsAsLongAsItSays(t *testing.T) {
 		require.Greater(t, lines[i].Wall, 40.0)
 		require.GreaterOrEqual(t, lines[i].CPU, 0.0)
 	}
+}
+
+// The messages go over a connection between the ends, and those in between wait.
+func TestOverTCPAlone(t *testing.T) {
+	sweep := Sweep{Sizes: []int{0, 8, 100_000}, Iterations: 3, Repeat: 2, TCP: true}
+	for _, measure := range []func(*mpi.Comm, Sweep) ([]Row, error){Latency, Bandwidth} {
+		require.NoError(t, mpi.Run(3, func(c *mpi.Comm) error {
+			rows, err := measure(c, sweep)
+			if c.Rank() == 0 && err == nil {
+				require.Len(t, rows, 3)
+				require.Positive(t, rows[1].Value)
+				require.Positive(t, rows[2].Value)
+			}
+			return err
+		}))
+	}
+	require.NoError(t, mpi.Run(2, func(c *mpi.Comm) error {
+		p, err := ends(c)
+		if err != nil {
+			return err
+		}
+		if err := p.connect(); err != nil {
+			return err
+		}
+		defer p.tcp.close()
+		b := []byte{1, 2, 3}
+		if p.first {
+			return p.give(b)
+		}
+		got := make([]byte, 3)
+		if err := p.tcp.recv(got); err != nil {
+			return err
+		}
+		require.Equal(t, b, got)
+		require.ErrorIs(t, p.take(got), io.ErrUnexpectedEOF, "the other end has closed it")
+		return nil
+	}))
 }

@@ -49,18 +49,34 @@ func (p *pair) latency(size int, n counts) (float64, error) {
 			start = p.comm.Now()
 		}
 		if p.first {
-			if err := mpi.Send(p.comm, send, p.peer, tagData); err != nil {
+			if err := p.give(send); err != nil {
 				return 0, err
 			}
 		}
-		if _, err := mpi.Recv(p.comm, recv, p.from, tagData); err != nil {
+		if err := p.take(recv); err != nil {
 			return 0, err
 		}
 		if p.last {
-			if err := mpi.Send(p.comm, send, p.peer, tagData); err != nil {
+			if err := p.give(send); err != nil {
 				return 0, err
 			}
 		}
 	}
 	return microseconds(p.comm.Now()-start) / float64(2*n.iterations), nil
+}
+
+// give and take move a message of a ping-pong.
+func (p *pair) give(b []byte) error {
+	if p.tcp != nil {
+		return p.tcp.send(b)
+	}
+	return mpi.Send(p.comm, b, p.peer, tagData)
+}
+
+func (p *pair) take(b []byte) error {
+	if p.tcp != nil {
+		return p.tcp.recv(b)
+	}
+	_, err := mpi.Recv(p.comm, b, p.from, tagData)
+	return err
 }

@@ -17,6 +17,7 @@ type pair struct {
 	peer       int
 	from       int // of receives: peer, or any source
 	send, recv []byte
+	tcp        *tcp // what carries the messages; nil: MPI
 }
 
 // ends are the first and the last rank of c; the others are in no pair.
@@ -61,6 +62,12 @@ func (s Sweep) sweep(c *mpi.Comm, paired func(*mpi.Comm) (*pair, error),
 		fill(p.recv, 'b')
 		if err := p.settle(s.Settle); err != nil {
 			return nil, err
+		}
+		if s.TCP {
+			if err := p.connect(); err != nil {
+				return nil, err
+			}
+			defer p.tcp.close()
 		}
 	}
 	rows := make([]Row, len(s.Sizes))

@@ -141,7 +141,8 @@ than two ranks the others wait in a barrier.
 		Example: `  exanet bench latency
   exanet bench latency --sizes 1:4096 --repeat 5
   exanet bench latency --variant all --sizes 8,4096
-  exanet run -n 2 exanet bench latency --json`,
+  exanet run -n 2 exanet bench latency --json
+  exanet run --hosts node1:1,node2:1 exanet bench latency --tcp`,
 	}
 	return completePairs(cmd, "us", bench.MicrosecondsTitle, bench.Latency)
 }
@@ -230,11 +231,15 @@ func completePairs(cmd *cobra.Command, unit, column string,
 	measure func(*mpi.Comm, bench.Sweep) ([]bench.Row, error)) *cobra.Command {
 	var f sweepFlags
 	var chosen string
+	var tcp bool
 	cmd.Args = noArgs
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		sweep, err := f.sweep(cmd, 2)
 		if err != nil {
 			return err
+		}
+		if sweep.TCP = tcp; tcp && cmd.Flags().Changed("variant") {
+			return usageErrorf("--tcp is without protocols: leave --variant out")
 		}
 		if cmd.Name() == "multi_lat" && f.ranks%2 == 1 {
 			return usageErrorf("%s needs an even number of ranks: -n %d", cmd.CommandPath(), f.ranks)
@@ -253,10 +258,18 @@ func completePairs(cmd *cobra.Command, unit, column string,
 			if f.json {
 				return writeJSON(cmd.OutOrStdout(), figures{cmd.Name(), unit, world.Size(), rows})
 			}
-			return bench.WriteOSU(cmd.OutOrStdout(), title(cmd, world.Size(), f.repeat), column, rows)
+			t := title(cmd, world.Size(), f.repeat)
+			if tcp {
+				t += ", TCP alone"
+			}
+			return bench.WriteOSU(cmd.OutOrStdout(), t, column, rows)
 		})
 	}
 	f.add(cmd, 2, "1:4194304")
+	if cmd.Name() == "latency" || cmd.Name() == "bw" {
+		cmd.Flags().BoolVar(&tcp, "tcp", false, "measure a TCP connection between the two ranks, without MPI: no "+
+			"MPI over one can be better")
+	}
 	cmd.Flags().StringVar(&chosen, "variant", "", "protocols to measure side by side, each in jobs of its own: all, "+
 		"or a comma list of "+strings.Join(mpi.Variants(), ", "))
 	return cmd

@@ -116,6 +116,13 @@ func TestBenchAndDemoAsCommands(t *testing.T) {
 				`+[0-9.]+\n4 +[0-9.]+\n$`, out)
 		}
 	})
+	t.Run("TCP alone", func(t *testing.T) {
+		for _, name := range []string{"latency", "bw"} {
+			out := p.ok(t, "bench", name, "--tcp", "--sizes", "8,100000", "--iterations=20", "--warmup=2")
+			require.Regexp(t, `^# exanet bench `+name+`, 2 ranks, TCP alone\n# Size .*\n8 +[0-9.]+\n100000 +`+
+				`[0-9.]+\n$`, out)
+		}
+	})
 	t.Run("protocols side by side", func(t *testing.T) {
 		few := []string{"--sizes=8,20000", "--iterations=20", "--warmup=2"}
 		for _, name := range []string{"latency", "bw"} {
@@ -222,7 +229,7 @@ func TestBenchAndDemoAsCommands(t *testing.T) {
 			"bench bw --iterations -1", "bench bw --warmup -2", "bench bw --repeat 0", "bench latency rest",
 			"bench latency --variant tickets", "bench bw --variant=", "bench bw --variant ticket,",
 			"bench latency --variant all,ticket", "bench bw --variant ticket,ticket",
-			"bench latency --variant all --repeat 0",
+			"bench latency --variant all --repeat 0", "bench bw --tcp --variant all", "bench bibw --tcp",
 			"bench barrier -n 0", "bench barrier --sizes 1", "bench idle -n 1", "bench idle --time 0s",
 			"bench multi_lat -n 3", "bench mbw_mr -n 3", "bench coll --op sums", "bench floor --sizes x",
 			"bench floor --sizes 8388608", "bench floor --sizes 8 --json",

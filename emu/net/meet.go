@@ -37,6 +37,9 @@ type Conn struct {
 	sock *os.File
 }
 
+// File is the connection's socket, which belongs to the caller from now on.
+func (c Conn) File() *os.File { return c.sock }
+
 // Listener is where the other ranks reach this one until all have.
 type Listener struct {
 	door
