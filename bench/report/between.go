@@ -69,6 +69,12 @@ func rowsBetweenHosts() []row {
 		{section: "bandwidth", what: "bandwidth, window of 64, 2 hosts, 8 B to 4 MiB", text: "≥1/1.1, mean ≥1/0.8",
 			columns: []column{bandwidthColumn}, bound: bound{more: true}, better: true, limit: at(1 / 1.1),
 			mean: under(1 / 0.8)},
+		{section: "latency", what: "TCP alone, latency, 2 hosts, 8 B to 4 MiB", text: "-",
+			columns: []column{latencyColumn}, better: true, tcp: true},
+		{section: "latency", what: "TCP alone, latency, 2 hosts, 64 KiB to 1 MiB", text: "-",
+			columns: []column{latencyColumn}, better: true, tcp: true, least: 64 << 10, most: 1 << 20},
+		{section: "bandwidth", what: "TCP alone, bandwidth, window of 64, 2 hosts, 8 B to 4 MiB", text: "-",
+			columns: []column{bandwidthColumn}, bound: bound{more: true}, better: true, tcp: true},
 		{section: "latency", what: "latency of programs in Go, 2 hosts, 8 B to 4 MiB", text: "≤1.1 of that MPI",
 			columns: []column{latencyColumn}, inGo: true, limit: at(1.1)},
 		{section: "bandwidth", what: "bandwidth of programs in Go, window of 64, 2 hosts, 8 B to 4 MiB",
@@ -114,8 +120,10 @@ const howBetween = `Runs of two ranks are short, and made more often than others
 MPICH and Open MPI are told to use TCP, too: UCX_TLS=tcp,self,sm, OMPI_MCA_pml=ob1 and
 OMPI_MCA_btl=vader,tcp,self, unless the environment has these variables. Messages of two ranks are held against the
 better MPI alone, collectives against Open MPI alone. Programs in Go (exanet bench) have no MPI under them: they are
-held against the program in C with each MPI alone. Runs of the MPIs that have printed all figures count even if they
-do not end: ranks of MPICH 4.0 often hang in MPI_Finalize, without the library, too ([host-faults.md](host-faults.md)).
+held against the program in C with each MPI alone. TCP alone is what two processes without any MPI make of a
+connection (exanet bench latency --tcp): no MPI over one can take less. Runs of the MPIs that have printed all figures
+count even if they do not end: ranks of MPICH 4.0 often hang in MPI_Finalize, without the library, too
+([host-faults.md](host-faults.md)).
 
 The congestion control decides how long messages of the other MPIs fare. Where it is bbr, connections of the library
 have reno ([hosts.md](hosts.md)).

@@ -102,9 +102,33 @@ func pick(first bool, a, b float64) float64 {
 	return b
 }
 
+// What TCP alone takes is held against the better MPI, and is nothing to be kept.
+func TestTCPAlone(t *testing.T) {
+	r := madeBetween(goodBetween)
+	for i := range r.figures {
+		switch f := &r.figures[i]; {
+		case f.Way == tcpAlone.String():
+			f.Repeats = slices.Repeat([]float64{700}, 5)
+		case f.Way == (way{preload.OpenMPI, alone}).String() && f.Job == "latency":
+			f.Repeats = slices.Repeat([]float64{500}, 5)
+		}
+	}
+	var b strings.Builder
+	r.writeTable(&b, r.rows())
+	assert.Regexp(t, `(?m)^\| TCP alone, latency, .* 64 KiB to 1 MiB \| - \| 1.40 .* \| - \| - \|$`, b.String())
+	assert.Regexp(t, `(?m)^\| TCP alone, bandwidth, .* \| - \| mean 0.70, .* \| - \| - \|$`, b.String())
+	for _, job := range sectionsBetween[0].jobs(&Config{}) {
+		assert.Contains(t, (&Config{}).ways(job), tcpAlone)
+	}
+	for _, job := range sectionsBetween[2].jobs(&Config{}) {
+		assert.NotContains(t, (&Config{}).ways(job), tcpAlone)
+	}
+}
+
 // MPICH alone may hang where the row is about Open MPI; what that lacks is said.
 func TestFailuresBetweenHosts(t *testing.T) {
-	x := rowsBetweenHosts()[5]
+	list := rowsBetweenHosts()
+	x := list[slices.IndexFunc(list, func(x row) bool { return x.section == "collectives" })]
 	for h, want := range map[preload.MPI]state{preload.MPICH: kept, preload.OpenMPI: unmeasured} {
 		r := madeBetween(goodBetween)
 		w := way{h, alone}
@@ -169,8 +193,12 @@ func TestCommandsBetweenHosts(t *testing.T) {
 	assert.Contains(t, strings.Join(cmd.Words, " "), " --host a:1,b:1 -np 2 ")
 	cmd, err = c.command(sectionsBetween[0].jobs(c)[0], way{"", ours}, "/nonexistent")
 	require.NoError(t, err)
-	assert.Equal(t, "exanet run --shell /bin/shell --hosts a:1,b:1 /nonexistent bench latency --iterations 200 "+
-		"--sizes 8:4194304", strings.Join(cmd.Words, " "))
+	inGo := "exanet run --shell /bin/shell --hosts a:1,b:1 /nonexistent bench latency --iterations 200 " +
+		"--sizes 8:4194304"
+	assert.Equal(t, inGo, strings.Join(cmd.Words, " "))
+	cmd, err = c.command(sectionsBetween[0].jobs(c)[0], tcpAlone, "/nonexistent")
+	require.NoError(t, err)
+	assert.Equal(t, inGo+" --tcp", strings.Join(cmd.Words, " "))
 }
 
 // What is wrong with a host is said in a line, before anything is run.

@@ -116,6 +116,10 @@ func (r *results) writeTable(b *strings.Builder, rows []row) {
 		for _, c := range cells {
 			fmt.Fprintf(b, " %s |", strings.ReplaceAll(c.text, "|", "/"))
 		}
+		if x.tcp {
+			fmt.Fprint(b, " - |\n")
+			continue
+		}
 		fmt.Fprintf(b, " %s |\n", state)
 	}
 	b.WriteByte('\n')

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"image/color"
 	"math"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -25,6 +26,7 @@ var (
 		{Name: drawnWays[2].String(), Colour: color.RGBA{R: 0x00, G: 0x9e, B: 0x73, A: 0xff}, Dashes: dashed},
 		{Name: drawnWays[3].String(), Colour: color.RGBA{R: 0xe6, G: 0x9f, B: 0x00, A: 0xff}},
 	}
+	tcpStyle  = plots.Style{Name: tcpAlone.String(), Colour: color.Gray{Y: 0x80}, Dashes: dashed}
 	plotNames = []string{"latency.svg", "bandwidth.svg", "collectives.svg", "crowd4.svg", "crowd8.svg"}
 )
 
@@ -49,8 +51,11 @@ func (r *results) plots() (map[string][]byte, error) {
 }
 
 func (r *results) curves(c column) (list []plots.Curve) {
-	for i, w := range drawnWays {
-		one := plots.Curve{Style: styles[i]}
+	for i, w := range append(slices.Clip(drawnWays), tcpAlone) {
+		one := plots.Curve{Style: tcpStyle}
+		if i < len(styles) {
+			one.Style = styles[i]
+		}
 		for _, f := range r.series(c, w) {
 			one.Points = append(one.Points, plotter.XY{X: float64(f.Size), Y: f.median()})
 		}

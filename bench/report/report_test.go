@@ -40,7 +40,7 @@ func madeOf(rows []row, of func(c column, size, round int) float64) *results {
 					for s := alone; s <= baseline; s++ {
 						w := way{h, s}
 						inGo := x.inGo || x.section == "applications"
-						if h == "" && (s == alone || !inGo) || r.one(c, w, size) != nil {
+						if h == "" && (s == alone && !x.tcp || s != alone && !inGo) || r.one(c, w, size) != nil {
 							continue
 						}
 						for round := range 5 {

@@ -18,6 +18,14 @@ type bound struct {
 	mean float64 // the limit of the geometric mean; 0: none
 }
 
+// none is a limit that everything keeps.
+func (b bound) none() float64 {
+	if b.more {
+		return math.Inf(-1)
+	}
+	return math.Inf(1)
+}
+
 // name writes a value of the measure; small ratios as 1/N.
 func (b bound) name(v float64) string {
 	switch {
@@ -37,6 +45,7 @@ type row struct {
 	better              bool        // against the better MPI, not against the one that it is preloaded under
 	than                preload.MPI // against this one; "": as better says
 	inGo                bool        // of programs in Go, which no MPI is under
+	tcp                 bool        // of TCP alone: it has no limit
 	least, most         int         // sizes from here on, and up to here; 0: all
 
 	limit    func(h preload.MPI, c column) float64
@@ -153,8 +162,11 @@ func crowdMean(h preload.MPI) float64 {
 // against holds ours, under an MPI, against that, the better one, or the one that the row names.
 func (r *results) against(x row, h preload.MPI) cell {
 	us := way{h, ours}
-	if x.inGo {
+	switch {
+	case x.inGo:
 		us.host = ""
+	case x.tcp:
+		us, x.limit = tcpAlone, at(x.bound.none())
 	}
 	for _, c := range x.columns {
 		if f := r.failed(c.Job, us); f != nil {
@@ -191,7 +203,7 @@ func (r *results) points(x row, b bound, w way, base func(c column, size int) *f
 			}
 			theirs := base(c, f.Size)
 			if theirs == nil && b.of != absolute {
-				return nil, r.why(c.Job, way{cmp.Or(x.than, w.host), alone})
+				return nil, r.why(c.Job, way{cmp.Or(x.than, h), alone})
 			}
 			list = append(list, newPoint(x.place(c, f.Size), b.of, f, theirs, limit(h, c)))
 		}
@@ -232,13 +244,13 @@ func (r *results) why(job string, w way) string {
 
 // againstBaseline holds ours against the baseline, under all MPIs.
 func (r *results) againstBaseline(x row) cell {
+	if x.tcp {
+		return cell{"-", unmeasured}
+	}
 	b := bound{of: x.bound.of, more: x.bound.more}
 	limit := x.baseline
 	if limit == 0 {
-		limit = math.Inf(1)
-		if b.more {
-			limit = math.Inf(-1)
-		}
+		limit = b.none()
 	}
 	var all []point
 	for _, h := range append([]preload.MPI{""}, hosts...) {

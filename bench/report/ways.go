@@ -29,6 +29,8 @@ const (
 func (w way) String() string {
 	name := [...]string{alone: "", ours: "Exanet", baseline: "baseline"}[w.stack]
 	switch {
+	case w == tcpAlone:
+		return "TCP alone"
 	case w.host == "":
 		return name + " in Go"
 	case w.stack == alone:
@@ -38,6 +40,9 @@ func (w way) String() string {
 }
 
 var hosts = []preload.MPI{preload.MPICH, preload.OpenMPI}
+
+// tcpAlone is a connection between two hosts without any MPI.
+var tcpAlone = way{"", alone}
 
 // hosts are the MPIs that there is a benchmark program for.
 func (c *Config) hosts() []preload.MPI {
@@ -56,7 +61,7 @@ func (c *Config) built(name string, h preload.MPI) string {
 func (c *Config) ways(j *job) (list []way) {
 	for _, h := range j.hosts {
 		for s := alone; s <= baseline; s++ {
-			if (h != "" || s != alone) && (s != baseline || c.Baseline != "" && j.baseline) {
+			if ((way{h, s}) != tcpAlone || j.inGo != nil) && (s != baseline || c.Baseline != "" && j.baseline) {
 				list = append(list, way{h, s})
 			}
 		}
@@ -80,6 +85,9 @@ func (c *Config) command(j *job, w way, dir string) (compare.Way, error) {
 			each := ":" + strconv.Itoa(j.ranks/j.spread)
 			cmd.Words = append([]string{"exanet", "run", "--shell", c.Shell, "--hosts",
 				strings.Join(c.Hosts[:j.spread], each+",") + each, cmd.Path}, j.inGo...)
+			if w == tcpAlone {
+				cmd.Words = append(cmd.Words, "--tcp")
+			}
 			return cmd, nil
 		}
 		cmd.Words = append([]string{"exanet", "run", "-n", strconv.Itoa(j.ranks), filepath.Join(programs, j.program)},
