@@ -55,8 +55,8 @@ type Sweep struct {
 	// beginning to the sender: RTS, CTS, write.
 	AnySource bool
 
-	// TCP has a connection carry the messages of Latency and Bandwidth, with no MPI above it: what is the least that an
-	// MPI over TCP could take between these ranks.
+	// TCP has a connection carry the messages of Latency and Bandwidth, by plain calls, with no MPI above it: about the
+	// least that an MPI over TCP can take between these ranks.
 	TCP bool
 }
 

@@ -13,8 +13,8 @@ import (
 	"github.com/exanet-mpi/exanet/mpi"
 )
 
-// tcp is a connection between the two ranks of a pair. Both ends try until it takes or gives something, so it is as
-// quick as one connection can be for ranks that have a core each.
+// tcp is a connection between the two ranks of a pair. Both ends try until it takes or gives something, which is
+// quickest for ranks that have a core each.
 type tcp struct {
 	file *os.File
 	fd   int

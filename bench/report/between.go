@@ -121,8 +121,8 @@ MPICH and Open MPI are told to use TCP, too: UCX_TLS=tcp,self,sm, OMPI_MCA_pml=o
 OMPI_MCA_btl=vader,tcp,self, unless the environment has these variables. Messages of two ranks are held against the
 better MPI alone, collectives against Open MPI alone. Programs in Go (exanet bench) have no MPI under them: they are
 held against the program in C with each MPI alone. TCP alone is what two processes without any MPI make of a
-connection (exanet bench latency --tcp): no MPI over one can take less. Runs of the MPIs that have printed all figures
-count even if they do not end: ranks of MPICH 4.0 often hang in MPI_Finalize, without the library, too
+connection by plain calls (exanet bench latency --tcp). Runs of the MPIs that have printed all figures count even if
+they do not end: ranks of MPICH 4.0 often hang in MPI_Finalize, without the library, too
 ([host-faults.md](host-faults.md)).
 
 The congestion control decides how long messages of the other MPIs fare. Where it is bbr, connections of the library

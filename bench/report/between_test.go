@@ -102,6 +102,14 @@ func pick(first bool, a, b float64) float64 {
 	return b
 }
 
+// A figure of the same benchmark is in the same table, whatever it is of.
+func TestTableNames(t *testing.T) {
+	for _, title := range []string{"latency", "exanet bench latency, 2 ranks",
+		"exanet bench latency, 2 ranks, TCP alone"} {
+		assert.Equal(t, "latency", tableName(title))
+	}
+}
+
 // What TCP alone takes is held against the better MPI, and is nothing to be kept.
 func TestTCPAlone(t *testing.T) {
 	r := madeBetween(goodBetween)

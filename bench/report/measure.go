@@ -241,7 +241,7 @@ func (j *job) place() (dir string, err error) {
 	return dir, err
 }
 
-var ofRanks = regexp.MustCompile(`^exanet(?:'s| bench) (.*), \d+ ranks$`)
+var ofRanks = regexp.MustCompile(`^exanet(?:'s| bench) (.*), \d+ ranks(?:, TCP alone)?$`)
 
 // tableName is a table's title without what is the same for all.
 func tableName(title string) string {

@@ -267,8 +267,7 @@ func completePairs(cmd *cobra.Command, unit, column string,
 	}
 	f.add(cmd, 2, "1:4194304")
 	if cmd.Name() == "latency" || cmd.Name() == "bw" {
-		cmd.Flags().BoolVar(&tcp, "tcp", false, "measure a TCP connection between the two ranks, without MPI: no "+
-			"MPI over one can be better")
+		cmd.Flags().BoolVar(&tcp, "tcp", false, "measure a TCP connection between the two ranks, without MPI")
 	}
 	cmd.Flags().StringVar(&chosen, "variant", "", "protocols to measure side by side, each in jobs of its own: all, "+
 		"or a comma list of "+strings.Join(mpi.Variants(), ", "))
