@@ -233,7 +233,8 @@ static void give_up(void)
 	HOST(MPI_Abort, MPI_Comm, int);
 	if (first_here())
 		fprintf(stderr, "exanet: MPI_Init has waited for %d seconds " TAKES_ALL ", and ends the job: put it on each "
-				"host, under the same path, or preload it nowhere\n", LATE);
+				"host, under the same path, or preload it nowhere; if it is there, see whether the program runs "
+				"between these hosts without it\n", LATE);
 	nanosleep(&(struct timespec){0, 50000000}, 0); /* what a launcher has not read it may forget */
 	host(WORLD, 2);
 }
