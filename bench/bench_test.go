@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -215,6 +216,15 @@ func TestIdleWaitsAsLongAsItSays(t *testing.T) {
 // The messages go over a connection between the ends, and those in between wait.
 func TestOverTCPAlone(t *testing.T) {
 	sweep := Sweep{Sizes: []int{0, 8, 100_000}, Iterations: 3, Repeat: 2, TCP: true}
+	require.NoError(t, mpi.Run(3, func(c *mpi.Comm) error {
+		_, err := sweep.sweep(c, ends, func(p *pair, _ int) (float64, error) {
+			if p.tcp == nil {
+				return 0, errors.New("MPI carries the messages")
+			}
+			return 0, nil
+		})
+		return err
+	}))
 	for _, measure := range []func(*mpi.Comm, Sweep) ([]Row, error){Latency, Bandwidth} {
 		require.NoError(t, mpi.Run(3, func(c *mpi.Comm) error {
 			rows, err := measure(c, sweep)
