@@ -52,18 +52,18 @@ func (p *pair) connect() error {
 		return err
 	}
 	f := list[0].File()
+	if err := unix.SetNonblock(int(f.Fd()), true); err != nil {
+		_ = f.Close()
+		return err
+	}
 	p.tcp = &tcp{f, int(f.Fd())}
-	return unix.SetNonblock(p.tcp.fd, true)
+	return nil
 }
 
 // largestCard is more than the bytes of a secret and a card.
 const largestCard = 64 << 10
 
-func (t *tcp) close() {
-	if t != nil {
-		_ = t.file.Close()
-	}
-}
+func (t *tcp) close() { _ = t.file.Close() }
 
 func (t *tcp) send(b []byte) error {
 	for len(b) > 0 {

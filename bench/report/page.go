@@ -116,11 +116,11 @@ func (r *results) writeTable(b *strings.Builder, rows []row) {
 		for _, c := range cells {
 			fmt.Fprintf(b, " %s |", strings.ReplaceAll(c.text, "|", "/"))
 		}
+		said := state.String()
 		if x.tcp {
-			fmt.Fprint(b, " - |\n")
-			continue
+			said = "-"
 		}
-		fmt.Fprintf(b, " %s |\n", state)
+		fmt.Fprintf(b, " %s |\n", said)
 	}
 	b.WriteByte('\n')
 }

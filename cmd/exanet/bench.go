@@ -126,6 +126,7 @@ type figures struct {
 	Benchmark string      `json:"benchmark"`
 	Unit      string      `json:"unit"`
 	Ranks     int         `json:"ranks"`
+	TCP       bool        `json:"tcp,omitempty"` // without MPI
 	Rows      []bench.Row `json:"rows"`
 }
 
@@ -256,7 +257,7 @@ func completePairs(cmd *cobra.Command, unit, column string,
 				return err
 			}
 			if f.json {
-				return writeJSON(cmd.OutOrStdout(), figures{cmd.Name(), unit, world.Size(), rows})
+				return writeJSON(cmd.OutOrStdout(), figures{cmd.Name(), unit, world.Size(), tcp, rows})
 			}
 			t := title(cmd, world.Size(), f.repeat)
 			if tcp {

@@ -59,7 +59,7 @@ one after the other. EXANET_COLL forces algorithms, see exanet info --collective
 func (f *sweepFlags) write(cmd *cobra.Command, ranks, i int, name string, rows []bench.Row) error {
 	out := cmd.OutOrStdout()
 	if f.json {
-		return writeJSON(out, figures{name, "us", ranks, rows})
+		return writeJSON(out, figures{Benchmark: name, Unit: "us", Ranks: ranks, Rows: rows})
 	}
 	if i > 0 {
 		fmt.Fprintln(out)

@@ -121,6 +121,8 @@ func TestBenchAndDemoAsCommands(t *testing.T) {
 			out := p.ok(t, "bench", name, "--tcp", "--sizes", "8,100000", "--iterations=20", "--warmup=2")
 			require.Regexp(t, `^# exanet bench `+name+`, 2 ranks, TCP alone\n# Size .*\n8 +[0-9.]+\n100000 +`+
 				`[0-9.]+\n$`, out)
+			out = p.ok(t, "bench", name, "--tcp", "--sizes=8", "--iterations=20", "--warmup=2", "--json")
+			require.Contains(t, out, `"tcp": true`)
 		}
 	})
 	t.Run("protocols side by side", func(t *testing.T) {
